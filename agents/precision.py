@@ -1,0 +1,45 @@
+"""Devices and precision: which to use, and how products are routed."""
+
+import torch
+
+from ecsuite.config import ConfigError, unknown_name
+
+DEVICES = ("auto", "cpu", "cuda")
+
+PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
+"""Precision of products and activations by name; parameters and optimizer states are always fp32."""
+
+
+def choose_device(name: str) -> torch.device:
+    """The device for `auto`, `cpu` or `cuda`.
+
+    Raises:
+        ConfigError: If the name is not known or there is no such device.
+    """
+    if name not in DEVICES:
+        raise unknown_name("device", name, DEVICES)
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("--device cuda: this machine has no CUDA device that torch can use; try --device auto")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """`bf16` or `fp32` as asked for; for `auto`, bf16 where the hardware multiplies it natively."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return "bf16" if native else "fp32"
+
+
+def route_products(device: torch.device) -> None:
+    """Send fp32 products where they are fastest without losing accuracy.
+
+    On CPU the setting `medium` sends them through oneDNN, which is more than twice as fast as the default on some
+    processors. Where the processor has AMX it would also round them to bf16, so there the default stays.
+    """
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    else:
+        torch.set_float32_matmul_precision("highest" if torch.cpu._is_amx_tile_supported() else "medium")

@@ -1,0 +1,86 @@
+"""How fast a corpus is read: MB/s, symbols/s, the ratio to `json.loads` line by line, and the peak of memory.
+
+    python benchmarks/corpus_reading.py --symbols 10000000
+
+writes messages of 1 to 20 symbols to a temporary folder, reads them in a fresh process, and prints one line each.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ecsuite.corpus import Ragged, _message_lines, read_corpus, write_atomically
+
+
+def make_corpus(num_symbols: int, vocab_size: int) -> Ragged:
+    """Messages of 1 to 20 uniform symbols, `num_symbols` in all."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 21, size=num_symbols // 10)
+    values = rng.integers(0, vocab_size, size=lengths.sum(), dtype=np.int32)
+    return Ragged.from_lengths(values, lengths)
+
+
+def read_with_json(path: Path) -> int:
+    """`json.loads` line by line, keeping nothing: the least that any reader in pure Python does."""
+    with open(path) as file:
+        return sum(len(json.loads(line)) for line in file)
+
+
+def read_with_ecsuite(path: Path) -> int:
+    """`read_corpus`, which keeps all symbols."""
+    return len(read_corpus(path).messages.values)
+
+
+def main() -> None:
+    """Measure, in one process a reader, so that each has its own peak of memory."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--symbols", type=int, default=10_000_000, help="how many symbols to read")
+    parser.add_argument("--vocab-size", type=int, default=100, help="how many different symbols")
+    parser.add_argument("--repeats", type=int, default=3, help="the fastest of how many readings counts")
+    parser.add_argument("--reader", choices=["ecsuite", "json"], help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.reader:
+        read = {"json": read_with_json, "ecsuite": read_with_ecsuite}[arguments.reader]
+        seconds = []
+        for _ in range(arguments.repeats):
+            start = time.perf_counter()
+            num_symbols = read(arguments.file)
+            seconds.append(time.perf_counter() - start)
+        print(num_symbols, min(seconds), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+        return
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.jsonl"
+        messages = make_corpus(arguments.symbols, arguments.vocab_size)
+        start = time.perf_counter()
+        write_atomically(path, _message_lines(messages))
+        seconds = {"writing": time.perf_counter() - start}
+        megabytes = path.stat().st_size / 1e6
+        num_written = len(messages.values)
+        print(f"{num_written / 1e6:.1f} M symbols, {len(messages) / 1e6:.2f} M messages, {megabytes:.0f} MB")
+        print(f"writing  {megabytes / seconds['writing']:6.0f} MB/s")
+        del messages
+        for reader in ("json", "ecsuite"):
+            command = [sys.executable, __file__, "--reader", reader, "--file", str(path)]
+            command += ["--repeats", str(arguments.repeats)]
+            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            num_symbols, seconds[reader], peak = map(float, output.split())
+            if num_symbols != num_written:
+                raise SystemExit(f"{reader} read {num_symbols:.0f} symbols, not {num_written}")
+            rate = f"{megabytes / seconds[reader]:6.0f} MB/s {num_symbols / seconds[reader] / 1e6:6.1f} M symbols/s"
+            print(f"{reader:8s} {rate}, {seconds[reader]:.2f} s, peak memory {peak:.2f} GiB")
+        print(f"ratio    {seconds['json'] / seconds['ecsuite']:.1f} x json.loads line by line")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Everything that judges a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`.
+
+To add one, write the function in a file of its own and name it in both tables below.
+"""
+
+from importlib import import_module
+
+from ecsuite.config import unknown_name
+from ecsuite.eval.score import Metric
+
+METRICS: dict[str, str] = {
+    "elcc": "ecsuite.eval.elcc:elcc",
+    "cbm": "ecsuite.eval.cbm:cbm",
+    "topsim": "ecsuite.eval.topsim:topsim",
+    "posdis": "ecsuite.eval.disentanglement:posdis",
+    "bosdis": "ecsuite.eval.disentanglement:bosdis",
+    "ami": "ecsuite.eval.information:ami",
+    "xferbench": "ecsuite.eval.xferbench.transfer:xferbench",
+}
+"""Where each metric lives, `module:function`, cheapest first; imported when it is asked for."""
+
+DESCRIPTIONS: dict[str, str] = {
+    "elcc": "13 sizes and entropies of the symbols, as the ELCC collection reports them",
+    "cbm": "concept best matching: one word for one concept, and how far the language is from that",
+    "topsim": "topographic similarity: do close meanings get close messages?",
+    "posdis": "positional disentanglement: does each position speak of one attribute?",
+    "bosdis": "bag-of-symbols disentanglement: does each symbol's count speak of one attribute?",
+    "ami": "adjusted mutual information between whole messages and whole meanings",
+    "xferbench": "what a language model learns from the corpus that helps it with other languages",
+}
+"""What each metric asks, in a line."""
+
+
+def load_metric(name: str) -> Metric:
+    """Import a metric.
+
+    Raises:
+        ValueError: If no metric has that name; the message suggests the nearest one.
+    """
+    if name not in METRICS:
+        raise unknown_name("metric", name, METRICS)
+    module, function = METRICS[name].split(":")
+    metric: Metric = getattr(import_module(module), function)
+    return metric

@@ -1,0 +1,62 @@
+"""How much compute XferBench spends: one frozen record a preset."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """Sizes of the model, of the data and of the training. Sizes in tokens count symbols, after BPE for texts."""
+
+    name: str
+    """The name in signatures."""
+    num_layers: int
+    """Transformer layers."""
+    width: int
+    """Width of the hidden states."""
+    num_heads: int
+    """Attention heads in a layer."""
+    context: int
+    """Positions the model sees."""
+    bpe_size: int
+    """Size of each target's BPE vocabulary."""
+    pretrain_tokens: int
+    """Tokens to pretrain on in an epoch: the corpus is repeated or truncated to this."""
+    pretrain_epochs: int
+    """Passes over them."""
+    tune_tokens: int
+    """Tokens of each target to tune on in an epoch."""
+    tune_epochs: int
+    """Passes over them."""
+    test_tokens: int
+    """Held-out tokens of each target that are scored."""
+    num_targets: int
+    """How many of the embedded targets are used (a folder's texts are always all used)."""
+    batch: int
+    """Windows of `context` tokens in a batch."""
+    lr: float
+    """Peak learning rate."""
+    warmup: float
+    """Share of the steps in which the learning rate rises to its peak, before it falls linearly to 0."""
+    weight_decay: float
+    """AdamW's weight decay."""
+
+
+MINI = Preset(
+    name="mini",
+    num_layers=2,
+    width=128,
+    num_heads=4,
+    context=64,
+    bpe_size=2000,
+    pretrain_tokens=1_000_000,
+    pretrain_epochs=2,
+    tune_tokens=400_000,
+    tune_epochs=3,
+    test_tokens=100_000,
+    num_targets=3,
+    batch=32,
+    lr=1e-3,
+    warmup=0.0,
+    weight_decay=0.01,
+)
+PRESETS = {preset.name: preset for preset in (MINI,)}

@@ -1,0 +1,113 @@
+"""Checkpoints: all that a run needs to go on, in one safetensors file with a checksum.
+
+There is no random state to save: the examples, their order and the channel's noise are pure functions of the seed
+and the step. A checkpoint is written to a temporary file and renamed, and the one before it is kept.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from ecsuite.corpus import write_atomically
+
+KEPT = 2
+"""Checkpoints kept: the newest, and one to fall back on."""
+
+
+class DamagedError(RuntimeError):
+    """A run folder whose state can't be trusted."""
+
+
+def save_checkpoint(folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, **state: Any) -> None:
+    """Write a checkpoint, then remove all but the newest two.
+
+    Args:
+        folder: The run folder.
+        step: Steps done.
+        model: Its parameters and buffers are saved.
+        optimizer: Its state is saved.
+        **state: Anything else, JSON-ready.
+    """
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    for index, entries in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in entries.items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    about = json.dumps({"step": step, **state}, sort_keys=True)
+    metadata = {"about": about, "sha256": _digest(tensors, about)}
+    write_atomically(folder / f"checkpoint-{step:09d}.safetensors", save(tensors, metadata=metadata))
+    for old in checkpoints(folder)[KEPT:]:
+        old.unlink()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run folder, newest first."""
+    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+
+def load_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, note: Callable[[str], None]
+) -> dict[str, Any] | None:
+    """Restore the newest checkpoint that is whole.
+
+    Args:
+        folder: The run folder.
+        model: Receives parameters and buffers.
+        optimizer: Receives its state.
+        note: Told of each damaged checkpoint that was passed over.
+
+    Returns:
+        What was saved beside the tensors, `step` among it; None if there is no checkpoint.
+
+    Raises:
+        DamagedError: If there are checkpoints and none is whole.
+    """
+    found = checkpoints(folder)
+    for file in found:
+        try:
+            tensors, about = _read(file)
+        except DamagedError as error:
+            note(f"{error}; trying the one before")
+            continue
+        model.load_state_dict(
+            {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
+        )
+        states: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, key = name.split(".", 2)
+                states.setdefault(int(index), {})[key] = tensor
+        optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
+        return about
+    if found:
+        raise DamagedError(f"{folder}: none of its {len(found)} checkpoints can be read; nothing was changed")
+    return None
+
+
+def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and the rest of one checkpoint, if it is what was written."""
+    data = file.read_bytes()
+    try:
+        tensors = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        metadata = header["__metadata__"]
+        if metadata["sha256"] != _digest(tensors, metadata["about"]):
+            raise DamagedError(f"{file.name} is damaged: its checksum differs")
+        return tensors, json.loads(metadata["about"])
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise DamagedError(f"{file.name} is damaged: {error}") from None
+
+
+def _digest(tensors: dict[str, Tensor], about: str) -> str:
+    """SHA-256 over everything in a checkpoint."""
+    digest = hashlib.sha256(about.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()

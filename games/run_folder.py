@@ -1,0 +1,128 @@
+"""The run folder: who it belongs to, what it holds, and the signals that end a run early.
+
+A run folder holds `config.yaml` (complete: it runs again as it is), `log.jsonl` (a line an evaluation), the newest
+checkpoints, and in the end the corpus: `corpus.jsonl`, `meanings.jsonl` and `metadata.json`.
+"""
+
+import json
+import platform
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO
+
+import numpy as np
+import torch
+
+import ecsuite
+from ecsuite.config import ConfigError, Experiment, load_experiment, with_training
+from ecsuite.corpus import write_atomically
+from ecsuite.games.checkpoints import DamagedError, checkpoints
+
+
+def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
+    """Make the folder this run's own.
+
+    Args:
+        folder: Made if it is not there.
+        experiment: The run; a resumed one may have other settings for when to stop.
+        resume: Whether an unfinished run in the folder may be gone on with.
+
+    Returns:
+        What the folder's metadata say of the training, if it already holds this very run, finished; else None.
+
+    Raises:
+        ConfigError: If the folder holds another run, or an unfinished one and `resume` is False.
+        DamagedError: If its config can't be read.
+    """
+    config = folder / "config.yaml"
+    if config.exists():
+        try:
+            there = load_experiment(str(config))
+        except ConfigError as error:
+            raise DamagedError(f"damaged run folder: {error}") from None
+        difference = _difference(there, experiment)
+        if difference:
+            raise ConfigError(f"{folder} holds another run ({difference}): choose another folder with --out")
+        training = _read_training(folder)
+        if training and there == experiment and training["stopped"] != "interrupt" and not resume:
+            return training
+        if not resume and checkpoints(folder):
+            raise ConfigError(
+                f"{folder} holds this run, unfinished: add --resume to go on, or choose another folder with --out"
+            )
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty and not a run: choose another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(config, experiment.to_yaml().encode())
+    return None
+
+
+def open_log(file: Path, num_bytes: int) -> BinaryIO:
+    """Open a log for appending after its first `num_bytes`: what a killed run wrote later will be written again."""
+    log = file.open("r+b" if file.exists() else "w+b")
+    log.truncate(num_bytes)
+    log.seek(num_bytes)
+    return log
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collect SIGINT, SIGTERM and SIGUSR1 in a list instead of dying; the second one acts as usual."""
+    asked: list[int] = []
+    names = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+    before = {name: signal.getsignal(name) for name in names}
+
+    def ask(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+        for name in names:
+            signal.signal(name, before[name])
+
+    for name in names:
+        signal.signal(name, ask)
+    try:
+        yield asked
+    finally:
+        for name in names:
+            signal.signal(name, before[name])
+
+
+def versions(device: torch.device) -> dict[str, Any]:
+    """What a run must share with another to be bit-identical with it."""
+    return {
+        "ecsuite": ecsuite.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "device": device.type,
+        "num_threads": torch.get_num_threads(),
+    }
+
+
+def _difference(there: Experiment, here: Experiment) -> str:
+    """The first setting in which two runs differ, but for those that only say when to stop."""
+    neutral = {
+        "num_epochs": here.training.num_epochs,
+        "until_accuracy": here.training.until_accuracy,
+        "max_minutes": here.training.max_minutes,
+    }
+    before, now = asdict(with_training(there, **neutral)), asdict(here)
+    for section, values in now.items():
+        pairs = values.items() if isinstance(values, dict) else [("", values)]
+        for key, value in pairs:
+            old = before[section][key] if key else before[section]
+            if old != value:
+                return f"{section}{'.' if key else ''}{key} is {old} there and {value} here"
+    return ""
+
+
+def _read_training(folder: Path) -> dict[str, Any] | None:
+    """The training section of the folder's metadata, if there is one."""
+    try:
+        training = json.loads((folder / "metadata.json").read_bytes())["training"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    return training if isinstance(training, dict) else None

@@ -1,0 +1,198 @@
+"""The training loop: batch, play, loss, step; every so often evaluate and checkpoint; in the end, speak."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, route_products
+from ecsuite.config import Experiment, with_training
+from ecsuite.corpus import write_corpus
+from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
+from ecsuite.games.game import Game
+from ecsuite.games.run_folder import claim, open_log, stop_signals, versions
+from ecsuite.games.speaking import noise_generator, record_corpus
+from ecsuite.games.worlds import World, make_world
+
+Stopped = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
+"""Why a run ended: all epochs done, accuracy reached, time up, Ctrl-C, or asked to leave the machine."""
+
+HINT_AFTER = 20.0
+"""Seconds of training after which the time left is known well enough to say what would shorten it."""
+
+LONG = 600.0
+"""Seconds left from which that is worth saying."""
+
+
+class DivergedError(RuntimeError):
+    """A loss that is not finite; the update was not made."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    stopped: Stopped
+    step: int
+    num_steps: int
+    """Steps of the whole plan."""
+    measures: dict[str, float]
+    """The last evaluation: loss (nats), accuracy, length (symbols, EOS included), and the task's own."""
+    chance: dict[str, float]
+    """What guessing gives."""
+    was_done: bool = False
+    """Whether the folder already held this run, finished."""
+
+
+def train(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    resume: bool = False,
+    device: str = "auto",
+    progress: Callable[[str, float, float], None],
+    note: Callable[[str], None],
+) -> Result:
+    """Train the agents of an experiment, and write what they say.
+
+    Args:
+        experiment: What to train.
+        folder: The run folder; made if it is not there.
+        resume: Go on from the newest checkpoint of the folder, if there is one.
+        device: auto, cpu or cuda.
+        progress: Called as `progress(label, steps done, steps in all)` after every step.
+        note: Told what the user should know.
+
+    Raises:
+        ConfigError: If the experiment can't be run, or the folder holds another one.
+        DamagedError: If the folder's checkpoints can't be read.
+        DivergedError: If the loss is not finite.
+    """
+    place = choose_device(device)
+    experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
+    settings = experiment.training
+    route_products(place)
+    world = make_world(experiment)
+    torch.manual_seed(settings.seed)
+    game = Game(experiment, PRECISIONS[settings.precision]).to(place)
+    optimizer = torch.optim.Adam(game.parameters(), lr=settings.lr, fused=True)
+    steps_per_epoch = -(-world.num_train // settings.batch_size)
+    num_steps = steps_per_epoch * settings.num_epochs
+    chance = dict(game.task.chance())
+
+    done = claim(folder, experiment, resume=resume)
+    if done is not None:
+        measures = {name: done[name] for name in ("loss", *chance, "length")}
+        return Result(
+            stopped=done["stopped"],
+            step=done["step"],
+            num_steps=num_steps,
+            measures=measures,
+            chance=chance,
+            was_done=True,
+        )
+    saved = load_checkpoint(folder, game, optimizer, note)
+    state: dict[str, Any] = saved or {"step": 0, "log_bytes": 0, "sums": {}, "valid": {}}
+    step, sums, valid = state["step"], state["sums"], state["valid"]
+    log = open_log(folder / "log.jsonl", state["log_bytes"])
+    stopped: Stopped = "epochs"
+    order = _order(settings.seed, step // steps_per_epoch, world.num_train)
+    began, first_step, hinted = time.monotonic(), step, False
+
+    with log, stop_signals() as asked:
+        while step < num_steps and stopped == "epochs":
+            epoch, batch = divmod(step, steps_per_epoch)
+            if batch == 0:
+                order = _order(settings.seed, epoch, world.num_train)
+            examples = world.examples("train", order[batch * settings.batch_size :][: settings.batch_size])
+            noise = noise_generator(settings.seed, "train", step, place)
+            played = game.play(examples, "train", noise, epoch)
+            if not played.objective.isfinite():
+                raise DivergedError(
+                    f"step {step + 1}: the loss is {played.objective.item()}, so the update was not made; "
+                    "try a smaller training.lr, or training.precision=fp32"
+                )
+            optimizer.zero_grad(set_to_none=True)
+            played.objective.backward()
+            optimizer.step()
+            step += 1
+            sums = {name: value + sums.get(name, 0.0) for name, value in played.measures.items()}
+
+            seconds = time.monotonic() - began
+            if asked:
+                stopped = "interrupt" if asked[0] == signal.SIGINT else "preempted"
+            elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
+                stopped = "minutes"
+            if step % settings.evaluate_every == 0 or step == num_steps:
+                valid = evaluate(game, world, experiment)
+                num_since = (step - 1) % settings.evaluate_every + 1
+                trained = {name: float(total) / num_since for name, total in sums.items()}
+                sums = {}
+                speed = (step - first_step) * settings.batch_size / (time.monotonic() - began)
+                entry = {"step": step, "epoch": step / steps_per_epoch, "train": trained, "valid": valid}
+                log.write(json.dumps({**entry, "examples_per_second": round(speed)}).encode() + b"\n")
+                if stopped == "epochs" and valid["accuracy"] >= (settings.until_accuracy or 2):
+                    stopped = "accuracy"
+            if step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs":
+                log.flush()
+                os.fsync(log.fileno())
+                sums = {name: float(total) for name, total in sums.items()}
+                save_checkpoint(folder, step, game, optimizer, log_bytes=log.tell(), sums=sums, valid=valid)
+
+            progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
+            if not hinted and seconds > HINT_AFTER:
+                hinted = True
+                _hint(note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy)
+
+        if stopped != "preempted":
+            valid = evaluate(game, world, experiment)
+            outcome = {"stopped": stopped, "step": step, "num_steps": num_steps, "epoch": step / steps_per_epoch}
+            made = {"config": asdict(experiment), "versions": versions(place), "training": {**outcome, **valid}}
+            corpus = record_corpus(game, world, experiment)
+            write_corpus(replace(corpus, metadata={**corpus.metadata, **made, "chance": chance}), folder)
+    return Result(stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance)
+
+
+@torch.no_grad()
+def evaluate(game: Game, world: World, experiment: Experiment) -> dict[str, float]:
+    """Means over the validation examples: loss (nats), accuracy, length, and the task's own measures."""
+    totals: dict[str, float] = {}
+    device = next(game.parameters()).device
+    size = experiment.training.batch_size
+    for first in range(0, world.num_valid, size):
+        indices = np.arange(first, min(first + size, world.num_valid))
+        noise = noise_generator(experiment.training.seed, "valid", first, device)
+        played = game.play(world.examples("valid", indices), experiment.evaluation.mode, noise)
+        for name, value in played.measures.items():
+            totals[name] = totals.get(name, 0.0) + value.item() * len(indices)
+    return {name: total / world.num_valid for name, total in totals.items()}
+
+
+def _order(seed: int, epoch: int, num_examples: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The order in which an epoch sees the examples."""
+    return np.random.default_rng([seed, epoch]).permutation(num_examples)
+
+
+def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:
+    """What the progress line says."""
+    accuracy = f", validation accuracy {valid['accuracy']:.1%}" if valid else ""
+    return f"epoch {epoch + 1}/{num_epochs}{accuracy}"
+
+
+def _hint(note: Callable[[str], None], seconds: float, until_accuracy: float | None) -> None:
+    """Say how long it will take, and what would shorten it, if it is long."""
+    if seconds < LONG:
+        return
+    hours = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    until = "" if until_accuracy else "--until-accuracy 0.95, "
+    note(
+        f"about {hours} at this speed; {until}--max-minutes 30 or --epochs 1 would end it sooner. Ctrl-C stops it with "
+        "a checkpoint and a complete corpus; --resume goes on from there."
+    )

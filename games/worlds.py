@@ -1,0 +1,177 @@
+"""Worlds: where meanings come from.
+
+An example is a pure function of (seed, split, index): nothing is stored, and any example can be drawn again.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.config import ConfigError, Experiment
+from ecsuite.games.text_files import read_examples
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Examples:
+    """A batch of rounds of a game."""
+
+    candidates: Integers
+    """Attribute values of all objects in play, (batch, num_candidates, num_attributes)."""
+    targets: Integers
+    """Which candidate the sender sees, (batch,)."""
+
+    @property
+    def meanings(self) -> Integers:
+        """The objects that the sender sees, (batch, num_attributes)."""
+        return self.candidates[np.arange(len(self.targets)), self.targets]
+
+
+class World(Protocol):
+    """What a game needs of a world."""
+
+    num_attributes: int
+    num_values: int
+    num_train: int
+    num_valid: int
+
+    def examples(self, split: str, indices: Integers) -> Examples:
+        """The examples of a split (`train`, `valid`) with the given indices."""
+
+    def distinct_meanings(self, number: int) -> Integers:
+        """So many distinct meanings, or all if there are fewer, (number, num_attributes)."""
+
+
+class AttributeValueWorld:
+    """Objects with `num_attributes` attributes of `num_values` values each, all combinations equally likely.
+
+    The candidates of an example are distinct, and each set of distinct objects is equally likely.
+
+    Args:
+        experiment: Sizes and seed.
+
+    Raises:
+        ConfigError: If there are fewer objects than candidates, or too many to number in 63 bits.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.num_attributes = experiment.world.num_attributes
+        self.num_values = experiment.world.num_values
+        self.num_train = experiment.training.num_examples
+        self.num_valid = experiment.evaluation.num_valid
+        self.seed = experiment.training.seed
+        self.num_candidates = num_candidates(experiment)
+        self.num_objects = self.num_values**self.num_attributes
+        if self.num_objects < self.num_candidates:
+            raise ConfigError(
+                f"{self.num_candidates} distinct candidates need as many objects, but {self.num_attributes} attributes "
+                f"of {self.num_values} values make {self.num_objects}: lower game.num_distractors"
+            )
+        if self.num_objects >= 2**63:
+            raise ConfigError(
+                f"{self.num_attributes} attributes of {self.num_values} values make more than 2^63 objects: "
+                "lower world.num_attributes or world.num_values"
+            )
+
+    def examples(self, split: str, indices: Integers) -> Examples:
+        """Draw examples: Floyd's algorithm for a set without repeats, all rows at once."""
+        draws = random_words(self.seed, split, indices, self.num_candidates + 1)
+        chosen = np.empty((len(indices), self.num_candidates), dtype=np.int64)
+        for column in range(self.num_candidates):
+            last = self.num_objects - self.num_candidates + column
+            drawn = (draws[:, column] % np.uint64(last + 1)).astype(np.int64)
+            repeated = (chosen[:, :column] == drawn[:, None]).any(1)
+            chosen[:, column] = np.where(repeated, last, drawn)
+        targets = (draws[:, -1] % np.uint64(self.num_candidates)).astype(np.int64)
+        return Examples(candidates=self.attributes(chosen), targets=targets)
+
+    def distinct_meanings(self, number: int) -> Integers:
+        """A seeded draw without repeats, in the order of the objects' numbers; all objects if there are fewer."""
+        if number >= self.num_objects:
+            return self.attributes(np.arange(self.num_objects))
+        rng = np.random.default_rng([self.seed, *b"corpus"])
+        return self.attributes(np.sort(rng.choice(self.num_objects, size=number, replace=False)))
+
+    def attributes(self, objects: Integers) -> Integers:
+        """Numbers of objects (...) to attribute values (..., num_attributes); the first attribute weighs most."""
+        places = self.num_values ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
+        return objects[..., None] // places % self.num_values
+
+
+class FileWorld:
+    """Examples from text files, in EGG's formats (see `text_files`).
+
+    Args:
+        experiment: Names the files; its sizes must agree with what they hold.
+
+    Raises:
+        ConfigError: If a file can't be used, with its line.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        assert experiment.world.train_data is not None and experiment.world.valid_data is not None
+        self.num_attributes = experiment.world.num_attributes
+        self.num_values = experiment.world.num_values
+        self.splits = {}
+        for split, file in (("train", experiment.world.train_data), ("valid", experiment.world.valid_data)):
+            candidates, targets = read_examples(file, experiment.game.task, self.num_values)
+            expected = (num_candidates(experiment), self.num_attributes)
+            if candidates.shape[1:] != expected:
+                raise ConfigError(
+                    f"{file}: has {candidates.shape[1]} objects of {candidates.shape[2]} attributes a line, expected "
+                    f"{expected[0]} of {expected[1]}: set game.num_distractors and world.num_attributes"
+                )
+            self.splits[split] = Examples(candidates=candidates, targets=targets)
+        self.num_train, self.num_valid = (len(examples.targets) for examples in self.splits.values())
+
+    def examples(self, split: str, indices: Integers) -> Examples:
+        """The lines with these indices, counted from 0."""
+        chosen = self.splits[split]
+        return Examples(candidates=chosen.candidates[indices], targets=chosen.targets[indices])
+
+    def distinct_meanings(self, number: int) -> Integers:
+        """The first distinct targets of the validation file, then of the training file."""
+        meanings = np.concatenate([self.splits["valid"].meanings, self.splits["train"].meanings])
+        _, first = np.unique(meanings, axis=0, return_index=True)
+        return meanings[np.sort(first)[:number]]
+
+
+def make_world(experiment: Experiment) -> World:
+    """The world that an experiment names."""
+    return AttributeValueWorld(experiment) if experiment.world.train_data is None else FileWorld(experiment)
+
+
+def num_candidates(experiment: Experiment) -> int:
+    """Objects in play in one round: a reconstruction has the target alone."""
+    return 1 + experiment.game.num_distractors if experiment.game.task == "discrimination" else 1
+
+
+def one_hot(meanings: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
+    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one 1 an attribute."""
+    features = torch.zeros(*meanings.shape, num_values, dtype=dtype, device=meanings.device)
+    return features.scatter_(-1, meanings[..., None], 1.0).flatten(-2)
+
+
+def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
+    """Random 64-bit words as a pure function of their place: SplitMix64 (Steele et al. 2014) over a counter.
+
+    Args:
+        seed: Seed of the experiment.
+        split: Name of the split; each has its own stream.
+        indices: Indices of the examples, (batch,).
+        number: Words an example.
+
+    Returns:
+        Words, (batch, number).
+    """
+    stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
+    counter = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(number, dtype=np.uint64)
+    words = stream + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

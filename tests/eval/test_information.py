@@ -1,0 +1,93 @@
+"""AMI: scikit-learn as a second opinion, hand-made languages, the degenerate corpora."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_mutual_info_score
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.information import adjusted_mutual_information, ami
+from ecsuite.eval.score import Options
+
+
+def score(messages, meanings=None, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    return ami(Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known), Options())[0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 60), st.integers(1, 20), st.integers(1, 20))
+def test_scikit_learn_agrees(seed, num_rows, num_messages, num_meanings):
+    rng = np.random.default_rng(seed)
+    messages, meanings = rng.integers(0, num_messages, num_rows), rng.integers(0, num_meanings, num_rows)
+    value = score(messages[:, None], meanings[:, None]).value
+    if value is None:
+        assert {len(set(messages)), len(set(meanings))} & {1, num_rows}
+    else:
+        expected = adjusted_mutual_info_score(messages, meanings, average_method="max")
+        assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_perfect_language():
+    meanings = list(itertools.product(range(3), range(3))) * 2
+    result = score([[a, b + 3] for a, b in meanings], meanings)
+    assert result.value == pytest.approx(1)
+    assert result.signature == "ami|normaliser:max|meaning:attributes|eos:strip|v:1"
+
+
+def test_chance_is_zero():
+    rng = np.random.default_rng(0)
+    assert abs(score(rng.integers(0, 9, (5_000, 2)), rng.integers(0, 9, (5_000, 2))).value) < 0.01
+
+
+def test_concepts_stand_in_for_attributes_as_sets():
+    concepts = Ragged.from_rows([[0, 1], [1, 0], [1, 0, 0], [2], [2]])
+    result = score([[1], [1], [1], [2], [2]], concepts=concepts)
+    assert result.value == pytest.approx(1)
+    assert "meaning:concepts" in result.signature
+
+
+def test_nothing_after_eos_counts():
+    assert score([[1, 0, 5], [1, 0], [2, 0], [2, 0, 1]], [[0], [0], [1], [1]], eos=0).value == pytest.approx(
+        1
+    )
+
+
+def test_renaming_and_reordering_change_nothing():
+    rng = np.random.default_rng(1)
+    messages, meanings = rng.integers(0, 3, (50, 2)), rng.integers(0, 3, (50, 2))
+    order = rng.permutation(50)
+    renamed = np.array([2**31 - 1, 0, 70_000])[messages[order]]
+    named = np.array(["red", "green", "blue"])[meanings[order]]
+    assert score(renamed, named).value == pytest.approx(score(messages, meanings).value)
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "the corpus has no attribute values and names no concepts"),
+        ([[1], [2]], [[0.5], [0.7]], "the corpus has no attribute values and names no concepts"),
+        ([[1], [1], [1]], [[0], [0], [1]], "there is only one message: every pairing says as much"),
+        ([[1], [1], [2]], [[0], [0], [0]], "there is only one meaning: every pairing says as much"),
+        ([[1], [2], [3]], [[0], [0], [1]], "no message recurs: every pairing says as much"),
+        ([[1], [1], [2]], [[0], [1], [2]], "no meaning recurs: every pairing says as much"),
+        ([[]] * 3, [[0], [0], [1]], "there is only one message: every pairing says as much"),
+        ([[1]], [[0]], "there is only one message: every pairing says as much"),
+        ([], np.zeros((0, 1), int), "there is only one message: every pairing says as much"),
+    ],
+)
+def test_undefined(messages, meanings, reason):
+    result = score(messages, meanings)
+    assert (result.value, result.reason) == (None, reason)
+
+
+def test_many_rare_messages_take_no_time():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 60_000, 100_000), rng.integers(0, 40_000, 100_000)
+    begin = time.perf_counter()
+    assert abs(adjusted_mutual_information(first, second)) < 0.02
+    assert time.perf_counter() - begin < 5
