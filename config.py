@@ -8,7 +8,8 @@ import difflib
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,10 @@ import yaml
 
 class ConfigError(ValueError):
     """A config that can't be used: which key, what was expected, what was found."""
+
+
+class DamagedError(RuntimeError):
+    """Files of a run that can't be trusted any more."""
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
@@ -177,8 +182,10 @@ class Experiment:
             ("channel.entropy_coefficient", self.channel.entropy_coefficient, 0),
             ("channel.length_cost", self.channel.length_cost, 0),
         ):
-            if value < at_least:
+            if not value >= at_least:  # false for NaN, too
                 raise ConfigError(f"{key}: expected at least {at_least}, got {value}")
+            if value >= 2**63:
+                raise ConfigError(f"{key}: expected less than 2^63, got {value}")
         for key, number in (
             ("channel.temperature", self.channel.temperature),
             ("channel.temperature_decay", self.channel.temperature_decay),
@@ -190,7 +197,9 @@ class Experiment:
             if number is not None and not 0 < number < float("inf"):
                 raise ConfigError(f"{key}: expected a number above 0, got {number}")
         if self.training.until_accuracy is not None and self.training.until_accuracy > 1:
-            raise ConfigError(f"training.until_accuracy: expected at most 1, got {self.training.until_accuracy}")
+            raise ConfigError(
+                f"training.until_accuracy: expected at most 1, got {self.training.until_accuracy}"
+            )
         if (self.world.train_data is None) != (self.world.valid_data is None):
             raise ConfigError("world.train_data and world.valid_data: give both files or none")
 
@@ -202,7 +211,9 @@ class Experiment:
 def named_configs() -> dict[str, str]:
     """Names of the shipped experiments and their descriptions."""
     folder = resources.files("ecsuite").joinpath("configs")
-    names = sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml"))
+    names = sorted(
+        file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")
+    )
     return {name: load_experiment(name).about for name in names}
 
 
@@ -225,7 +236,9 @@ def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experim
     else:
         place, name = f"configs/{name_or_file}.yaml", name_or_file
         folder = resources.files("ecsuite").joinpath("configs")
-        choices = sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml"))
+        choices = sorted(
+            file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")
+        )
         if name not in choices:
             raise unknown_name("game", name, choices)
         text = folder.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
@@ -247,9 +260,9 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
     """
     tree: dict[str, Any] = asdict(experiment)
     keys = [
-        f"{section.name}.{key.name}" if key else section.name
-        for section in fields(Experiment)
-        for key in (fields(getattr(experiment, section.name)) if is_dataclass(section.default_factory) or isinstance(tree[section.name], dict) else (None,))
+        f"{section}.{key}" if key else section
+        for section, value in tree.items()
+        for key in (value if isinstance(value, dict) else [""])
     ]
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
@@ -280,7 +293,9 @@ def _build(kind: Any, tree: Mapping[str, Any], place: str, path: str) -> Any:
     hints = typing.get_type_hints(kind)
     for key in tree:
         if key not in hints:
-            raise ConfigError(f"{place}: {unknown_name('key', path + str(key), [path + known for known in hints])}")
+            raise ConfigError(
+                f"{place}: {unknown_name('key', path + str(key), [path + known for known in hints])}"
+            )
     values = {}
     for key, value in tree.items():
         hint = hints[key]
@@ -297,15 +312,16 @@ def _build(kind: Any, tree: Mapping[str, Any], place: str, path: str) -> Any:
 
 
 def _checked(value: Any, hint: Any, where: str) -> Any:
-    """The value if it is of the type `hint`; an integer is welcome where a float is meant."""
+    """The value if it is of the type `hint`; where a float is meant, 3 and 1e-3 (to YAML a string) are welcome."""
     if typing.get_origin(hint) is Literal:
         choices = [str(choice) for choice in typing.get_args(hint)]
         if value not in choices:
             raise ConfigError(f"{where}: {unknown_name('value', str(value), choices)}")
         return value
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if float in allowed and isinstance(value, int | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            return float(value)
     if type(value) in allowed:
         return value
     names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in allowed)

@@ -9,27 +9,27 @@ import codecs
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 1 << 20  # bytes parsed at once: what fits the second-level cache
-_LONGEST_LINE = 1 << 30  # bytes; a longer line is refused unread
-_LONGEST_ODD_LINE = (
-    1 << 26
-)  # bytes; the same for a line that is not plain `[1, 2, 3]` and needs the exact reader
+_BLOCK = 1 << 18  # bytes parsed at once; what this takes fits the second-level cache
+_LONGEST_LINE = 1 << 30  # bytes; a longer one is refused
+_LONGEST_ODD_LINE = 1 << 26  # bytes; the same for a line that is not plain `[1, 2, 3]`
 _FAULTS_SHOWN = 20
 _FORMAT = "ecsuite-corpus"
-_READERS_KEYS = ("sha256", "source_format", "source_path")  # metadata that belongs to one copy on disk
+_OF_ONE_COPY = ("sha256", "symbol_names", "concept_names", "source_format", "source_path")  # metadata keys
 _ID_LIMIT = 1 << 31
+_FOLDER_HOLDS = "corpus.jsonl, Parquet file or saved dataset"
 _COLUMNS = ("input_ids", "messages", "tokens", "text")
 
 
@@ -88,9 +88,7 @@ class Ragged:
         ends[rows[is_first]] = hits[is_first]
         lengths = ends - self.offsets[:-1]
         kept = lengths > 0
-        steps = np.zeros(
-            len(self.values) + 1, dtype=np.int8
-        )  # +1 where a kept stretch begins, -1 where it ends
+        steps = np.zeros(len(self.values) + 1, dtype=np.int8)  # 1 where what is kept begins, -1 where it ends
         steps[self.offsets[:-1][kept]] += 1
         steps[ends[kept]] -= 1
         return Ragged.from_lengths(self.values[np.cumsum(steps[:-1], dtype=np.int8).view(bool)], lengths)
@@ -104,7 +102,7 @@ class Ragged:
         if self.values.size and self.values.max() > 2 * self.values.size + 1024:  # too sparse for a table
             originals, dense = np.unique(self.values, return_inverse=True)
             return Ragged(dense.astype(np.int32), self.offsets), originals
-        is_used = np.zeros(self.values.max(initial=-1) + 1, dtype=bool)
+        is_used = np.zeros(int(self.values.max(initial=-1)) + 1, dtype=bool)
         is_used[self.values] = True
         table = np.cumsum(is_used, dtype=np.int32) - 1
         return Ragged(table[self.values], self.offsets), np.flatnonzero(is_used).astype(np.int32)
@@ -182,6 +180,8 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     """
     directory = Path(directory)
     num_messages = len(corpus.messages)
+    if not num_messages:
+        raise ValueError("cannot write a corpus without messages")
     for name, rows in {"meanings": corpus.meanings, "concepts": corpus.concepts}.items():
         if rows is not None and len(rows) != num_messages:
             raise ValueError(f"cannot write {len(rows)} {name} for {num_messages} messages")
@@ -189,7 +189,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         raise ValueError(f"cannot write the symbol id {corpus.messages.values.min()}: ids are not negative")
     content = corpus.content()
     num_distinct = len(content.reindexed()[1])
-    own = {
+    own: dict[str, Any] = {
         "format": _FORMAT,
         "format_version": 1,
         "num_messages": num_messages,
@@ -198,13 +198,12 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         "num_distinct_symbols": num_distinct,
         "eos": corpus.eos,
     }
-    names = {"symbol_names": corpus.symbol_names, "concept_names": corpus.concept_names}
-    producer = {
-        key: value for key, value in corpus.metadata.items() if key not in {*own, *names, *_READERS_KEYS}
-    }
-    metadata = (
-        own | {"vocab_size": num_distinct} | producer | {key: value for key, value in names.items() if value}
-    )
+    if corpus.symbol_names:
+        own["symbol_names"] = corpus.symbol_names
+    if corpus.concept_names:
+        own["concept_names"] = corpus.concept_names
+    made = {key: value for key, value in corpus.metadata.items() if key not in _OF_ONE_COPY}
+    metadata = {"vocab_size": num_distinct} | made | own
     _json(metadata)  # fails here, if at all, before a file is touched
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -263,9 +262,9 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
     With `corpus.jsonl`, or its directory, `metadata.json` (if it is ours) and `meanings.jsonl` beside it are
     used, and their SHA-256 checked. A byte order mark and CRLF are accepted. An empty line is a fault.
 
-    EOS is what our metadata declares. Otherwise it is detected by ELCC's rule (`EoS Token Present`): every
-    message that is not empty ends in the same symbol, and after its first occurrence only that symbol follows,
-    as padding. Besides, two different messages must remain without it: a language of one message has no EOS.
+    EOS is what our metadata declares. Otherwise it is detected by ELCC's rule (`EoS Token Present`):
+    every message that is not empty ends in the same symbol, and after its first occurrence only that symbol
+    follows, as padding. Besides, two different messages must remain without it.
 
     Args:
         path: A directory or a file.
@@ -284,20 +283,18 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
         if format == "table" or (format == "auto" and _is_table(path)):
             corpus = _read_table(path)
         elif path.is_dir():
-            raise CorpusError(
-                f"{path}: expected corpus.jsonl, Parquet files or a saved dataset in it, found none"
-            )
+            raise CorpusError(f"{path}: no {_FOLDER_HOLDS} in it")
         else:
             corpus = _read_lines(path, format)
             if path.name == "corpus.jsonl":
                 corpus = _with_siblings(corpus, path.parent)
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
+    metadata = {"eos_source": "declared", **corpus.metadata, "source_path": str(path)}
     if "eos" not in corpus.metadata:
-        corpus = replace(
-            corpus, eos=_detect_eos(corpus.messages), metadata={**corpus.metadata, "eos_source": "detected"}
-        )
-    return replace(corpus, metadata={"eos_source": "declared", **corpus.metadata, "source_path": str(path)})
+        metadata["eos_source"] = "detected"
+        return replace(corpus, eos=_detect_eos(corpus.messages), metadata=metadata)
+    return replace(corpus, metadata=metadata)
 
 
 def _detect_eos(messages: Ragged) -> int | None:
@@ -320,6 +317,7 @@ def _detect_eos(messages: Ragged) -> int | None:
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
 _Line = tuple[Sequence[int | str], list[str]]  # symbols, and concepts where the format has them
+_LineParser = Callable[[list[Any]], _Line]
 
 
 class _Fault(Exception):
@@ -473,9 +471,7 @@ def _show_line(values: list[Any]) -> str:
     return _show(values[0]) if len(values) == 1 else f"{len(values)} JSON values: {_show(values)}"
 
 
-_LINE_FORMATS: dict[
-    str, tuple[Callable[[list[Any]], _Line], str, str]
-] = {  # parser, what it expects, what it is
+_LINE_FORMATS: dict[str, tuple[_LineParser, str, str]] = {  # how to read it, what is expected, what it is
     "ints": (_ints, "a list of non-negative integers", "jsonl of integer arrays"),
     "strings": (_strings, "a string of symbols", "jsonl of strings"),
     "cbm": (_cbm, 'a pair of strings such as ["4.7.0", "19"]', "jsonl of CBM pairs"),
@@ -486,9 +482,10 @@ _LINE_FORMATS: dict[
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, about a block at a time, with the number of the first."""
     with open(path, "rb") as file:
-        number, rest = 1, file.read(3).removeprefix(codecs.BOM_UTF8)
-        if rest[:2] == b"\x1f\x8b":
+        number, rest, start = 1, b"", file.read(3)
+        if start[:2] == b"\x1f\x8b":
             raise CorpusError(f"{path.name}: gzip data, expected lines of JSON; unpack it with gunzip first")
+        file.seek(3 if start == codecs.BOM_UTF8 else 0)
         while block := file.read(max(_BLOCK, len(rest))):
             rest += block
             cut = rest.rfind(b"\n") + 1
@@ -497,27 +494,24 @@ def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
                 number += lines.count(b"\n")
             elif len(rest) > _LONGEST_LINE:
-                raise CorpusError(
-                    f"{path.name}:{number}: expected a line of at most {_LONGEST_LINE} bytes, got more"
-                )
+                limit = f"a line of at most {_LONGEST_LINE} bytes"
+                raise CorpusError(f"{path.name}:{number}: expected {limit}, got more")
         if rest:
             yield number, rest + b"\n"
         elif number == 1:
             raise CorpusError(f"{path.name}: empty file, expected a message a line, such as [3, 1, 4]")
 
 
-def _table(bits: Mapping[bytes, int]) -> bytes:
+def _byte_table(bits: Mapping[bytes, int]) -> bytes:
     """For `bytes.translate`: the bits of each byte."""
-    return bytes(
-        sum(value for characters, value in bits.items() if byte in characters) for byte in range(256)
-    )
+    return bytes(sum(value for some, value in bits.items() if byte in some) for byte in range(256))
 
 
 _DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
-_CLASS = _table(
+_CLASS = _byte_table(
     {b"0123456789": _DIGIT, b"[": _OPEN, b"]": _CLOSE, b",": _COMMA, b" ": _SPACE, b"\n": _NEWLINE}
 )
-_FOLLOWERS = _table(
+_FOLLOWERS = _byte_table(
     {
         b"0123456789": _DIGIT | _COMMA | _CLOSE,
         b"[": _DIGIT | _CLOSE,
@@ -540,7 +534,7 @@ def _parse_plain(lines: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]] | 
     """
     text = b"\n" + lines
     start, last, num_values = 0, len(text) - 1, 0
-    values, ends = [np.zeros(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+    values, ends = [np.zeros(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
     while start < last:  # text[start] is the comma or newline before the block
         stop = last
         if last - start > _BLOCK:
@@ -570,7 +564,8 @@ def _parse_plain(lines: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]] | 
         values.append(numbers.astype(np.int32))
         num_values += len(numbers)
         start = stop
-    return np.concatenate(values, dtype=np.int32, casting="unsafe"), np.ediff1d(np.concatenate(ends))
+    bounds: NDArray[np.int64] = np.concatenate(ends)
+    return np.concatenate(values, dtype=np.int32), np.diff(bounds)
 
 
 class _Rows:
@@ -586,11 +581,8 @@ class _Rows:
 
     def extend(self, rows: Sequence[Sequence[int | str]]) -> None:
         names = self.names
-        ids = [
-            names.setdefault(item, len(names)) if isinstance(item, str) else item
-            for row in rows
-            for item in row
-        ]
+        flat = chain.from_iterable(rows)
+        ids = [names.setdefault(item, len(names)) if isinstance(item, str) else item for item in flat]
         self.add(np.array(ids, dtype=np.int32), np.array([len(row) for row in rows], dtype=np.int64))
 
     def ragged(self) -> Ragged:
@@ -644,9 +636,7 @@ def _with_siblings(corpus: Corpus, folder: Path) -> Corpus:
         names = manifest.get("symbol_names")
         highest = int(corpus.messages.values.max(initial=0))
         if names is not None and len(names) <= highest:
-            raise CorpusError(
-                f"metadata.json: expected symbol_names up to id {highest}, got {len(names)} names"
-            )
+            raise CorpusError(f"metadata.json: expected symbol_names up to id {highest}, got {len(names)}")
         metadata = manifest | {"source_format": "ecsuite corpus"}
         corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
     if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
@@ -664,22 +654,16 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise CorpusError(f"{path.name}: expected JSON, got a fault: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
+    has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}
     is_right: dict[str, Callable[[Any], bool]] = {
         "format_version": lambda value: value == 1,
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < _ID_LIMIT),
         "sha256": lambda value: isinstance(value, dict) and "corpus.jsonl" in value,
-        "symbol_names": lambda value: (
-            isinstance(value, list) and all(isinstance(name, str) for name in value)
-        ),
-        "concept_names": lambda value: (
-            isinstance(value, list) and all(isinstance(name, str) for name in value)
-        ),
+        **dict.fromkeys(has_names, lambda value: isinstance(value, list) and all(map(_is_text, value))),
     }
-    for key, is_this_right in is_right.items():
-        if not (key.endswith("names") and key not in manifest) and not is_this_right(manifest.get(key, ...)):
-            raise CorpusError(
-                f'{path.name}: "{key}" is {_show(manifest.get(key))}: damaged, or of a newer version'
-            )
+    for key, check in is_right.items():
+        if not check(value := manifest.get(key, ...)):
+            raise CorpusError(f'{path.name}: "{key}" is {_show(value)}: damaged, or of a newer version')
     return manifest
 
 
@@ -688,18 +672,19 @@ def _with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
     faults = _Faults(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
     meanings: list[list[Any]] = []
     concepts, first, num_lines = _Rows(names), dict[str, Any](), 0
+
+    def parse(line: bytes) -> dict[str, Any]:
+        return _meaning_line(_decode(line), first)
+
     for number, lines in _chunks(path):
-        parsed = faults.parse(
-            lines[:-1].split(b"\n"), number, lambda line: _meaning_line(_decode(line), first)
-        )
+        parsed = faults.parse(lines[:-1].split(b"\n"), number, parse)
         meanings += [line.get("meaning", []) for line in parsed]
         concepts.extend([line.get("concepts", []) for line in parsed])
         num_lines += lines.count(b"\n")
     faults.check()
     if num_lines != len(corpus.messages):
-        raise CorpusError(
-            f"{path.name}: expected {len(corpus.messages)} lines, one a message, got {num_lines}"
-        )
+        wanted = len(corpus.messages)
+        raise CorpusError(f"{path.name}: expected {wanted} lines, one a message, got {num_lines}")
     if "meaning" in first:
         corpus = replace(corpus, meanings=np.array(meanings))
     if "concepts" in first:
@@ -714,20 +699,25 @@ def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
             meaning, concepts = line.get("meaning", []), line.get("concepts", [])
         case _:
             raise _Fault(_show_line(values))
-    if not isinstance(concepts, list) or not all(isinstance(name, str) for name in concepts):
+    if not isinstance(concepts, list) or not all(map(_is_text, concepts)):
         raise _Fault(_show(concepts), "concepts to be a list of strings")
-    if not isinstance(meaning, list) or not (
-        all(isinstance(value, str) for value in meaning)
-        or all(type(value) in (int, float) and abs(value) < 1 << 63 for value in meaning)
-    ):
+    if not isinstance(meaning, list) or not (all(map(_is_text, meaning)) or all(map(_is_number, meaning))):
         raise _Fault(_show(meaning), "a meaning to be a list of numbers, or of strings")
-    first.update(line if not first else {})
-    model = first.get("meaning", [])
-    if line.keys() != first.keys() or [isinstance(x, str) for x in meaning] != [
-        isinstance(x, str) for x in model
-    ]:
+    if not first:
+        first.update(line)
+    kinds = [list(map(_is_text, row)) for row in (meaning, first.get("meaning", []))]
+    if line.keys() != first.keys() or kinds[0] != kinds[1]:
         raise _Fault(_show(line), f"a line like the first, {_show(first)}")
     return line
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: object) -> bool:
+    """Whether an array can hold it."""
+    return (type(value) is int and abs(value) < 1 << 63) or (type(value) is float and math.isfinite(value))
 
 
 def _is_table(path: Path) -> bool:
@@ -752,36 +742,36 @@ def _read_table(path: Path) -> Corpus:
         path = splits[0]
     files = [path] if path.is_file() else [*sorted(path.glob("*.parquet")), *sorted(path.glob("data*.arrow"))]
     if not files:
-        raise CorpusError(f"{path}: expected Parquet files or a saved dataset in it, found none")
-    messages = _Rows()
-    for file in files:
-        try:
-            if file.suffix == ".arrow":
-                table = ipc.open_stream(pyarrow.memory_map(str(file))).read_all()
-            else:
-                table = parquet.read_table(file)
-        except pyarrow.ArrowException as error:
-            raise CorpusError(f"{file.name}: cannot be read as a table: {_shorten(str(error))}") from None
-        name = next((name for name in _COLUMNS if name in table.column_names), None)
-        if name is None:
-            found = _shorten(", ".join(table.column_names))
-            raise CorpusError(f"{file.name}: expected one of the columns {', '.join(_COLUMNS)}, got {found}")
-        kind = table.schema.field(name).type
-        if not types.is_nested(kind):
-            parse, expected = _strings, "a string of symbols"
-        elif hasattr(kind, "value_type") and types.is_string(kind.value_type):
-            parse, expected = _tokens, "a list of strings"
+        raise CorpusError(f"{path}: no {_FOLDER_HOLDS} in it")
+    try:
+        tables = [
+            ipc.open_stream(pyarrow.memory_map(str(file))).read_all()
+            if file.suffix == ".arrow"
+            else parquet.read_table(file)
+            for file in files
+        ]
+        table = pyarrow.concat_tables(tables)
+    except pyarrow.ArrowException as error:
+        raise CorpusError(f"{path.name}: cannot be read as a table: {_shorten(str(error))}") from None
+    name = next((name for name in _COLUMNS if name in table.column_names), None)
+    if name is None:
+        found = _shorten(", ".join(table.column_names))
+        raise CorpusError(f"{path.name}: expected one of the columns {', '.join(_COLUMNS)}, got {found}")
+    kind = table.schema.field(name).type
+    parse: _LineParser = _ints
+    expected = _LINE_FORMATS["ints"][1]
+    if not types.is_nested(kind):
+        parse, expected = _strings, _LINE_FORMATS["strings"][1]
+    elif types.is_string(getattr(kind, "value_type", None)):
+        parse, expected = _tokens, "a list of strings"
+    messages, faults, number = _Rows(), _Faults(path, expected), 1
+    for chunk in table.column(name).chunks:
+        if parse is _ints and (plain := _plain_lists(chunk)) is not None:
+            messages.add(*plain)
         else:
-            parse, expected = _ints, "a list of non-negative integers"
-        faults, number = _Faults(file, expected), 1
-        for chunk in table.column(name).chunks:
-            if parse is _ints and (plain := _plain_lists(chunk)) is not None:
-                messages.add(*plain)
-            else:
-                rows = faults.parse(chunk.to_pylist(), number, lambda row: parse([row])[0])  # noqa: B023
-                messages.extend(rows)
-            number += len(chunk)
-        faults.check()
+            messages.extend(faults.parse(chunk.to_pylist(), number, lambda row: parse([row])[0]))
+        number += len(chunk)
+    faults.check()
     return Corpus(
         messages=messages.ragged(),
         symbol_names=None if parse is _ints else tuple(messages.names),

@@ -19,27 +19,30 @@ Step = Callable[[Tensor, State | None], State]
 """One step: input (batch, input) and state, None for all zeros, to the next state."""
 
 
-def tanh(inputs: Tensor) -> Tensor:
-    """Hyperbolic tangent as 2 sigmoid(2x) - 1, in fp32: torch's own is ten times slower on CPU than its sigmoid."""
-    if inputs.device.type != "cpu":
-        return torch.tanh(inputs)
-    return inputs.float().mul(2).sigmoid_().mul_(2).sub_(1).to(inputs.dtype)
-
-
-class Tanh(torch.autograd.Function):
-    """`tanh` with its gradient."""
+class _Tanh(torch.autograd.Function):
+    """2 sigmoid(2x) - 1 in fp32 on CPU, where torch's tanh is ten times slower than its sigmoid."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor) -> Tensor:
-        """Any shape to the same shape."""
-        output = tanh(inputs)
+        output = _Tanh.of(inputs)
         ctx.save_for_backward(output)
         return output
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        """Gradient of the output to gradient of the input."""
-        return torch.ops.aten.tanh_backward(gradient, ctx.saved_tensors[0])  # type: ignore[no-any-return]
+        output: Tensor = ctx.saved_tensors[0]
+        return gradient.addcmul(gradient * output, output, value=-1)
+
+    @staticmethod
+    def of(inputs: Tensor) -> Tensor:
+        if inputs.device.type != "cpu":
+            return inputs.tanh()
+        # Doubling is exact in any precision, and gives a tensor of our own to work in.
+        return (inputs * 2).float().sigmoid_().mul_(2).sub_(1).to(inputs.dtype)
+
+
+tanh: Callable[[Tensor], Tensor] = _Tanh.apply
+"""Hyperbolic tangent, in the precision of its input."""
 
 
 class RecurrentCell(nn.Module):
@@ -90,7 +93,7 @@ class RNNCell(RecurrentCell):
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class."""
-        return (Tanh.apply(inputs + hidden),)
+        return (tanh(inputs + hidden),)
 
 
 class GRUCell(RecurrentCell):
@@ -100,11 +103,11 @@ class GRUCell(RecurrentCell):
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class; gates in torch's order: reset, update, new."""
-        return (_GRUGates.apply(inputs, hidden, state[0]),)
+        return (_gru_gates(inputs, hidden, state[0]),)
 
 
 class LSTMCell(RecurrentCell):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gates; the state is (h, c), c begins at 0."""
+    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gates: the state is (h, c), c is 0 first."""
 
     num_gates = 4
 
@@ -115,8 +118,8 @@ class LSTMCell(RecurrentCell):
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class; gates in torch's order: input, forget, new, output."""
         keep, forget, new, output = (inputs + hidden).chunk(4, dim=1)
-        memory = forget.sigmoid() * state[1] + keep.sigmoid() * Tanh.apply(new)
-        return (output.sigmoid() * Tanh.apply(memory), memory)
+        memory = forget.sigmoid() * state[1] + keep.sigmoid() * tanh(new)
+        return (output.sigmoid() * tanh(memory), memory)
 
 
 class _GRUGates(torch.autograd.Function):
@@ -127,8 +130,8 @@ class _GRUGates(torch.autograd.Function):
         size = state.shape[1]
         reset_update = (inputs[:, : 2 * size] + hidden[:, : 2 * size]).sigmoid_()
         reset, update = reset_update.chunk(2, dim=1)
-        hidden_new = hidden[:, 2 * size :]
-        new = tanh(torch.addcmul(inputs[:, 2 * size :], reset, hidden_new))
+        hidden_new = hidden[:, 2 * size :].clone()  # a view would keep all of `hidden` in memory
+        new = _Tanh.of(torch.addcmul(inputs[:, 2 * size :], reset, hidden_new))
         ctx.save_for_backward(reset_update, hidden_new, new, state)
         return torch.lerp(new, state, update)
 
@@ -148,6 +151,9 @@ class _GRUGates(torch.autograd.Function):
         to_hidden = to_inputs.clone()
         to_hidden[:, 2 * size :].mul_(reset)
         return to_inputs, to_hidden, to_state
+
+
+_gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _GRUGates.apply
 
 
 CELLS: dict[str, type[RecurrentCell]] = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMCell}

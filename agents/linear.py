@@ -1,8 +1,7 @@
 """The linear layer of all agents: follows the precision of its input, and can be unrolled over time.
 
-Autograd adds up one weight gradient a step: for T steps that is T passes over the whole weight matrix, rounded
-to the precision of the activations each time. An unrolled layer only keeps each step's input and output
-gradient; when all steps are done, one product of height T x batch gives the gradient.
+Autograd would add up the weight gradients of the steps in the precision of the activations. An unrolled layer adds
+them up in fp32, and casts its weights once for all steps.
 """
 
 from collections.abc import Callable
@@ -31,10 +30,10 @@ class Linear(nn.Linear):
         weight, bias = self.weight.to(dtype), self.bias.to(dtype)
         if not torch.is_grad_enabled():
             return lambda inputs: nn.functional.linear(inputs, weight, bias)
-        steps: list[tuple[Tensor, Tensor]] = []
-        tap = _CollectGradient.apply(weight, bias, steps)
+        sums = torch.zeros_like(self.weight), torch.zeros_like(self.bias)
+        tap = _collect_gradient(self.weight, self.bias, sums)
         weight, bias = weight.detach(), bias.detach()
-        return lambda inputs: _Step.apply(inputs, tap, weight, bias, steps)
+        return lambda inputs: _step(inputs, tap, weight, bias, sums)
 
 
 class SymbolEmbedding(Linear):
@@ -57,34 +56,37 @@ class SymbolEmbedding(Linear):
 
 
 class _CollectGradient(torch.autograd.Function):
-    """Forward: an empty tensor that ties every step to the weight. Backward: the one large product."""
+    """Forward: an empty tensor that ties every step to the parameters. Backward: hands on what the steps added up."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, bias: Tensor, steps: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.steps = steps
+    def forward(ctx: Any, weight: Tensor, bias: Tensor, sums: tuple[Tensor, Tensor]) -> Tensor:
+        ctx.sums = sums
         return weight.new_empty(0)
 
     @staticmethod
     def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor, None]:
-        inputs = torch.cat([step_inputs for step_inputs, _ in ctx.steps])  # (num_steps * batch, in_features)
-        gradients = torch.cat([gradient for _, gradient in ctx.steps])  # (num_steps * batch, out_features)
-        ctx.steps.clear()
-        return gradients.t() @ inputs, gradients.sum(0), None
+        return *ctx.sums, None
 
 
 class _Step(torch.autograd.Function):
-    """One step: an ordinary linear map whose backward leaves the weight gradient to `_CollectGradient`."""
+    """One step: a linear map whose backward adds its parameters' gradients to the loop's sums."""
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, tap: Tensor, weight: Tensor, bias: Tensor, steps: list[tuple[Tensor, Tensor]]
+        ctx: Any, inputs: Tensor, tap: Tensor, weight: Tensor, bias: Tensor, sums: tuple[Tensor, Tensor]
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        ctx.steps = steps
+        ctx.sums = sums
         return nn.functional.linear(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None, None, None]:
         inputs, weight = ctx.saved_tensors
-        ctx.steps.append((inputs, gradient))
+        to_weight, to_bias = ctx.sums
+        to_weight += gradient.t() @ inputs
+        to_bias += gradient.sum(0)
         return gradient @ weight if ctx.needs_input_grad[0] else None, inputs.new_empty(0), None, None, None
+
+
+_collect_gradient: Callable[..., Tensor] = _CollectGradient.apply
+_step: Callable[..., Tensor] = _Step.apply

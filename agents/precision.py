@@ -19,7 +19,9 @@ def choose_device(name: str) -> torch.device:
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
     if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("--device cuda: this machine has no CUDA device that torch can use; try --device auto")
+        raise ConfigError(
+            "--device cuda: this machine has no CUDA device that torch can use; try --device auto"
+        )
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 

@@ -62,8 +62,10 @@ def cosine_distance(features: NDArray[Any]) -> Distance:
     Args:
         features: Finite numbers, shape (num_rows, num_features).
     """
-    norms = np.linalg.norm(features, axis=1, keepdims=True)
-    unit = features / np.where(norms > 0, norms, 1)
+    largest = np.abs(features).max(axis=1, initial=0, keepdims=True).astype(float)
+    bounded = features / np.where(largest > 0, largest, 1)  # so that no square overflows
+    norms = np.linalg.norm(bounded, axis=1, keepdims=True)
+    unit = bounded / np.where(norms > 0, norms, 1)
 
     def distance(left: Ints, right: Ints) -> Floats:
         blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(left), _BLOCK)]

@@ -4,6 +4,8 @@ They speak of tokens as said, EOS included. They describe the corpus at hand, al
 nothing beyond it: so they have no intervals.
 """
 
+import math
+
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
@@ -43,7 +45,7 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
         Thirteen scores, named and ordered as in the collection.
     """
     values = _measure(corpus.messages)
-    line = signature("elcc", VERSION, eos="kept", empty="skip")
+    line = signature("elcc", VERSION, eos="kept")
     scores = []
     for name, about in _MEASURES.items():
         value = values.get(name, "every message is empty")
@@ -62,30 +64,29 @@ def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
     lines, ids = Ragged.from_lengths(messages.values, lengths).reindexed()
     tokens, num_types = lines.values, len(ids)
     token_entropy = entropy(np.bincount(tokens))
-    has_next = np.ones(num_tokens, dtype=bool)
-    has_next[lines.offsets[1:] - 1] = False
-    first = np.flatnonzero(has_next)
-    pairs = tokens[first].astype(np.int64) * num_types + tokens[first + 1]
+    is_last = np.zeros(num_tokens, dtype=bool)
+    is_last[lines.offsets[1:] - 1] = True
+    inner = ~is_last[:-1]  # where the next token is in the same line
+    pairs = tokens[:-1].astype(np.int64)
+    pairs *= num_types
+    pairs += tokens[1:]
+    pairs = pairs[inner]
     pair_entropy = entropy(tally(pairs))
 
-    eos = tokens[-1]
-    is_eos = tokens == eos
-    ends_in_eos = bool(is_eos[lines.offsets[1:] - 1].all())
-    eos_present = ends_in_eos and not bool((is_eos[first] & ~is_eos[first + 1]).any())
+    is_eos = tokens == tokens[-1]
+    eos_present = bool(is_eos[is_last].all()) and not bool((inner & is_eos[:-1] & ~is_eos[1:]).any())
+    is_level = bool((lengths == lengths[0]).all())
+    no_evenness, no_pairs = "only one symbol is used", "no message has two symbols"
     return values | {
         "Tokens per Line": num_tokens / num_lines,
         "Tokens per Line SD": float(lengths.std()),
         "Unique Tokens": num_types,
         "Unique Lines": int(row_labels(lines).max()) + 1,
         "1-gram Entropy": token_entropy,
-        "1-gram Normalized Entropy": token_entropy / np.log2(num_types)
-        if num_types > 1
-        else "only one symbol is used",
-        "2-gram Entropy": pair_entropy if len(pairs) else "no message has two symbols",
-        "2-gram Conditional Entropy": pair_entropy - token_entropy
-        if len(pairs)
-        else "no message has two symbols",
+        "1-gram Normalized Entropy": token_entropy / math.log2(num_types) if num_types > 1 else no_evenness,
+        "2-gram Entropy": pair_entropy if len(pairs) else no_pairs,
+        "2-gram Conditional Entropy": pair_entropy - token_entropy if len(pairs) else no_pairs,
         "Entropy per Line": token_entropy * num_tokens / num_lines,
         "EoS Token Present": eos_present,
-        "EoS Padding": eos_present and bool((lengths == lengths[0]).all()) and int(is_eos.sum()) > num_lines,
+        "EoS Padding": eos_present and is_level and int(is_eos.sum()) > num_lines,
     }

@@ -48,7 +48,8 @@ class Score:
     about: str
     """What the number means, in about six words."""
     signature: str
-    """Everything that can change the value, and nothing else: `name|option:value|…|v:1`."""
+    """Everything that can change the value, and nothing else: `name|option:value|…|v:1`. Scores of one name
+    with equal signatures are comparable."""
     ci95: tuple[float, float] | None = None
     """95 % confidence interval, where one is defined."""
     reason: str | None = None
@@ -69,6 +70,7 @@ class Score:
     def to_json(self) -> dict[str, Any]:
         """The score as JSON-ready data, in the order in which people read it."""
         data = asdict(self)
+        data["ci95"] = None if self.ci95 is None else list(self.ci95)
         return {
             key: data[key] for key in ("name", "value", "ci95", "about", "reason", "details", "signature")
         }

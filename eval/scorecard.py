@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
 from rich.measure import Measurement
@@ -13,9 +12,10 @@ from rich.text import Text
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval import METRICS, load_metric
+from ecsuite.eval.counting import flat
 from ecsuite.eval.score import Options, Score
 
-_PROVENANCE = ("source_path", "source_format", "sha256", "eos_source")
+_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """What of a corpus's metadata tells which corpus it is."""
 
 
@@ -34,7 +34,9 @@ class Scorecard:
 
     def table(self) -> Table:
         """The scorecard for a terminal: a row a score, and dim below it its further figures."""
-        table = Table(title=self._title(), title_justify="left", title_style="", box=None, pad_edge=False)
+        table = Table(
+            title=self._title(), title_justify="left", title_style="", box=None, padding=(0, 1, 0, 0)
+        )
         table.add_column("metric", min_width=16)
         table.add_column("value", justify="right", no_wrap=True)
         table.add_column("95 % CI", no_wrap=True)
@@ -54,10 +56,17 @@ class Scorecard:
         return table
 
     def _title(self) -> str:
-        """The corpus in a line."""
-        shown = {key: value for key, value in self.corpus.items() if value is not None and key != "sha256"}
-        figures = (f"{key.removeprefix('num_')} {value}" for key, value in shown.items())
-        return escape(", ".join(figures)) + "\n"
+        """Where the corpus is from and how large it is."""
+        corpus = self.corpus
+        eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
+        if corpus.get("eos_source") == "detected":
+            eos += " (detected)"
+        sizes = (
+            f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
+            f"{corpus['num_distinct_symbols']:,} different, {eos}"
+        )
+        origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
+        return escape("\n".join([*origin, sizes, ""]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +112,17 @@ def score_corpus(
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
-    """What a corpus is: its provenance as far as known, and its sizes without EOS."""
-    content = corpus.content()
-    meanings, concepts = corpus.meanings, corpus.concepts
+    """What a corpus is: its provenance as far as known, its sizes without EOS, and EOS itself."""
+    content, symbols = corpus.reindexed()
+    names, meanings, concepts = corpus.symbol_names, corpus.meanings, corpus.concepts
     return {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata} | {
         "num_messages": len(content),
         "num_empty": int((content.lengths == 0).sum()),
         "num_symbols": len(content.values),
-        "vocab_size": len(np.unique(content.values)),
-        "eos": corpus.eos,
-        "num_attributes": None if meanings is None else int(np.prod(meanings.shape[1:])),
-        "num_concepts": None if concepts is None else len(np.unique(concepts.values)),
+        "num_distinct_symbols": len(symbols),
+        "eos": corpus.eos if corpus.eos is None or not names else names[corpus.eos],
+        "num_attributes": None if meanings is None else flat(meanings).shape[1],
+        "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
     }
 
 

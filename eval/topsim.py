@@ -75,9 +75,8 @@ def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
         return "hamming", hamming_distance(attributes)
     if corpus.meanings is not None:
         features = flat(corpus.meanings)
-        return "cosine", cosine_distance(features) if np.isfinite(
-            features
-        ).all() else "a feature is not finite"
+        is_finite = bool(np.isfinite(features).all())
+        return "cosine", cosine_distance(features) if is_finite else "a feature is not finite"
     if concepts is not None:
         return "jaccard", jaccard_distance(concepts)
     return "none", "the corpus has no meanings and names no concepts"

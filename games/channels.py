@@ -120,9 +120,16 @@ class DiscreteLine:
         length = (symbols != PAD).sum(0).float()
         if not self.track:
             return Message(symbols=symbols, ends=None, length=length)
-        log_probability, entropy = torch.stack(self.log_probabilities).sum(0), torch.stack(self.entropies).sum(0)
+        log_probability, entropy = (
+            torch.stack(self.log_probabilities).sum(0),
+            torch.stack(self.entropies).sum(0),
+        )
         return Message(
-            symbols=symbols, ends=None, length=length, log_probability=log_probability, entropy=entropy / length
+            symbols=symbols,
+            ends=None,
+            length=length,
+            log_probability=log_probability,
+            entropy=entropy / length,
         )
 
 
@@ -216,7 +223,8 @@ class ReinforceChannel(Channel):
         mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where
         cost = length_cost x length, log p sums over the symbols said and the entropy is their mean.
         """
-        assert message.log_probability is not None and message.entropy is not None
+        if message.log_probability is None or message.entropy is None:  # evaluation has no policy to improve
+            return super().objective(loss, message)
         costs = torch.stack([loss.detach(), self.config.length_cost * message.length])  # (2, batch)
         advantage = costs - self.baselines[:, None]
         # Out of place: the backward pass still needs the baselines of this step.
@@ -231,5 +239,9 @@ def without_eos(logits: Tensor) -> Tensor:
     return logits.index_fill(-1, torch.tensor([EOS], device=logits.device), -torch.inf)
 
 
-CHANNELS: dict[str, type[Channel]] = {"soft": SoftChannel, "gumbel": GumbelChannel, "reinforce": ReinforceChannel}
+CHANNELS: dict[str, type[Channel]] = {
+    "soft": SoftChannel,
+    "gumbel": GumbelChannel,
+    "reinforce": ReinforceChannel,
+}
 """Channels by the names that users write."""

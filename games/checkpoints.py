@@ -15,17 +15,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from ecsuite.config import DamagedError
 from ecsuite.corpus import write_atomically
 
 KEPT = 2
 """Checkpoints kept: the newest, and one to fall back on."""
 
 
-class DamagedError(RuntimeError):
-    """A run folder whose state can't be trusted."""
-
-
-def save_checkpoint(folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, **state: Any) -> None:
+def save_checkpoint(
+    folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, **state: Any
+) -> None:
     """Write a checkpoint, then remove all but the newest two.
 
     Args:
@@ -76,7 +75,11 @@ def load_checkpoint(
             note(f"{error}; trying the one before")
             continue
         model.load_state_dict(
-            {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
+            {
+                name.removeprefix("model."): tensor
+                for name, tensor in tensors.items()
+                if name.startswith("model.")
+            }
         )
         states: dict[int, dict[str, Tensor]] = {}
         for name, tensor in tensors.items():

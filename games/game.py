@@ -43,7 +43,10 @@ class Game(nn.Module):
         if channel.kind not in CHANNELS:
             raise unknown_name("channel", channel.kind, CHANNELS)
         self.channel = CHANNELS[channel.kind](channel)
-        for role, config, registry in (("sender", experiment.sender, SENDERS), ("receiver", receiver, RECEIVERS)):
+        for role, config, registry in (
+            ("sender", experiment.sender, SENDERS),
+            ("receiver", receiver, RECEIVERS),
+        ):
             if config.architecture not in registry:
                 raise unknown_name(role, config.architecture, registry)
         self.sender = SENDERS[experiment.sender.architecture](

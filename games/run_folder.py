@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 import ecsuite
-from ecsuite.config import ConfigError, Experiment, load_experiment, with_training
+from ecsuite.config import ConfigError, DamagedError, Experiment, load_experiment, with_training
 from ecsuite.corpus import write_atomically
-from ecsuite.games.checkpoints import DamagedError, checkpoints
+from ecsuite.games.checkpoints import checkpoints
 
 
 def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:

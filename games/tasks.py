@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ecsuite.agents.cells import Tanh
+from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.games.worlds import one_hot
 
@@ -46,15 +46,19 @@ class Discrimination(nn.Module):
         num_candidates: Objects to choose from.
     """
 
-    def __init__(self, *, hidden_size: int, num_attributes: int, num_values: int, num_candidates: int) -> None:
+    def __init__(
+        self, *, hidden_size: int, num_attributes: int, num_values: int, num_candidates: int
+    ) -> None:
         super().__init__()
         self.num_values, self.num_candidates = num_values, num_candidates
         self.encode = Linear(num_attributes * num_values, hidden_size)
 
     def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> Verdict:
         """Judge states (num_ends, batch, hidden) against candidates (batch, num_candidates, num_attributes)."""
-        encodings = Tanh.apply(self.encode(one_hot(candidates, self.num_values, states.dtype)))
-        scores = torch.bmm(states.transpose(0, 1), encodings.transpose(1, 2)).float()  # (batch, num_ends, candidates)
+        encodings = tanh(self.encode(one_hot(candidates, self.num_values, states.dtype)))
+        scores = torch.bmm(
+            states.transpose(0, 1), encodings.transpose(1, 2)
+        ).float()  # (batch, num_ends, candidates)
         wanted = targets[:, None].expand(-1, len(states))
         loss = cross_entropy(scores.transpose(1, 2), wanted, reduction="none").t()
         return Verdict(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float().t()})
@@ -84,11 +88,11 @@ class Reconstruction(nn.Module):
         """Judge states (num_ends, batch, hidden) against the only candidate, (batch, 1, num_attributes)."""
         logits = self.decode(states).float().unflatten(-1, (self.num_attributes, self.num_values))
         wanted = candidates[:, 0].expand(len(states), -1, -1)  # (num_ends, batch, num_attributes)
-        loss = cross_entropy(logits.flatten(0, 2), wanted.flatten(), reduction="none").view_as(wanted).mean(-1)
-        right = (logits.argmax(-1) == wanted).float()
-        return Verdict(
-            loss=loss, measures={"accuracy": right.amin(-1), "attribute_accuracy": right.mean(-1)}
+        loss = (
+            cross_entropy(logits.flatten(0, 2), wanted.flatten(), reduction="none").view_as(wanted).mean(-1)
         )
+        right = (logits.argmax(-1) == wanted).float()
+        return Verdict(loss=loss, measures={"accuracy": right.amin(-1), "attribute_accuracy": right.mean(-1)})
 
     def chance(self) -> Mapping[str, float]:
         """Guessing every attribute."""

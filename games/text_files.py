@@ -7,7 +7,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, Experiment, override
 
 MOST_FAULTS = 20
 """Faults shown; all are counted."""
@@ -40,7 +40,9 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
             objects, target = _parse(line, task, num_values)
             shape = (len(objects), len(objects[0]))
             if rows and shape != (len(rows[0]), len(rows[0][0])):
-                raise ValueError(f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {line!r:.60}")
+                raise ValueError(
+                    f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {line!r:.60}"
+                )
         except ValueError as error:
             faults.append(f"{file}:{number}: {error}")
         else:
@@ -54,11 +56,28 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
 
 
+def fit_to_files(experiment: Experiment) -> Experiment:
+    """Set the number of attributes and of distractors to what the training file's first line has.
+
+    Raises:
+        ConfigError: If the file can't be read.
+    """
+    file = experiment.world.train_data
+    if file is None:
+        return experiment
+    candidates, _ = read_examples(file, experiment.game.task, experiment.world.num_values)
+    sizes = [f"world.num_attributes={candidates.shape[2]}"]
+    if experiment.game.task == "discrimination":
+        sizes.append(f"game.num_distractors={candidates.shape[1] - 1}")
+    return override(experiment, sizes)
+
+
 def _parse(line: str, task: str, num_values: int) -> tuple[list[list[int]], int]:
     """One line to its objects and the index of the target."""
     fields = line.split(".") if task == "discrimination" else [line]
     try:
-        objects = [[int(value) for value in field.split()] for field in fields]
+        # To int(), 1_0 is 10.
+        objects = [[int(value.replace("_", "x")) for value in field.split()] for field in fields]
     except ValueError:
         raise ValueError(f"expected integers for {task}, got {line!r:.60}") from None
     target = 0
@@ -73,5 +92,7 @@ def _parse(line: str, task: str, num_values: int) -> tuple[list[list[int]], int]
         raise ValueError(f"expected objects with the same number of values, got {line!r:.60}")
     for value in (value for row in objects for value in row):
         if not 0 <= value < num_values:
-            raise ValueError(f"expected values from 0 to {num_values - 1} (world.num_values={num_values}), got {value}")
+            raise ValueError(
+                f"expected values from 0 to {num_values - 1} (world.num_values={num_values}), got {value}"
+            )
     return objects, target

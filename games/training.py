@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, route_products
-from ecsuite.config import Experiment, with_training
+from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.game import Game
@@ -31,8 +31,8 @@ LONG = 600.0
 """Seconds left from which that is worth saying."""
 
 
-class DivergedError(RuntimeError):
-    """A loss that is not finite; the update was not made."""
+class DivergedError(ConfigError):
+    """A loss that is not finite under these settings; the update was not made."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +49,23 @@ class Result:
     """What guessing gives."""
     was_done: bool = False
     """Whether the folder already held this run, finished."""
+
+    def summary(self) -> str:
+        """How the run ended, in a few lines for people."""
+        how = {
+            "epochs": "all epochs done",
+            "accuracy": "accuracy reached",
+            "minutes": "time is up",
+            "interrupt": "interrupted; --resume goes on",
+            "preempted": "asked to stop; --resume goes on",
+        }[self.stopped]
+        lines = [
+            f"{'already there: ' if self.was_done else ''}{how}, step {self.step:,} of {self.num_steps:,}"
+        ]
+        for name, value in self.measures.items():
+            chance = f"  (chance {self.chance[name]:.3g})" if name in self.chance else ""
+            lines.append(f"  {name.replace('_', ' '):20}{value:.4f}{chance}")
+        return "\n".join(lines)
 
 
 def train(
@@ -153,8 +170,17 @@ def train(
 
         if stopped != "preempted":
             valid = evaluate(game, world, experiment)
-            outcome = {"stopped": stopped, "step": step, "num_steps": num_steps, "epoch": step / steps_per_epoch}
-            made = {"config": asdict(experiment), "versions": versions(place), "training": {**outcome, **valid}}
+            outcome = {
+                "stopped": stopped,
+                "step": step,
+                "num_steps": num_steps,
+                "epoch": step / steps_per_epoch,
+            }
+            made = {
+                "config": asdict(experiment),
+                "versions": versions(place),
+                "training": {**outcome, **valid},
+            }
             corpus = record_corpus(game, world, experiment)
             write_corpus(replace(corpus, metadata={**corpus.metadata, **made, "chance": chance}), folder)
     return Result(stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance)

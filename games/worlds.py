@@ -170,8 +170,8 @@ def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArr
         Words, (batch, number).
     """
     stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
-    counter = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(number, dtype=np.uint64)
-    words = stream + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    place = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(1, number + 1, dtype=np.uint64)
+    words: NDArray[np.uint64] = np.add(stream, place * np.uint64(0x9E3779B97F4A7C15))
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

@@ -14,7 +14,8 @@ def dense(corpus: Corpus) -> tuple[NDArray[np.int64], int]:
     """Number the symbols that occur 0, 1, 2 … in the order of their ids.
 
     Returns:
-        All symbols of the corpus end to end under their new ids, shape (num_symbols,), and how many types there are.
+        All symbols of the corpus end to end under their new ids, shape (num_symbols,), and how many types
+        there are.
     """
     types, symbols = np.unique(corpus.messages.values, return_inverse=True)
     return symbols.astype(np.int64), len(types)
@@ -48,8 +49,8 @@ def repeat(
 def windows(symbols: NDArray[np.int64], context: int) -> Tensor:
     """Cut a stream into windows of `context` symbols and the one that follows.
 
-    Neighbours share a symbol, the last target of one being the first input of the next, so that every symbol but the
-    first is a target exactly once; what is left at the end, less than a window, is dropped.
+    Neighbours share a symbol, the last target of one being the first input of the next, so that every
+    symbol but the first is a target exactly once; what is left at the end, less than a window, is dropped.
 
     Returns:
         Windows, shape (num_windows, context + 1).
@@ -59,7 +60,7 @@ def windows(symbols: NDArray[np.int64], context: int) -> Tensor:
 
 
 def batches(data: Tensor, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """All windows in a new random order each epoch, `batch` at a time; the last batch of an epoch may be smaller."""
+    """All windows in a new random order each epoch, `batch` at a time, the rest of an epoch by itself."""
     for _ in range(num_epochs):
-        for index in torch.randperm(len(data), generator=generator).split(batch):
+        for index in torch.split(torch.randperm(len(data), generator=generator), batch):
             yield data[index]

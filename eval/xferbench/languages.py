@@ -1,71 +1,23 @@
-"""Ten artificial target languages, each a pure function of its number.
+"""The grammar of the artificial target languages, each a pure function of its number.
 
-They vary as human languages do (word order, head direction, case, agreement, how endings are built, sounds) and share
-what human languages share: Zipf-Mandelbrot words in parts of speech, phrases within phrases, words that select other
-words, and discourses that keep to a topic and come back to what they mentioned.
+They differ in type (`typologies.py`) and share what human languages share: Zipf-Mandelbrot words in parts of
+speech, phrases within phrases, words that select other words and agree with them, and discourses that keep to a
+topic and come back to what they mentioned.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ecsuite.eval.xferbench.lexicon import FRONTED, Dice, Endings, Lexeme, Ranked, Sounds
+from ecsuite.eval.xferbench.typologies import TYPOLOGIES
 
 NOMINATIVE, ACCUSATIVE, GENITIVE, OBLIQUE = range(4)
-NUM_NOUNS, NUM_NAMES, NUM_VERBS, NUM_ADJECTIVES, NUM_ADVERBS = 2400, 200, 900, 600, 80
+NUM_NOUNS, NUM_NAMES, NUM_ADJECTIVES, NUM_ADVERBS = 2400, 200, 600, 80
+NUM_VERBS, NUM_VERBS_OF_SAYING = 800, 20
 NUM_FIELDS = 12
 """Semantic fields: a noun belongs to one, a verb or an adjective prefers one."""
 MAX_DEPTH = 3
 """Clauses and phrases embed no deeper than this."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Typology:
-    """What kind of language it is."""
-
-    order: str
-    """Order of subject, verb and object in a main clause."""
-    head_final: bool
-    """Whether modifiers, objects of adpositions and relative clauses precede what they belong to."""
-    endings: Literal["none", "separate", "fused"]
-    """Isolating, agglutinative or fusional."""
-    num_cases: int = 1
-    """1 (no case) to 4, in the order nominative, accusative, genitive, oblique."""
-    num_genders: int = 1
-    """Noun classes; adjectives, articles and pronouns agree with them."""
-    agreement: bool = False
-    """Whether the verb agrees with its subject in person and number."""
-    articles: bool = False
-    """Whether nouns take an article."""
-    pronouns: bool = True
-    """Whether a subject pronoun is said; where not, the verb's ending tells."""
-    harmony: bool = False
-    """Whether a word's vowels are all back or all front."""
-    consonants: int = 14
-    """Size of the consonant inventory."""
-    vowels: int = 5
-    """Size of the vowel inventory."""
-    clusters: float = 0.0
-    """Share of syllables that begin with two consonants."""
-    codas: float = 0.2
-    """Share of syllables that end with a consonant."""
-
-
-TYPOLOGIES = (
-    Typology(order="SVO", head_final=False, endings="fused", num_genders=2, agreement=True, articles=True, clusters=0.1),
-    Typology(order="SOV", head_final=True, endings="separate", num_cases=4, agreement=True, harmony=True, codas=0.4),
-    Typology(order="SVO", head_final=False, endings="none", consonants=18, vowels=6, codas=0.3),
-    Typology(order="VSO", head_final=False, endings="fused", num_genders=2, num_cases=3, agreement=True, codas=0.5),
-    Typology(order="SOV", head_final=True, endings="none", consonants=12, codas=0.05),
-    Typology(
-        order="SVO", head_final=False, endings="fused", num_cases=4, num_genders=3, agreement=True, clusters=0.25,
-        consonants=20, pronouns=False,
-    ),
-    Typology(order="SOV", head_final=True, endings="fused", num_cases=2, num_genders=2, agreement=True, consonants=20),
-    Typology(order="SVO", head_final=False, endings="separate", num_cases=4, agreement=True, pronouns=False, consonants=10),
-    Typology(order="VSO", head_final=False, endings="none", articles=True, consonants=9, codas=0.0),
-    Typology(order="SVO", head_final=True, endings="separate", num_genders=3, agreement=True, articles=True, codas=0.5),
-)  # fmt: skip
 
 
 class Features(NamedTuple):
@@ -99,9 +51,10 @@ class Language:
         """
         if not 1 <= number <= len(TYPOLOGIES):
             raise ValueError(f"artificial language {number}: expected 1 to {len(TYPOLOGIES)}")
-        self.number = number
         self.type = TYPOLOGIES[number - 1]
         self.dice = Dice(number)
+        self.topic = 0
+        self.mentioned: list[Lexeme] = []
         self.genders = range(self.type.num_genders)
         self._make_endings()
         self._make_function_words()
@@ -116,19 +69,18 @@ class Language:
             clusters=kind.clusters,
             codas=kind.codas,
         )
-        inflected = kind.endings != "none"
         fused = kind.endings == "fused"
-        num_numbers, num_tenses = (2, 3) if inflected else (1, 1)
-        num_persons = 3 if kind.agreement else 1
+        num_numbers, num_tenses = (1, 1) if kind.endings == "none" else (2, 3)
         noun = (kind.num_genders if fused else 1, num_numbers, kind.num_cases)
+        adjective = (kind.num_genders, num_numbers, kind.num_cases)
+        verb = (num_tenses, *((3, num_numbers) if kind.agreement else (1, 1)))
         self.noun_endings = Endings(self.sounds, noun, fused=fused)
-        self.adjective_endings = Endings(self.sounds, (kind.num_genders, num_numbers, kind.num_cases), fused=fused)
-        verb = (num_tenses, num_persons, num_numbers if kind.agreement else 1)
+        self.adjective_endings = Endings(self.sounds, adjective, fused=fused)
         self.verb_endings = Endings(self.sounds, verb, fused=fused)
 
     def _make_function_words(self) -> None:
         word = self.sounds.word
-        self.articles = [self._lexeme(1) for _ in range(2)]
+        self.articles = Ranked([self._lexeme(1) for _ in range(2)], self.dice)
         self.demonstratives = Ranked([self._lexeme(1) for _ in range(3)], self.dice)
         self.numerals = Ranked([word(1) for _ in range(9)], self.dice)
         self.plural_word, self.possessive, self.relative, self.complement = (word(1) for _ in range(4))
@@ -151,10 +103,11 @@ class Language:
             Ranked([noun for noun in nouns if noun.field == field], self.dice) for field in range(NUM_FIELDS)
         ]
         self.names = Ranked([self._lexeme(2, name=True) for _ in range(NUM_NAMES)], self.dice)
-        self.intransitive, self.transitive = Ranked(verbs[0::3], self.dice), Ranked(verbs[1::3] + verbs[2::9], self.dice)
-        self.verbs_of_saying = Ranked(verbs[2::30], self.dice)
+        self.transitive, self.intransitive = Ranked(verbs[0::2], self.dice), Ranked(verbs[1::2], self.dice)
+        self.verbs_of_saying = Ranked([self._lexeme(2) for _ in range(NUM_VERBS_OF_SAYING)], self.dice)
         self.adjectives_of_field = [
-            Ranked([word for word in adjectives if word.field == field], self.dice) for field in range(NUM_FIELDS)
+            Ranked([word for word in adjectives if word.field == field], self.dice)
+            for field in range(NUM_FIELDS)
         ]
         self.adverbs = Ranked([self.sounds.word(2) for _ in range(NUM_ADVERBS)], self.dice)
 
@@ -162,14 +115,14 @@ class Language:
         form = self.sounds.word(num_syllables)
         front = self.type.harmony and self.dice.chance(0.4)
         form = form.translate(FRONTED) if front else form
-        gender, field = int(self.dice.random() * self.type.num_genders), int(self.dice.random() * NUM_FIELDS)
+        gender, field = self.dice.pick(self.genders), self.dice.pick(range(NUM_FIELDS))
         return Lexeme(form.capitalize() if name else form, front, gender, field)
 
     def lines(self) -> Iterator[str]:
         """Write without end: paragraphs of one to four sentences, each a line."""
         while True:
-            self.topic = int(self.dice.random() * NUM_FIELDS)
-            self.mentioned: list[Lexeme] = []
+            self.topic = self.dice.pick(range(NUM_FIELDS))
+            self.mentioned.clear()
             yield " ".join(self.sentence() for _ in range(self.dice.pick((1, 2, 3, 4))))
 
     def sentence(self) -> str:
@@ -191,25 +144,26 @@ class Language:
         """A head and what depends on it, in the language's direction."""
         return dependent + head if self.type.head_final else head + dependent
 
-    def clause(self, depth: int, *, subject: Phrase | None = None, with_object: bool | None = None) -> list[str]:
+    def clause(self, depth: int, *, subject: Phrase | None = None, object_gap: bool = False) -> list[str]:
         """A clause.
 
         Args:
             depth: How deep it is embedded.
             subject: Where given, the subject; without words where a relative clause leaves it out.
-            with_object: False where a transitive verb's object is left out, in a relative clause.
+            object_gap: Whether the verb is transitive and a relative clause leaves its object out.
         """
         dice = self.dice
         parts: dict[str, list[str]] = {"O": []}
-        if with_object is None and depth < MAX_DEPTH and dice.chance(0.15):
+        if object_gap:
+            verb = self.transitive.draw()
+        elif depth < MAX_DEPTH and dice.chance(0.15):
             verb = self.verbs_of_saying.draw()
             parts["O"] = self.join([self.complement], self.clause(depth + 1))
-        elif with_object is None and dice.chance(0.4):
+        elif dice.chance(0.4):
             verb = self.intransitive.draw()
         else:
             verb = self.transitive.draw()
-            if with_object is None:
-                parts["O"] = self.noun_phrase(ACCUSATIVE, depth + 1, verb.field).words
+            parts["O"] = self.noun_phrase(ACCUSATIVE, depth + 1, verb.field).words
         subject = subject or self.noun_phrase(NOMINATIVE, depth, verb.field)
         parts["S"], parts["V"] = subject.words, self.verb(verb, subject.features)
         adjuncts = self.adpositional(depth + 1) if dice.chance(0.4 / (1 + depth)) else []
@@ -224,11 +178,9 @@ class Language:
         """A verb with tense and negation, as endings or as words, that agrees with its subject."""
         tense = self.dice.pick((0, 0, 0, 1, 1, 2))
         helpers = [self.negation] if self.dice.chance(0.1) else []
-        if self.type.endings == "none":
-            helpers += [self.tenses[tense]] if tense else []
-            tense = 0
-        person, plural = (subject.person, subject.plural) if self.type.agreement else (0, 0)
-        return self.join(helpers, [self.verb_endings.inflect(verb, tense, person, plural)])
+        if tense and self.type.endings == "none":
+            helpers = [*helpers, self.tenses[tense]]
+        return self.join(helpers, [self.verb_endings.inflect(verb, tense, subject.person, subject.plural)])
 
     def adpositional(self, depth: int) -> list[str]:
         """A prepositional or postpositional phrase."""
@@ -236,43 +188,45 @@ class Language:
 
     def noun_phrase(self, case: int, depth: int, field: int | None = None) -> Phrase:
         """A pronoun, a name, or a noun with what modifies it; in a field where a verb selects it."""
-        case = case if case < self.type.num_cases else NOMINATIVE
         choice = self.dice.random()
         if choice < 0.2:
             return self.pronoun(case)
         if choice < 0.28:
             name = self.names.draw()
-            return Phrase([self.noun_endings.inflect(name, self._marked(name), 0, case)], Features(0, 0, name.gender))
+            word = self.noun_endings.inflect(name, name.gender, 0, case)
+            return Phrase([word], Features(0, 0, name.gender))
         phrase = self.full_phrase(case, depth, field)
         if depth < MAX_DEPTH and self.dice.chance(0.06):
             other = self.full_phrase(case, depth + 1, field)
-            return Phrase([*phrase.words, self.conjunction, *other.words], Features(0, 1, phrase.features.gender))
+            words = [*phrase.words, self.conjunction, *other.words]
+            return Phrase(words, Features(0, 1, phrase.features.gender))
         return phrase
 
     def pronoun(self, case: int) -> Phrase:
         """A personal pronoun; unsaid as a subject where the verb's ending suffices."""
-        features = Features(self.dice.pick((0, 0, 1, 1, 2)), int(self.dice.chance(0.3)), self.dice.pick(self.genders))
+        person, plural = self.dice.pick((0, 0, 1, 1, 2)), int(self.dice.chance(0.3))
+        features = Features(person, plural, self.dice.pick(self.genders))
         if case == NOMINATIVE and not self.type.pronouns:
             return Phrase([], features)
-        pronoun = self.pronouns[features.person, features.plural][features.gender]
-        return Phrase([self.noun_endings.inflect(pronoun, self._marked(pronoun), 0, case)], features)
+        pronoun = self.pronouns[person, plural][features.gender]
+        return Phrase([self.noun_endings.inflect(pronoun, features.gender, 0, case)], features)
 
     def full_phrase(self, case: int, depth: int, field: int | None) -> Phrase:
         """A noun with its article or demonstrative, number, adjectives, possessor and relative clause."""
         dice = self.dice
         noun = self.noun(field)
         features = Features(0, int(dice.chance(0.3)), noun.gender)
-        head = [self.noun_endings.inflect(noun, self._marked(noun), self._shown(features.plural), case)]
+        head = [self.noun_endings.inflect(noun, noun.gender, features.plural, case)]
         if dice.chance(0.3):
-            head = self.join(head, self.adjective(noun, features, case))
+            head = self.join(head, [self.adjective(noun, features, case)])
         if features.plural and dice.chance(0.3):
             head = [self.numerals.draw(), *head]
         elif features.plural and self.type.endings == "none":
             head = [self.plural_word, *head]
         if self.type.articles:
-            head = [self._agreeing(self.articles[dice.chance(0.4)], features, case), *head]
+            head = [self.agreeing(self.articles.draw(), features, case), *head]
         elif dice.chance(0.15):
-            head = [self._agreeing(self.demonstratives.draw(), features, case), *head]
+            head = [self.agreeing(self.demonstratives.draw(), features, case), *head]
         if depth >= MAX_DEPTH:
             return Phrase(head, features)
         if dice.chance(0.15):
@@ -281,10 +235,10 @@ class Language:
             head = self.join(head, self.relative_clause(features, depth + 1))
         return Phrase(head, features)
 
-    def adjective(self, noun: Lexeme, features: Features, case: int) -> list[str]:
+    def adjective(self, noun: Lexeme, features: Features, case: int) -> str:
         """An adjective that suits the noun, mostly, and agrees with it."""
         field = noun.field if self.dice.chance(0.8) else self.dice.pick(range(NUM_FIELDS))
-        return [self._agreeing(self.adjectives_of_field[field].draw(), features, case)]
+        return self.agreeing(self.adjectives_of_field[field].draw(), features, case)
 
     def possessor(self, depth: int) -> list[str]:
         """A noun phrase in the genitive, or with the possessive word where there is no genitive."""
@@ -296,7 +250,7 @@ class Language:
         if self.dice.chance(0.6):
             clause = self.clause(depth, subject=Phrase([], head))
         else:
-            clause = self.clause(depth, with_object=False)
+            clause = self.clause(depth, object_gap=True)
         return self.join([self.relative], clause)
 
     def noun(self, field: int | None) -> Lexeme:
@@ -313,26 +267,21 @@ class Language:
         self.mentioned.append(noun)
         return noun
 
-    def _agreeing(self, word: Lexeme, features: Features, case: int) -> str:
-        return self.adjective_endings.inflect(word, features.gender, self._shown(features.plural), case)
-
-    def _marked(self, noun: Lexeme) -> int:
-        return noun.gender if self.type.endings == "fused" else 0
-
-    def _shown(self, plural: int) -> int:
-        return plural if self.type.endings != "none" else 0
+    def agreeing(self, word: Lexeme, features: Features, case: int) -> str:
+        """An article, a demonstrative or an adjective as its noun demands."""
+        return self.adjective_endings.inflect(word, features.gender, features.plural, case)
 
 
 def write(number: int, num_bytes: int) -> list[str]:
-    """Text of language `number`, 1 to 10: lines of at least `num_bytes` bytes in all; more bytes continue fewer.
+    """Lines of language `number`, 1 to 10, of at least `num_bytes` bytes in all; more bytes continue fewer.
 
     Raises:
         ValueError: If there is no such language.
     """
-    lines, size = [], 0
-    for line in Language(number).lines():
-        lines.append(line)
-        size += len(line.encode())
-        if size >= num_bytes:
-            return lines
-    raise AssertionError("a language never ends")
+    text = Language(number).lines()
+    lines: list[str] = []
+    size = 0
+    while size < num_bytes:
+        lines.append(next(text))
+        size += len(lines[-1].encode())
+    return lines

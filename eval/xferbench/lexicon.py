@@ -1,7 +1,7 @@
 """Sounds, words and endings of the embedded artificial languages.
 
-All chance comes from `Dice`, which uses only `random.Random.random`: Python guarantees its sequence for an integer
-seed, so a language is the same on every machine and version.
+All chance comes from `Dice`, which uses only `random.Random.random`: Python guarantees its sequence for an
+integer seed, so a language is the same on every machine and version.
 """
 
 from bisect import bisect
@@ -18,7 +18,7 @@ VOWELS = "aieoué"
 FRONTED = str.maketrans("aou", "äöü")
 """Vowel harmony: what the vowels of a word and of its endings become in a front word."""
 OFFSET = 2.7
-"""Mandelbrot's offset: the item of rank r has weight 1 / (r + OFFSET), Boldt & Mortensen (2024), equation 2."""
+"""The item of rank r has weight 1 / (r + OFFSET): Boldt & Mortensen (2024), equation 2."""
 
 
 class Dice:
@@ -59,8 +59,10 @@ class Ranked(Generic[Item]):
 class Sounds:
     """A language's phonotactics: which letters it has and which syllables they form."""
 
-    def __init__(self, dice: Dice, *, num_consonants: int, num_vowels: int, clusters: float, codas: float) -> None:
-        """Draw the inventory; `clusters` and `codas` say how often a syllable begins with two or ends with one."""
+    def __init__(
+        self, dice: Dice, *, num_consonants: int, num_vowels: int, clusters: float, codas: float
+    ) -> None:
+        """Draw the letters; a share of syllables begins with a cluster, a share ends with a coda."""
         consonants = dice.sample(CONSONANTS, num_consonants)
         self.onsets = Ranked(consonants, dice)
         self.seconds = Ranked([letter for letter in consonants if letter in "lrjvn"] or consonants, dice)
@@ -112,10 +114,10 @@ class Endings:
 
         Args:
             sounds: Of the language.
-            sizes: How many values each feature has; value 0 of a feature is unmarked, and a feature of one value
-                is not expressed.
+            sizes: How many values of each feature are told apart. Value 0 is unmarked.
             fused: One ending for each combination (fusional) rather than one for each value (agglutinative).
         """
+        self.sizes = tuple(sizes)
         combinations = list(product(*map(range, sizes)))
         if fused:
             forms = {values: sounds.ending() if any(values) else "" for values in combinations}
@@ -128,5 +130,6 @@ class Endings:
         self.forms = {False: forms, True: {values: form.translate(FRONTED) for values, form in forms.items()}}
 
     def inflect(self, lexeme: Lexeme, *values: int) -> str:
-        """The word with the ending for these feature values."""
-        return lexeme.stem + self.forms[lexeme.front][values]
+        """The word with the ending for these feature values; what is not told apart is unmarked."""
+        known = tuple(value if value < size else 0 for value, size in zip(values, self.sizes, strict=True))
+        return lexeme.stem + self.forms[lexeme.front][known]

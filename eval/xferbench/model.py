@@ -1,9 +1,10 @@
 """GPT-2, small and plain, written for speed on CPU cores.
 
-The architecture is that of Radford et al. (2019) as Hugging Face's `GPT2LMHeadModel` has it (a test compares the
-logits): pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings. There is no
-dropout. Two things are done by hand because they take most of the time at this size: attention over a short context
-is two batched products and a softmax, and the loss over the vocabulary makes its gradient while it is at it.
+The architecture is that of Radford et al. (2019) as Hugging Face's `GPT2LMHeadModel` has it (a test
+compares the logits): pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output
+embeddings. There is no dropout. Two things are done by hand because they take most of the time at this
+size: attention over a short context is two batched products and a softmax, and the loss over the vocabulary
+makes its gradient while it is at it.
 """
 
 import math
@@ -35,7 +36,7 @@ class Block(nn.Module):
         self.feed_forward_out = nn.Linear(4 * width, width)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Transform `states` (batch, length, width); `mask` (length, length) is -inf where a position is hidden."""
+        """Transform `states` (batch, length, width); `mask` (length, length) is -inf for what is unseen."""
         batch, length, width = states.shape
         head_width = width // self.num_heads
         mixed = self.query_key_value(self.attention_norm(states))
@@ -46,7 +47,8 @@ class Block(nn.Module):
         attended = attended.view(batch, self.num_heads, length, head_width).transpose(1, 2)
         states = states + self.attention_out(attended.reshape(batch, length, width))
         hidden = functional.gelu(self.feed_forward_in(self.feed_forward_norm(states)), approximate="tanh")
-        return states + self.feed_forward_out(hidden)
+        added: Tensor = self.feed_forward_out(hidden)
+        return states + added
 
 
 class LanguageModel(nn.Module):
@@ -57,31 +59,31 @@ class LanguageModel(nn.Module):
     def __init__(self, vocab_size: int, preset: Preset, generator: torch.Generator) -> None:
         """Make a model with GPT-2's initial weights drawn from `generator`."""
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, preset.width)
         self.positions = nn.Embedding(preset.context, preset.width)
         self.blocks = nn.ModuleList(Block(preset.width, preset.num_heads) for _ in range(preset.num_layers))
         self.norm = nn.LayerNorm(preset.width)
         hidden = torch.full((preset.context, preset.context), -math.inf).triu(1)
         self.register_buffer("mask", hidden, persistent=False)
         self.reset(generator)
+        self.reset_embedding(vocab_size, generator)  # last, so that the rest is the same for any vocabulary
 
     @torch.no_grad()
     def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew: N(0, 0.02), less for what is added to the residual stream, and no biases."""
+        """Draw all but the embeddings anew: N(0, 0.02), less into the residual stream, and no biases."""
         residual_std = INIT_STD / math.sqrt(2 * len(self.blocks))
-        for name, module in self.named_modules():
+        self.positions.weight.normal_(0, INIT_STD, generator=generator)
+        for name, module in self.blocks.named_modules():
             if isinstance(module, nn.Linear):
                 std = residual_std if name.endswith("_out") else INIT_STD
                 module.weight.normal_(0, std, generator=generator)
                 module.bias.zero_()
-            elif isinstance(module, nn.Embedding):
-                module.weight.normal_(0, INIT_STD, generator=generator)
 
     @torch.no_grad()
     def reset_embedding(self, vocab_size: int, generator: torch.Generator) -> None:
         """Give the model a new vocabulary: tied embeddings from GPT-2's N(0, 0.02), all else as it was."""
-        weight = torch.empty(vocab_size, self.embedding.embedding_dim).normal_(0, INIT_STD, generator=generator)
-        self.embedding = nn.Embedding(vocab_size, weight.shape[1], _weight=weight.to(self.mask.device))
+        width = self.positions.embedding_dim
+        weight = torch.empty(vocab_size, width).normal_(0, INIT_STD, generator=generator)
+        self.embedding = nn.Embedding(vocab_size, width, _weight=weight.to(self.mask.device))
 
     def forward(self, symbols: Tensor) -> Tensor:
         """Last hidden states (batch, length, width) of `symbols` (batch, length)."""
@@ -100,12 +102,12 @@ class LanguageModel(nn.Module):
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy in nats of `targets` (batch, length) after `symbols` (batch, length)."""
         states = self(symbols).flatten(0, 1)
-        loss: Tensor = _TiedLoss.apply(states, self.embedding.weight, targets.flatten())
+        loss: Tensor = _TiedLoss.apply(states, self.embedding.weight, targets.flatten())  # type: ignore[no-untyped-call]
         return loss
 
 
 class _TiedLoss(torch.autograd.Function):
-    """Mean cross-entropy of `states @ embedding.T`, with gradients made chunk by chunk in the forward pass."""
+    """Mean cross-entropy of `states @ embedding.T`, with gradients made by chunks in the forward pass."""
 
     @staticmethod
     def forward(ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:

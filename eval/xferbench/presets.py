@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
-    """Sizes of the model, of the data and of the training. Sizes in tokens count symbols, after BPE for texts."""
+    """Sizes of the model, of the data and of the training; a token is a symbol, or a unit of BPE in texts."""
 
     name: str
     """The name in signatures."""
@@ -47,16 +47,35 @@ MINI = Preset(
     width=128,
     num_heads=4,
     context=64,
-    bpe_size=2000,
-    pretrain_tokens=1_000_000,
+    bpe_size=1000,
+    pretrain_tokens=500_000,
     pretrain_epochs=2,
-    tune_tokens=400_000,
+    tune_tokens=200_000,
     tune_epochs=3,
-    test_tokens=100_000,
-    num_targets=3,
+    test_tokens=25_000,
+    num_targets=5,
     batch=32,
     lr=1e-3,
     warmup=0.0,
     weight_decay=0.01,
 )
-PRESETS = {preset.name: preset for preset in (MINI,)}
+NANO = Preset(
+    name="nano",
+    num_layers=2,
+    width=32,
+    num_heads=2,
+    context=16,
+    bpe_size=300,
+    pretrain_tokens=4_000,
+    pretrain_epochs=1,
+    tune_tokens=4_000,
+    tune_epochs=1,
+    test_tokens=500,
+    num_targets=2,
+    batch=16,
+    lr=1e-3,
+    warmup=0.0,
+    weight_decay=0.01,
+)
+PRESETS = {preset.name: preset for preset in (MINI, NANO)}
+"""By name; `nano` only shows that everything runs."""

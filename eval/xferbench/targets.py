@@ -1,12 +1,13 @@
 """The languages to transfer to: texts of a folder, or the embedded artificial languages.
 
-A target is cut by line, each line's hash deciding its place, so tuning and test never share a line, the order of
-the file does not matter, and every seed of every score sees the same data. BPE is trained on tuning lines alone.
+A target is cut by line, each line's hash deciding its place, so tuning and test never share a line, the
+order of the file does not matter, and every seed of every score sees the same data. BPE is trained on
+tuning lines alone.
 """
 
 import gzip
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def prepare(text: Text, preset: Preset) -> Target:
     Raises:
         ValueError: If the text is shorter than the preset needs.
     """
-    lines = sorted(set(text.lines), key=_place)
+    lines = shuffled(text.lines)
     num_test = len(lines) // TEST_SHARE
     test_lines, tune_lines = lines[:num_test], lines[num_test:]
     tokenizer = train_bpe(tune_lines, preset.bpe_size)
@@ -119,8 +120,9 @@ def prepare(text: Text, preset: Preset) -> Target:
     )
 
 
-def _place(line: str) -> bytes:
-    return hashlib.blake2b(line.encode(), digest_size=16).digest()
+def shuffled(lines: Iterable[str]) -> list[str]:
+    """The different lines, by their hashes: an order as good as random, and always the same."""
+    return sorted(set(lines), key=lambda line: hashlib.blake2b(line.encode(), digest_size=16).digest())
 
 
 def train_bpe(lines: Sequence[str], vocab_size: int) -> Tokenizer:

@@ -1,8 +1,9 @@
 """XferBench: what a language model gains for other languages by learning the corpus first.
 
-Boldt & Mortensen (2024), section 3.2: pretrain a causal language model on the corpus, give it new embeddings, tune it
-on each target language, and measure its cross-entropy on held-out text; the score is the mean over the targets.
-Everything is a pure function of its arguments: one target's tuning neither sees nor disturbs another's.
+Boldt & Mortensen (2024), section 3.2: pretrain a causal language model on the corpus, give it new
+embeddings, tune it on each target language, and measure its cross-entropy on held-out text; the score is
+the mean over the targets. Everything is a pure function of its arguments: one target's tuning neither sees
+nor disturbs another's.
 """
 
 import copy
@@ -10,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,9 +53,9 @@ class Transfer:
 def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
-    Symbols are taken as said, EOS included, and numbered densely; messages are concatenated in random order, again
-    and again until the preset's token count is reached. There is no confidence interval: one seed says nothing about
-    the noise between seeds, and the targets differ in level, not by chance.
+    Symbols are taken as said, EOS included, and numbered densely; messages are concatenated in random
+    order, again and again until the preset's token count is reached. There is no confidence interval: one
+    seed says nothing about the noise between seeds, and the targets differ in level, not by chance.
 
     Raises:
         ValueError: If the preset is unknown, or the folder of targets cannot be used.
@@ -62,12 +64,14 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
         raise unknown_name("preset", options.preset, PRESETS)
     preset = PRESETS[options.preset]
     texts = read_texts(options.targets) if options.targets else embedded_texts(preset)
-    details = {"preset": preset.name, "note": NOTE}
+    details: dict[str, Any] = {"preset": preset.name, "note": NOTE}
     value, reason = None, None
     if len(corpus.messages.values) == 0:
         reason = "the corpus has no symbols to learn from"
     else:
-        result = transfer(corpus, texts, preset, options.seed, device=options.device, progress=options.progress)
+        result = transfer(
+            corpus, texts, preset, options.seed, device=options.device, progress=options.progress
+        )
         value = result.mean
         details |= {
             "by_target": result.by_target,
@@ -121,7 +125,7 @@ def transfer(
         progress(label, done, total)
         return advance
 
-    with matmul_precision(PRECISION):
+    with matmul_precision(PRECISION), torch.random.fork_rng(devices=[]):
         base = pretrain(corpus, preset, seed, place, reporter("xferbench: pretraining", 0))
         by_target = {}
         for index, text in enumerate(texts):
@@ -148,7 +152,7 @@ def pretrain(
 
 
 def tune_and_test(base: LanguageModel, target: Target, preset: Preset, seed: int, advance: Advance) -> float:
-    """Tune a copy of `base` with new embeddings on a target; its cross-entropy on the target's held-out tokens."""
+    """Cross-entropy on a target's held-out tokens of a copy of `base`, tuned with new embeddings."""
     name = hashlib.blake2b(target.name.encode(), digest_size=4).digest()
     generator = torch.Generator().manual_seed((seed << 32) + int.from_bytes(name))
     model = copy.deepcopy(base)
@@ -181,7 +185,9 @@ def train(
     device = model.mask.device
     num_steps = num_epochs * -(-len(data) // preset.batch)
     num_warmup = max(1, round(preset.warmup * num_steps))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=preset.lr, weight_decay=preset.weight_decay, fused=True)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=preset.lr, weight_decay=preset.weight_decay, fused=True
+    )
     for step, batch in enumerate(batches(data, preset.batch, num_epochs, generator)):
         share = min((step + 1) / num_warmup, (num_steps - step) / max(1, num_steps - num_warmup))
         optimizer.param_groups[0]["lr"] = preset.lr * share
@@ -201,7 +207,7 @@ def test(model: LanguageModel, data: Tensor, batch: int) -> float:
     """Mean cross-entropy in nats per token over windows, shape (num_windows, context + 1)."""
     device = model.mask.device
     total = 0.0
-    for rows in data.split(batch):
+    for rows in torch.split(data, batch):
         symbols = rows.to(device)
         total += model.loss(symbols[:, :-1], symbols[:, 1:]).item() * len(rows)
     return total / len(data)

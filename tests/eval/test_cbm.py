@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus, Ragged, read_corpus
 from ecsuite.eval.cbm import best_match, cbm, is_tied
 from ecsuite.eval.score import Options
 
@@ -72,6 +72,13 @@ def test_authors_sample_with_eos_kept_as_a_word(sample):
     ]
     assert round(result.details["precision"], 3) == 0.037
     assert round(result.details["recall"], 3) == 0.408
+
+
+def test_authors_sample_read_from_its_file(sample):
+    """Words and concepts are strings there, and the reader finds EOS, "0", by itself."""
+    result = cbm(read_corpus(SAMPLE), Options())[0]
+    assert result.value == 0.1269
+    assert result.details["map"][:3] == [["8", "14", 181], ["15", "25", 174], ["3", "45", 123]]
 
 
 def test_sample_in_any_order(sample):

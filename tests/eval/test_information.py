@@ -1,7 +1,6 @@
 """AMI: scikit-learn as a second opinion, hand-made languages, the degenerate corpora."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.information import adjusted_mutual_information, ami
+from ecsuite.eval.information import ami
 from ecsuite.eval.score import Options
 
 
@@ -36,7 +35,7 @@ def test_perfect_language():
     meanings = list(itertools.product(range(3), range(3))) * 2
     result = score([[a, b + 3] for a, b in meanings], meanings)
     assert result.value == pytest.approx(1)
-    assert result.signature == "ami|normaliser:max|meaning:attributes|eos:strip|v:1"
+    assert result.signature == "ami|normaliser:max|label:attributes|eos:strip|v:1"
 
 
 def test_chance_is_zero():
@@ -48,7 +47,7 @@ def test_concepts_stand_in_for_attributes_as_sets():
     concepts = Ragged.from_rows([[0, 1], [1, 0], [1, 0, 0], [2], [2]])
     result = score([[1], [1], [1], [2], [2]], concepts=concepts)
     assert result.value == pytest.approx(1)
-    assert "meaning:concepts" in result.signature
+    assert "label:concepts" in result.signature
 
 
 def test_nothing_after_eos_counts():
@@ -83,11 +82,3 @@ def test_renaming_and_reordering_change_nothing():
 def test_undefined(messages, meanings, reason):
     result = score(messages, meanings)
     assert (result.value, result.reason) == (None, reason)
-
-
-def test_many_rare_messages_take_no_time():
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(0, 60_000, 100_000), rng.integers(0, 40_000, 100_000)
-    begin = time.perf_counter()
-    assert abs(adjusted_mutual_information(first, second)) < 0.02
-    assert time.perf_counter() - begin < 5

@@ -14,7 +14,7 @@ from ecsuite.eval.score import Options
 from ecsuite.eval.topsim import topsim
 
 GRID = np.array(list(itertools.product(range(3), range(3))))
-COMPOSITIONAL = (GRID + [10, 20]).tolist()
+COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
 
 
 def score(messages, meanings=None, options=None, **known):
@@ -137,7 +137,7 @@ def test_empty_after_eos():
 def test_sampled_pairs():
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_500, 3))
-    messages = meanings + [0, 4, 8]
+    messages = np.add(meanings, [0, 4, 8])
     noisy = np.where(rng.random(messages.shape) < 0.5, messages, 99)
     first, again, other = (score(noisy, meanings, Options(seed=seed)) for seed in (1, 1, 2))
     assert first == again
@@ -153,7 +153,7 @@ def test_sampled_pairs():
 def test_the_interval_covers_the_language_that_was_sampled():
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 4, (4_000, 3))
-    noisy = np.where(rng.random(meanings.shape) < 0.5, meanings + [0, 4, 8], 99)
+    noisy = np.where(rng.random(meanings.shape) < 0.5, np.add(meanings, [0, 4, 8]), 99)
     whole = spearmanr(pdist(noisy[:2_000], "hamming"), pdist(meanings[:2_000], "hamming")).statistic
     intervals = [score(noisy[i : i + 100], meanings[i : i + 100]).ci95 for i in range(0, 4_000, 100)]
     covered = sum(low <= whole <= high for low, high in intervals)

@@ -1,0 +1,190 @@
+"""How fast a game trains: ms a step, examples a second, GFLOP/s against the machine's peak, and memory.
+
+    python benchmarks/game_training.py disc_small disc_large
+    python benchmarks/game_training.py disc_small --peer      # EGG beside it, if `egg.core` can be imported
+
+Each row is a process of its own, so that its peak memory is its own. Ratios are within one run of this script: the
+machine's speed drifts, so rows of different runs can't be compared.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+PEAK_SIZE = 2048
+
+
+def main() -> None:
+    """Print a table, a row for each experiment and precision."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("experiments", nargs="*", default=["disc_small"])
+    parser.add_argument("--steps", type=int, default=12, help="timed steps, after two that are not")
+    parser.add_argument("--peer", action="store_true", help="time EGG on the same sizes")
+    parser.add_argument("--row", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.row:
+        print(json.dumps(measure(arguments.experiments[0], arguments.row, arguments.steps)))
+        return
+    print(
+    print("experiment   program       ms/step examples/s  GFLOP/s  of peak  peak RSS")
+    )
+    for experiment in arguments.experiments:
+        for row in ["fp32", "bf16", *(["egg"] if arguments.peer else [])]:
+            command = [sys.executable, __file__, experiment, "--row", row, "--steps", str(arguments.steps)]
+            figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            print(
+                f"{experiment:12} {'egg' if row == 'egg' else 'ecsuite ' + row:12} {figures['ms']:8.0f} "
+                f"{figures['examples']:10,.0f} {figures['gflops']:8.0f} {figures['of_peak']:8.0%} "
+                f"{figures['megabytes']:6,.0f} MB",
+                flush=True,
+            )
+
+
+def measure(name: str, row: str, num_steps: int) -> dict[str, float]:
+    """Time one program on one experiment; the peak is a square product in the same precision, in the same process."""
+    from ecsuite.agents.precision import route_products
+    from ecsuite.config import load_experiment
+
+    experiment = load_experiment(name)
+    if row != "egg":
+        route_products(torch.device("cpu"))
+    step = egg_step(experiment) if row == "egg" else our_step(experiment, row)
+    times = timed(step, num_steps)
+    seconds = statistics.median(times)
+    flops = flops_per_step(experiment)
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    square = torch.randn(PEAK_SIZE, PEAK_SIZE).to(torch.bfloat16 if row == "bf16" else torch.float32)
+    peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10))
+    return {
+        "ms": seconds * 1e3,
+        "examples": experiment.training.batch_size / seconds,
+        "gflops": flops / seconds / 1e9,
+        "of_peak": flops / seconds / peak,
+        "megabytes": megabytes,
+    }
+
+
+def timed(step: Callable[[], object], number: int) -> list[float]:
+    """Seconds of each of `number` calls, after two that are not timed."""
+    times = []
+    for _ in range(number + 2):
+        began = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - began)
+    return times[2:]
+
+
+def flops_per_step(experiment) -> float:  # type: ignore[no-untyped-def]
+    """Multiplications and additions of the products of one training step, forward and backward (three times forward).
+
+    Candidates are counted as encoded once. Elementwise work is not counted.
+    """
+    channel, sender, receiver = experiment.channel, experiment.sender, experiment.receiver
+    features = experiment.world.num_attributes * experiment.world.num_values
+    symbols = channel.vocab_size + 1
+    said = sender.hidden_size * 3 * (sender.hidden_size + sender.embedding_size)
+    said += symbols * (sender.hidden_size + sender.embedding_size)
+    read = receiver.hidden_size * 3 * (receiver.hidden_size + receiver.embedding_size)
+    read += symbols * receiver.embedding_size
+    discriminates = experiment.game.task == "discrimination"
+    candidates = 1 + experiment.game.num_distractors
+    judged_once = candidates * features * receiver.hidden_size if discriminates else 0
+    judged = (candidates if discriminates else features) * receiver.hidden_size
+    forward = features * sender.hidden_size + channel.max_len * said + judged_once
+    forward += (channel.max_len + 1) * (read + judged)
+    return 3 * 2 * forward * experiment.training.batch_size
+
+
+def our_step(experiment, precision: str) -> Callable[[], object]:  # type: ignore[no-untyped-def]
+    """A training step of ecsuite, as the training loop makes it."""
+    import numpy as np
+
+    from ecsuite.agents.precision import PRECISIONS
+    from ecsuite.games.game import Game
+    from ecsuite.games.worlds import make_world
+
+    torch.manual_seed(1)
+    game, world = Game(experiment, PRECISIONS[precision]), make_world(experiment)
+    optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr, fused=True)
+    generator = torch.Generator().manual_seed(1)
+    size = experiment.training.batch_size
+    counter = iter(range(10**9))
+
+    def step() -> None:
+        first = next(counter) * size
+        played = game.play(world.examples("train", np.arange(first, first + size)), "train", generator)
+        optimizer.zero_grad(set_to_none=True)
+        played.objective.backward()
+        optimizer.step()
+
+    return step
+
+
+def egg_step(experiment) -> Callable[[], object]:  # type: ignore[no-untyped-def]
+    """A training step of EGG's own modules on the same sizes, with its logging strategy's default."""
+    import egg.core as egg
+    import numpy as np
+    from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
+
+    from ecsuite.games.worlds import make_world, one_hot
+
+    world = make_world(experiment)
+    features = world.num_attributes * world.num_values
+    symbols = experiment.channel.vocab_size + 1
+    agents = experiment.sender, experiment.receiver
+    hidden, embedding = [agent.hidden_size for agent in agents], [agent.embedding_size for agent in agents]
+    discriminates = experiment.game.task == "discrimination"
+
+    def loss(sender_input, message, receiver_input, output, labels, aux_input):  # type: ignore[no-untyped-def]
+        if discriminates:
+            right = (output.argmax(1) == labels).float()
+            return torch.nn.functional.cross_entropy(output, labels, reduction="none"), {"acc": right}
+        logits = output.view(-1, world.num_values)
+        losses = torch.nn.functional.cross_entropy(logits, labels.view(-1), reduction="none")
+        right = (logits.argmax(1) == labels.view(-1)).view_as(labels).all(1).float()
+        return losses.view_as(labels).mean(1), {"acc": right}
+
+    torch.manual_seed(1)
+    judge = DiscriReceiver(features, hidden[1]) if discriminates else RecoReceiver(features, hidden[1])
+    cells = [agent.architecture for agent in agents]
+    sender = egg.RnnSenderGS(
+        Sender(n_hidden=hidden[0], n_features=features),
+        symbols,
+        embedding[0],
+        hidden[0],
+        experiment.channel.max_len,
+        1.0,
+        cell=cells[0],
+    )
+    receiver = egg.RnnReceiverGS(judge, symbols, embedding[1], hidden[1], cell=cells[1])
+    game = egg.SenderReceiverRnnGS(sender, receiver, loss)
+    optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr)
+    size = experiment.training.batch_size
+    counter = iter(range(10**9))
+
+    def step() -> None:
+        first = next(counter) * size
+        examples = world.examples("train", np.arange(first, first + size))
+        candidates = one_hot(torch.from_numpy(examples.candidates), world.num_values, torch.float32)
+        targets = torch.from_numpy(examples.targets)
+        meanings = candidates[torch.arange(size), targets]
+        labels = targets if discriminates else torch.from_numpy(examples.meanings)
+        objective, _ = game(meanings, labels, candidates if discriminates else None)
+        optimizer.zero_grad()
+        objective.backward()
+        optimizer.step()
+
+    return step
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""The command line: parse, call one function, print. Nothing heavy is imported before a command needs it."""
+
+import inspect
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ecsuite.config import ConfigError, DamagedError, load_experiment, named_configs
+from ecsuite.corpus import CorpusError, read_corpus, write_atomically
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+app = typer.Typer(
+    name="ecsuite",
+    help="Train agents that invent languages, and measure the languages they invent.",
+    epilog="Example: ecsuite train-game disc_small && ecsuite score runs/disc_small",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+
+
+@app.command(
+    "train-game",
+    epilog="Example: ecsuite train-game disc_small --set channel.temperature=2 --out runs/warm",
+)
+def train_game(
+    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME if not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, examples and noise.")] = None,
+    sender: Annotated[str | None, typer.Option(help="Architecture of the sender.")] = None,
+    receiver: Annotated[str | None, typer.Option(help="Architecture of the receiver.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
+    until_accuracy: Annotated[
+        float | None, typer.Option(help="Stop at this validation accuracy, 0 to 1.")
+    ] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    train_data: Annotated[str | None, typer.Option(help="Text file of training examples.")] = None,
+    valid_data: Annotated[str | None, typer.Option(help="Text file of validation examples.")] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; can be repeated."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the run folder's newest checkpoint.")
+    ] = False,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Train a sender and a receiver on a game, and write what the sender says as a corpus."""
+    options = {
+        "training.seed": seed,
+        "sender.architecture": sender,
+        "receiver.architecture": receiver,
+        "training.num_epochs": epochs,
+        "training.until_accuracy": until_accuracy,
+        "training.max_minutes": max_minutes,
+        "world.train_data": train_data,
+        "world.valid_data": valid_data,
+    }
+    given = [f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None]
+    experiment = load_experiment(game, [*(assign or []), *given])
+    from ecsuite.games.text_files import fit_to_files
+    from ecsuite.games.training import train
+
+    folder = out or Path("runs") / experiment.name
+    with Reporter() as reporter:
+        result = train(
+            fit_to_files(experiment),
+            folder,
+            resume=resume,
+            device=device,
+            progress=reporter.progress,
+            note=reporter.note,
+        )
+    if as_json:
+        print_json({"folder": str(folder), **asdict(result)})
+    else:
+        print(result.summary())
+        if result.stopped != "preempted":
+            print(f"Corpus in {folder}; next: ecsuite score {folder / 'corpus.jsonl'}")
+    if result.stopped == "preempted":
+        raise typer.Exit(75)
+
+
+@app.command(epilog="Example: ecsuite score runs/disc_small/corpus.jsonl --metrics cbm,topsim")
+def score(
+    corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
+    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; all if not given.")] = None,
+    preset: Annotated[str, typer.Option(help="How much compute XferBench spends.")] = "mini",
+    targets: Annotated[
+        Path | None,
+        typer.Option(help="Folder of texts (da.txt.gz …) for XferBench instead of embedded languages."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Measure a corpus: sizes, entropies, compositionality, XferBench."""
+    from ecsuite.eval import METRICS, load_metric
+    from ecsuite.eval.score import Options
+    from ecsuite.eval.scorecard import score_corpus
+
+    names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
+    for name in names:
+        load_metric(name)
+    with Reporter() as reporter:
+        options = Options(
+            seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
+        )
+        scorecard = score_corpus(read_corpus(corpus), names, options)
+    data = scorecard.to_json()
+    if out is not None:
+        write_atomically(
+            out, (json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+        )
+    if as_json:
+        print_json(data)
+    else:
+        from rich.console import Console
+
+        Console().print(scorecard.table())
+
+
+@app.command("list", epilog="Example: ecsuite list --json")
+def list_names(as_json: Json = False) -> None:
+    """List every game, grammar, sender, receiver, channel, metric and preset, a line each."""
+    names = {"games": named_configs(), **registered_names()}
+    if as_json:
+        print_json(names)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    for kind, entries in names.items():
+        table = Table(title=kind, title_justify="left", show_header=False, box=None, pad_edge=False)
+        for name, about in entries.items():
+            table.add_row(f"  [bold]{name}[/]", about)
+        Console().print(table)
+
+
+def registered_names() -> dict[str, dict[str, str]]:
+    """What can be named on the command line and in a YAML file, by kind, with a line each."""
+    from ecsuite.agents import RECEIVERS, SENDERS
+    from ecsuite.eval import DESCRIPTIONS
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.games.channels import CHANNELS
+    from ecsuite.games.tasks import TASKS
+    from ecsuite.grammars import GRAMMARS
+
+    registries = {
+        "tasks": TASKS,
+        "channels": CHANNELS,
+        "senders": SENDERS,
+        "receivers": RECEIVERS,
+        "grammars": GRAMMARS,
+        "metrics": DESCRIPTIONS,
+        "presets": PRESETS,
+    }
+    return {
+        kind: {name: first_line(entry) for name, entry in registry.items()}
+        for kind, registry in registries.items()
+    }
+
+
+def first_line(entry: object) -> str:
+    """A registered thing in a line: itself if it is one, or the first line of its documentation."""
+    return (
+        entry
+        if isinstance(entry, str)
+        else (getattr(entry, "about", None) or inspect.getdoc(entry) or "").split("\n")[0]
+    )
+
+
+class Reporter:
+    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere."""
+
+    SECONDS_BETWEEN_LINES = 15.0
+
+    def __init__(self) -> None:
+        self.live: Progress | None = None
+        self.task: TaskID | None = None
+        self.label, self.began, self.last = "", time.monotonic(), time.monotonic()
+
+    def __enter__(self) -> "Reporter":
+        """Nothing is shown before there is something to show."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the terminal as it was."""
+        if self.live is not None:
+            self.live.stop()
+
+    def progress(self, label: str, done: float, total: float) -> None:
+        """Show how far the work has come, `done` of `total` in any unit."""
+        if sys.stderr.isatty():
+            self._live_line(label, done, total)
+            return
+        now = time.monotonic()
+        if now - self.last >= self.SECONDS_BETWEEN_LINES and done > 0:
+            self.last = now
+            left = (now - self.began) * (total - done) / done
+            minutes, seconds = divmod(round(left), 60)
+            self.note(f"{label}, {done:g} of {total:g}, about {minutes}:{seconds:02d} left")
+
+    def note(self, text: str) -> None:
+        """Say something that the user should know."""
+        if self.live is not None:
+            self.live.console.print(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _live_line(self, label: str, done: float, total: float) -> None:
+        if self.live is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = (
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+            )
+            self.live = Progress(
+                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=60
+            )
+            self.live.start()
+            self.task = self.live.add_task(label, total=total)
+        assert self.task is not None
+        self.live.update(self.task, description=label, completed=done, total=total)
+
+
+def print_json(data: Any) -> None:
+    """JSON on standard output, and nothing else."""
+    sys.stdout.write(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 bug, 2 user input, 3 damaged state, 75 preempted."""
+    try:
+        app()
+    except (ConfigError, CorpusError) as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
+    except DamagedError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()

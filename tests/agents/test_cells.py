@@ -1,0 +1,109 @@
+"""Cells against torch's own, with the same weights: states and gradients, one step and many."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents.cells import CELLS, tanh
+
+TORCH = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+
+
+def twins(name, input_size=5, hidden_size=7):
+    """Our cell and torch's, with the same weights."""
+    torch.manual_seed(0)
+    ours, theirs = CELLS[name](input_size, hidden_size), TORCH[name](input_size, hidden_size)
+    with torch.no_grad():
+        for source, target in (("input_map", "ih"), ("hidden_map", "hh")):
+            for kind in ("weight", "bias"):
+                getattr(theirs, f"{kind}_{target}").copy_(getattr(getattr(ours, source), kind))
+    return ours, theirs
+
+
+def run_theirs(cell, inputs, hidden):
+    """Torch's cell over (num_steps, batch, input): the hidden states."""
+    state, states = (hidden, torch.zeros_like(hidden)) if isinstance(cell, nn.LSTMCell) else hidden, []
+    for step in inputs:
+        state = cell(step, state)
+        states.append(state[0] if isinstance(state, tuple) else state)
+    return torch.stack(states)
+
+
+def run_ours(cell, inputs, hidden, dtype=torch.float32):
+    step, states = cell.unroll(dtype), []
+    state = None if hidden is None else cell.start(hidden)
+    for step_inputs in inputs:
+        state = step(step_inputs, state)
+        states.append(state[0])
+    return torch.stack(states)
+
+
+def theirs_parameters(cell):
+    return [cell.weight_ih, cell.bias_ih, cell.weight_hh, cell.bias_hh]
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("num_steps", [1, 6])
+def test_states_and_gradients_equal_torch(name, num_steps):
+    ours, theirs = twins(name)
+    inputs = torch.randn(num_steps, 4, 5, requires_grad=True)
+    hidden = torch.randn(4, 7, requires_grad=True)
+    weights = torch.randn(num_steps, 4, 7)
+    expected, states = run_theirs(theirs, inputs, hidden), run_ours(ours, inputs, hidden)
+    torch.testing.assert_close(states, expected, **CLOSE)
+    wanted = torch.autograd.grad((expected * weights).sum(), [inputs, hidden, *theirs_parameters(theirs)])
+    gradients = torch.autograd.grad((states * weights).sum(), [inputs, hidden, *ours.parameters()])
+    for mine, reference in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(mine, reference, **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_state_is_a_state_of_zeros(name):
+    ours, theirs = twins(name)
+    inputs, weights = torch.randn(3, 4, 5), torch.randn(3, 4, 7)
+    expected, states = run_theirs(theirs, inputs, torch.zeros(4, 7)), run_ours(ours, inputs, None)
+    torch.testing.assert_close(states, expected, **CLOSE)
+    wanted = torch.autograd.grad((expected * weights).sum(), theirs_parameters(theirs))
+    gradients = torch.autograd.grad((states * weights).sum(), list(ours.parameters()))
+    for mine, reference in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(mine, reference, **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_without_gradient_the_states_are_the_same(name):
+    ours, _ = twins(name)
+    inputs = torch.randn(3, 4, 5)
+    with torch.no_grad():
+        quiet = run_ours(ours, inputs, None)
+    torch.testing.assert_close(quiet, run_ours(ours, inputs, None), **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_bf16_is_close_and_trains_fp32_weights(name):
+    ours, _ = twins(name)
+    inputs, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 7)
+    exact = run_ours(ours, inputs, None)
+    rough = run_ours(ours, inputs.bfloat16(), None, torch.bfloat16)
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.float(), exact, rtol=0.05, atol=0.05)
+    wanted = torch.autograd.grad((exact * weights).sum(), list(ours.parameters()))
+    for mine, reference in zip(
+        torch.autograd.grad((rough.float() * weights).sum(), list(ours.parameters())), wanted, strict=True
+    ):
+        assert mine.dtype == torch.float32
+        assert (mine - reference).norm() < 0.05 * reference.norm()
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_weights_begin_as_torchs_do(name):
+    """Uniform within one over the root of the hidden size: the same bound and spread."""
+    torch.manual_seed(0)
+    parameters = torch.cat([p.detach().flatten() for p in CELLS[name](64, 256).parameters()])
+    assert parameters.abs().max() <= 1 / 16
+    assert parameters.std().item() == pytest.approx(1 / 16 / 3**0.5, rel=0.02)
+
+
+def test_tanh_equals_torchs():
+    values = torch.linspace(-12, 12, 1001)
+    torch.testing.assert_close(tanh(values), values.tanh(), rtol=1e-6, atol=1e-6)

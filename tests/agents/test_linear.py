@@ -1,0 +1,81 @@
+"""The linear layer: unrolled over steps it must equal plain autograd, in every mode of use."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents.linear import Linear, SymbolEmbedding
+
+
+def test_forward_equals_torch_and_follows_the_precision_of_its_input():
+    layer, inputs = Linear(5, 7), torch.randn(4, 5)
+    expected = nn.functional.linear(inputs, layer.weight, layer.bias)
+    torch.testing.assert_close(layer(inputs), expected, rtol=0, atol=0)
+    low = layer(inputs.bfloat16())
+    assert low.dtype == torch.bfloat16 and layer.weight.dtype == torch.float32
+    torch.testing.assert_close(low.float(), expected, rtol=0.05, atol=0.05)
+
+
+def recur(step, weight_sum, inputs):
+    """A loop in which every step's output feeds the next, so that gradients flow through time."""
+    state, states = inputs, []
+    for _ in range(4):
+        state = step(state).tanh()
+        states.append(state)
+    return (torch.stack(states) * weight_sum).sum()
+
+
+def test_unrolled_gradients_equal_plain_autograd():
+    torch.manual_seed(0)
+    layer, weights = Linear(6, 6), torch.randn(4, 3, 6)
+    inputs = torch.randn(3, 6, requires_grad=True)
+    plain = torch.autograd.grad(recur(layer, weights, inputs), [*layer.parameters(), inputs])
+    ours = torch.autograd.grad(recur(layer.unroll(torch.float32), weights, inputs), [*layer.parameters(), inputs])
+    for mine, expected in zip(ours, plain, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_unrolled_twice_and_used_in_part():
+    """Two loops over one layer add up; a step whose output is not used adds nothing."""
+    torch.manual_seed(0)
+    layer, inputs = Linear(4, 2), torch.randn(3, 4)
+    first, second = layer.unroll(torch.float32), layer.unroll(torch.float32)
+    first(inputs * 7)
+    (first(inputs).sum() + second(inputs * 2).sum()).backward()
+    torch.testing.assert_close(layer.weight.grad, 3 * inputs.sum(0).expand(2, 4))
+    torch.testing.assert_close(layer.bias.grad, torch.full((2,), 6.0))
+
+
+def test_unrolled_in_bf16_gives_fp32_gradients_close_to_the_exact_ones():
+    torch.manual_seed(0)
+    layer, weights, inputs = Linear(6, 6), torch.randn(4, 3, 6), torch.randn(3, 6)
+    exact = torch.autograd.grad(recur(layer, weights, inputs), list(layer.parameters()))
+    rough = torch.autograd.grad(
+        recur(layer.unroll(torch.bfloat16), weights.bfloat16(), inputs.bfloat16()), list(layer.parameters())
+    )
+    for mine, expected in zip(rough, exact, strict=True):
+        assert mine.dtype == torch.float32
+        assert (mine - expected).norm() < 0.05 * expected.norm()
+
+
+def test_without_gradient_nothing_is_kept():
+    layer, inputs = Linear(4, 2), torch.randn(3, 4)
+    with torch.no_grad():
+        output = layer.unroll(torch.float32)(inputs)
+    torch.testing.assert_close(output, layer(inputs))
+    assert not output.requires_grad
+
+
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_a_one_hot_row_and_its_id_embed_alike(unrolled):
+    layer, ids = SymbolEmbedding(5, 3), torch.tensor([0, 4, 2, 2])
+    embed = layer.unroll(torch.float32) if unrolled else layer
+    torch.testing.assert_close(embed(ids), embed(torch.eye(5)[ids]))
+
+
+def test_padding_embeds_as_eos_and_ids_train_the_layer():
+    layer = SymbolEmbedding(5, 3)
+    torch.testing.assert_close(layer(torch.tensor([-1])), layer(torch.tensor([0])))
+    layer.unroll(torch.float32)(torch.tensor([1, 1, 3])).sum().backward()
+    torch.testing.assert_close(layer.weight.grad, torch.tensor([0.0, 2.0, 0.0, 1.0, 0.0]).expand(3, 5))
+    torch.testing.assert_close(layer.bias.grad, torch.full((3,), 3.0))

@@ -1,0 +1,115 @@
+"""The rule for symbols, for every channel, length and mode: ids, EOS, max_len, PAD, lengths."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.config import load_experiment
+from ecsuite.games.channels import CHANNELS
+from ecsuite.games.game import Game
+from ecsuite.games.speaking import record_corpus
+from ecsuite.games.worlds import make_world
+
+CASES = list(itertools.product(CHANNELS, ("variable", "fixed"), ("train", "sample", "greedy")))
+CHANNELS_AND_LENGTHS = list(itertools.product(CHANNELS, ("variable", "fixed")))
+
+
+def make(kind="gumbel", length="variable", vocab_size=5, max_len=3, **more):
+    settings = {"kind": kind, "length": length, "vocab_size": vocab_size, "max_len": max_len, **more}
+    experiment = load_experiment(
+        "disc_tiny", [*(f"channel.{key}={value}" for key, value in settings.items()), "evaluation.mode=sample"]
+    )
+    torch.manual_seed(0)
+    return experiment, Game(experiment), make_world(experiment)
+
+
+def speak(mode, batch=16, **settings):
+    experiment, game, world = make(**settings)
+    meanings = torch.from_numpy(world.examples("train", np.arange(batch)).meanings)
+    return experiment, game.speak(meanings, mode, torch.Generator().manual_seed(1))
+
+
+def check_discrete(message, *, vocab_size, max_len, fixed):
+    """Everything that the rule says of a message of ids."""
+    num_steps, batch = message.symbols.shape
+    assert message.ends is None
+    assert num_steps <= max_len + (not fixed)
+    for said, length in zip(message.symbols.t().tolist(), message.length.tolist(), strict=True):
+        assert length == int(length)
+        head, tail = said[: int(length)], said[int(length) :]
+        assert set(tail) <= {PAD}
+        assert all(1 <= symbol <= vocab_size for symbol in head[:-1])
+        if fixed:
+            assert len(head) == max_len and 1 <= head[-1] <= vocab_size
+        else:
+            assert head[-1] == EOS and len(head) <= max_len + 1
+    assert message.length.shape == (batch,)
+
+
+@pytest.mark.parametrize(("kind", "length", "mode"), CASES)
+@pytest.mark.parametrize(("vocab_size", "max_len"), [(5, 4), (5, 1), (1, 3), (1, 1)])
+@pytest.mark.parametrize("batch", [1, 16])
+def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
+    _, message = speak(mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len)
+    fixed = length == "fixed"
+    if message.symbols.is_floating_point():
+        assert mode == "train" and kind != "reinforce"
+        num_steps = max_len + (not fixed)
+        assert message.symbols.shape == (num_steps, batch, vocab_size + 1)
+        torch.testing.assert_close(message.symbols.sum(-1), torch.ones(num_steps, batch))
+        if fixed:
+            assert message.ends is None and (message.length == max_len).all()
+            assert (message.symbols[..., EOS] == 0).all()
+        else:
+            torch.testing.assert_close(message.ends.sum(0), torch.ones(batch))
+            assert (message.symbols[-1, :, EOS] == 1).all()
+            assert (message.length >= 1).all() and (message.length <= max_len + 1 + 1e-5).all()
+    else:
+        check_discrete(message, vocab_size=vocab_size, max_len=max_len, fixed=fixed)
+        tracked = mode == "train"
+        assert (message.log_probability is not None) == (message.entropy is not None) == tracked
+        if tracked:
+            assert message.log_probability.isfinite().all() and (message.log_probability <= 0).all()
+            assert message.entropy.isfinite().all() and (message.entropy >= 0).all()
+
+
+@pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)
+def test_nothing_after_eos_is_ever_exported(kind, length):
+    experiment, game, world = make(kind, length, vocab_size=2, max_len=6)
+    corpus = record_corpus(game, world, experiment)
+    assert len(corpus.messages) == 16
+    lengths = set()
+    for message in (corpus.messages[index].tolist() for index in range(16)):
+        lengths.add(len(message))
+        assert PAD not in message and max(message) <= 2
+        if length == "fixed":
+            assert EOS not in message and len(message) == 6
+        else:
+            assert message.index(EOS) == len(message) - 1 <= 6
+    assert length == "fixed" or len(lengths) > 1, "an untrained sender should end its messages at various lengths"
+    assert corpus.eos == (None if length == "fixed" else EOS)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_greedy_speech_twice_is_equal(kind):
+    _, first = speak("greedy", kind=kind)
+    _, second = speak("greedy", kind=kind)
+    assert first.symbols.equal(second.symbols)
+
+
+def test_states_at_the_ends():
+    """Ids: the state after the last symbol said. Weights of fixed length: the last. Variable: all, with their odds."""
+    states = [torch.full((2, 1), float(step)) for step in range(3)]
+    ids = Message(symbols=torch.tensor([[1, 0], [2, PAD], [0, PAD]]), ends=None, length=torch.tensor([3.0, 1.0]))
+    picked, odds = ids.at_ends(states)
+    assert picked.flatten().tolist() == [2, 0] and odds.tolist() == [[1, 1]]
+    weights = torch.full((3, 2, 4), 0.25)
+    fixed = Message(symbols=weights, ends=None, length=torch.full((2,), 3.0))
+    picked, odds = fixed.at_ends(states)
+    assert picked.flatten().tolist() == [2, 2] and odds.tolist() == [[1, 1]]
+    ends = torch.tensor([[0.5, 0.2], [0.25, 0.3], [0.25, 0.5]])
+    picked, odds = Message(symbols=weights, ends=ends, length=torch.ones(2)).at_ends(states)
+    assert picked.shape == (3, 2, 1) and odds is ends

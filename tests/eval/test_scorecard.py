@@ -1,0 +1,180 @@
+"""The scorecard: which metrics run, what comes out, and that no corpus whatever makes a NaN."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval import DESCRIPTIONS, METRICS, load_metric
+from ecsuite.eval.score import Options
+from ecsuite.eval.scorecard import score_corpus
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "metrics.json"
+CORPUS_METRICS = [name for name in METRICS if name != "xferbench"]
+
+
+def small_corpus():
+    """24 meanings of three attributes, said with an irregularity and with EOS 0."""
+    meanings = np.array([[a, b, c] for a in range(4) for b in range(3) for c in range(2)] * 2)
+    rows = [[1 + a, 5 + b, *([9] if a == b else [8 + c]), 0, 7] for a, b, c in meanings.tolist()]
+    return Corpus(
+        messages=Ragged.from_rows([row if i % 5 else row[1:] for i, row in enumerate(rows)]),
+        eos=0,
+        meanings=meanings,
+        concepts=Ragged.from_rows((meanings + np.array([0, 4, 7])).tolist()),
+        concept_names=tuple(f"c{i}" for i in range(9)),
+        metadata={"source_path": "small/corpus.jsonl", "eos_source": "declared", "config": {"seed": 1}},
+    )
+
+
+def text(card, width):
+    file = io.StringIO()
+    Console(file=file, width=width).print(card.table())
+    return file.getvalue()
+
+
+def test_every_metric_is_described():
+    assert list(DESCRIPTIONS) == list(METRICS)
+
+
+@pytest.mark.parametrize("name", CORPUS_METRICS)
+def test_every_metric_loads(name):
+    assert load_metric(name).__name__ == name
+
+
+def test_unknown_metric():
+    message = r"unknown metric 'topsm'; did you mean 'topsim'\? choices: elcc, cbm, topsim"
+    with pytest.raises(ValueError, match=message):
+        score_corpus(small_corpus(), ["elcc", "topsm"])
+
+
+def test_json():
+    card = score_corpus(small_corpus(), ["topsim", "cbm"])
+    data = json.loads(json.dumps(card.to_json(), allow_nan=False))
+    assert data["corpus"] == {
+        "source_path": "small/corpus.jsonl",
+        "eos_source": "declared",
+        "num_messages": 48,
+        "num_empty": 0,
+        "num_symbols": 134,
+        "num_distinct_symbols": 9,
+        "eos": 0,
+        "num_attributes": 3,
+        "num_concepts": 9,
+    }
+    assert [score["name"] for score in data["scores"]] == ["topsim", "cbm"]
+    assert set(data["scores"][1]["details"]) >= {
+        "ambiguity",
+        "paraphrase",
+        "unmatched",
+        "precision",
+        "recall",
+        "map",
+    }
+
+
+def test_eos_by_its_name():
+    corpus = Corpus(messages=Ragged.from_rows([[1, 0], [2, 0]]), eos=0, symbol_names=(".", "ba", "gu"))
+    assert score_corpus(corpus, []).corpus["eos"] == "."
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_table(width):
+    card = score_corpus(small_corpus(), CORPUS_METRICS)
+    lines = text(card, width).splitlines()
+    assert [line.rstrip() for line in lines[:2]] == [
+        "small/corpus.jsonl",
+        "48 messages, 134 symbols, 9 different, EOS 0",
+    ]
+    assert all(len(line) <= width for line in lines)
+    for score in card.scores:
+        for part in score.signature.split("|"):
+            assert part in text(card, width)
+        if width == 200:
+            assert score.signature in text(card, width)
+
+
+def test_table_says_why_not():
+    card = score_corpus(Corpus(messages=Ragged.from_rows([[1], [2]])), ["cbm"])
+    assert "the corpus names no concepts" in text(card, 120)
+    assert "none" in text(card, 120)
+
+
+def test_progress_names_each_metric():
+    seen = []
+    score_corpus(small_corpus(), ["elcc", "ami"], Options(progress=lambda *step: seen.append(step)))
+    assert seen == [("elcc", 0, 2), ("ami", 1, 2)]
+
+
+def test_golden_values():
+    """A changed value needs a raised version: its golden value is then added under the new version."""
+    golden = json.loads(GOLDEN.read_text())
+    for name in CORPUS_METRICS:
+        scores = load_metric(name)(small_corpus(), Options())
+        version = scores[0].signature.rpartition("|v:")[2]
+        assert version in golden[name], f"{name}: no golden values for version {version}"
+        assert {score.name: score.value for score in scores} == pytest.approx(
+            golden[name][version], abs=1e-12
+        )
+
+
+def test_what_changes_a_value_changes_the_signature():
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 4, (1_200, 2))
+    corpus = Corpus(
+        messages=Ragged.from_rows(np.where(rng.random((1_200, 2)) < 0.5, meanings, 9)),
+        meanings=meanings,
+        concepts=Ragged.from_rows(meanings),
+    )
+    cards = [score_corpus(corpus, CORPUS_METRICS, Options(seed=seed)).scores for seed in (0, 1)]
+    changed = [a.name for a, b in zip(*cards, strict=True) if a.value != b.value]
+    assert changed == ["topsim"]
+    assert changed == [a.name for a, b in zip(*cards, strict=True) if a.signature != b.signature]
+
+
+symbols = st.one_of(st.integers(0, 3), st.sampled_from([0, 2**31 - 1]))
+numbers = st.one_of(st.floats(width=32), st.sampled_from([0.0, 1e308, -1e-320, float("nan")]))
+
+
+@st.composite
+def corpora(draw):
+    """Small corpora with anything known or unknown."""
+    num_rows = draw(st.integers(0, 7))
+    width = draw(st.integers(0, 3))
+
+    def table(values):
+        return [draw(st.lists(values, min_size=width, max_size=width)) for _ in range(num_rows)]
+
+    meanings = draw(st.sampled_from(["none", "integers", "strings", "features"]))
+    shape = (num_rows, width)
+    concepts = [draw(st.lists(st.integers(0, 3), max_size=3)) for _ in range(num_rows)]
+    return Corpus(
+        messages=Ragged.from_rows([draw(st.lists(symbols, max_size=5)) for _ in range(num_rows)]),
+        eos=draw(st.sampled_from([None, 0, 77])),
+        meanings={
+            "none": lambda: None,
+            "integers": lambda: np.array(table(st.integers(-2, 2)), np.int64).reshape(shape),
+            "strings": lambda: np.array(table(st.sampled_from(["red", ""])), np.str_).reshape(shape),
+            "features": lambda: np.array(table(numbers), np.float64).reshape(shape),
+        }[meanings](),
+        concepts=draw(st.sampled_from([None, Ragged.from_rows(concepts)])),
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora())
+def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
+    card = score_corpus(corpus, CORPUS_METRICS)
+    json.dumps(card.to_json(), allow_nan=False)
+    text(card, 80)
+    assert len(card.scores) == 18
+    for score in card.scores:
+        assert (score.value is None) == (score.reason is not None)
+        if score.ci95 is not None:
+            assert score.ci95[0] <= score.ci95[1]

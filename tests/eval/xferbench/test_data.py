@@ -1,0 +1,52 @@
+"""Symbols become dense ids, messages are repeated whole, and every symbol is a target once."""
+
+import numpy as np
+import torch
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.xferbench.data import batches, dense, repeat, windows
+
+
+def test_sparse_ids_become_dense_in_order() -> None:
+    corpus = Corpus(messages=Ragged.from_rows([[2_000_000_000, 7], [], [7, 0]]))
+    symbols, num_types = dense(corpus)
+    assert symbols.tolist() == [2, 1, 1, 0]
+    assert num_types == 3
+
+
+def test_every_round_has_every_message_once_and_whole() -> None:
+    rows = [[0], [1, 2], [], [3, 4, 5]]
+    ragged = Ragged.from_rows(rows)
+    stream = repeat(ragged.values.astype(np.int64), ragged.offsets, 15, np.random.default_rng(0)).tolist()
+    assert len(stream) == 15
+    rounds = [stream[:6], stream[6:12]]
+    for said in rounds:
+        assert sorted(said) == [0, 1, 2, 3, 4, 5]
+        assert said.index(2) == said.index(1) + 1
+        assert said.index(5) == said.index(4) + 1 == said.index(3) + 2
+    orders = {
+        tuple(repeat(ragged.values.astype(np.int64), ragged.offsets, 6, np.random.default_rng(seed)))
+        for seed in range(20)
+    }
+    assert len(orders) == 6
+
+
+def test_a_long_corpus_is_cut() -> None:
+    ragged = Ragged.from_rows([[1] * 100, [1] * 100])
+    assert len(repeat(ragged.values.astype(np.int64), ragged.offsets, 30, np.random.default_rng(0))) == 30
+
+
+def test_each_symbol_but_the_first_is_a_target_once() -> None:
+    data = windows(np.arange(14), 4)
+    assert data.tolist() == [[0, 1, 2, 3, 4], [4, 5, 6, 7, 8], [8, 9, 10, 11, 12]]
+    assert windows(np.arange(13), 4).shape == (3, 5)
+    assert windows(np.arange(12), 4).shape == (2, 5)
+
+
+def test_an_epoch_has_every_window_once() -> None:
+    data = windows(np.arange(41), 4)
+    seen = list(batches(data, 4, 2, torch.Generator().manual_seed(0)))
+    assert [len(batch) for batch in seen] == [4, 4, 2, 4, 4, 2]
+    first, second = torch.cat(seen[:3])[:, 0].tolist(), torch.cat(seen[3:])[:, 0].tolist()
+    assert sorted(first) == sorted(second) == list(range(0, 40, 4))
+    assert first != second

@@ -1,0 +1,113 @@
+"""The model is GPT-2, its loss is cross-entropy, and new embeddings change nothing else."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from ecsuite.eval.xferbench.model import LanguageModel
+from ecsuite.eval.xferbench.presets import NANO
+
+VOCAB_SIZE = 50
+
+
+@pytest.fixture
+def model() -> LanguageModel:
+    """A tiny model with biases and norms away from their initial values."""
+    generator = torch.Generator().manual_seed(0)
+    model = LanguageModel(VOCAB_SIZE, NANO, generator)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.empty_like(parameter).normal_(0, 0.1, generator=generator))
+    return model
+
+
+@pytest.fixture
+def symbols() -> torch.Tensor:
+    """A batch of windows, (batch, context + 1)."""
+    return torch.randint(VOCAB_SIZE, (3, NANO.context + 1), generator=torch.Generator().manual_seed(1))
+
+
+def test_logits_are_those_of_hugging_face(model: LanguageModel, symbols: torch.Tensor) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        vocab_size=VOCAB_SIZE,
+        n_positions=NANO.context,
+        n_embd=NANO.width,
+        n_layer=NANO.num_layers,
+        n_head=NANO.num_heads,
+        attn_implementation="eager",
+    )
+    peer = transformers.GPT2LMHeadModel(config).eval()
+    weights = {
+        "transformer.wte.weight": model.embedding.weight,
+        "transformer.wpe.weight": model.positions.weight,
+        "transformer.ln_f.weight": model.norm.weight,
+        "transformer.ln_f.bias": model.norm.bias,
+        "lm_head.weight": model.embedding.weight,
+    }
+    parts = {
+        "ln_1": "attention_norm",
+        "attn.c_attn": "query_key_value",
+        "attn.c_proj": "attention_out",
+        "ln_2": "feed_forward_norm",
+        "mlp.c_fc": "feed_forward_in",
+        "mlp.c_proj": "feed_forward_out",
+    }
+    for layer, block in enumerate(model.blocks):
+        for theirs, ours in parts.items():
+            part = block.get_submodule(ours)
+            weights[f"transformer.h.{layer}.{theirs}.weight"] = (
+                part.weight.T if part.weight.ndim == 2 else part.weight
+            )
+            weights[f"transformer.h.{layer}.{theirs}.bias"] = part.bias
+    peer.load_state_dict(weights)
+    with torch.no_grad():
+        torch.testing.assert_close(model.logits(symbols[:, :-1]), peer(symbols[:, :-1]).logits)
+
+
+def test_initial_weights_have_gpt2s_spread() -> None:
+    model = LanguageModel(2000, NANO, torch.Generator().manual_seed(0))
+    residual = 0.02 / math.sqrt(2 * NANO.num_layers)
+    assert model.embedding.weight.std().item() == pytest.approx(0.02, rel=0.03)
+    assert model.blocks[0].get_submodule("query_key_value").weight.std().item() == pytest.approx(
+        0.02, rel=0.05
+    )
+    assert model.blocks[0].get_submodule("attention_out").weight.std().item() == pytest.approx(
+        residual, rel=0.05
+    )
+    assert model.blocks[0].get_submodule("feed_forward_out").weight.std().item() == pytest.approx(
+        residual, rel=0.05
+    )
+
+
+def test_loss_and_gradients_are_those_of_plain_cross_entropy(
+    model: LanguageModel, symbols: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ecsuite.eval.xferbench.model.LOSS_CHUNK", 7)
+    plain = copy.deepcopy(model)
+    loss = model.loss(symbols[:, :-1], symbols[:, 1:])
+    expected = functional.cross_entropy(plain.logits(symbols[:, :-1]).flatten(0, 1), symbols[:, 1:].flatten())
+    torch.testing.assert_close(loss, expected)
+    loss.backward()
+    expected.backward()
+    for (name, ours), theirs in zip(model.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_the_model_does_not_look_ahead(model: LanguageModel, symbols: torch.Tensor) -> None:
+    changed = symbols.clone()
+    changed[:, 5:] = 0
+    torch.testing.assert_close(model(symbols[:, :-1])[:, :5], model(changed[:, :-1])[:, :5])
+
+
+def test_new_embeddings_change_nothing_else(model: LanguageModel) -> None:
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.reset_embedding(70, torch.Generator().manual_seed(2))
+    after = model.state_dict()
+    assert after.keys() == before.keys()
+    assert after.pop("embedding.weight").shape == (70, NANO.width)
+    for name, value in after.items():
+        assert torch.equal(value, before[name]), name

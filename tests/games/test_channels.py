@@ -1,0 +1,222 @@
+"""Channels: hand computations, brute-force expectations and exact policy gradients on enumerable cases."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from ecsuite.agents.message import EOS
+from ecsuite.config import ChannelConfig
+from ecsuite.games.channels import CHANNELS, DiscreteLine, RelaxedLine, without_eos
+
+
+def make(kind, **settings):
+    config = ChannelConfig(kind=kind, **{"vocab_size": 2, "max_len": 3, **settings})
+    return CHANNELS[kind](config)
+
+
+def say_all(line, scores):
+    """Say one row of scores a step: (num_steps, batch, vocab_size + 1)."""
+    for step in scores:
+        if line.is_open:
+            line.say(step)
+    return line.message()
+
+
+def test_ends_equal_a_hand_computation():
+    stops = torch.tensor([0.5, 0.1, 0.8])
+    scores = torch.stack([stops, 0.6 * (1 - stops), 0.4 * (1 - stops)], -1).log()[:, None]  # (3, 1, 3)
+    message = say_all(RelaxedLine(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores)
+    expected = [0.5, 0.5 * 0.1, 0.5 * 0.9 * 0.8, 0.5 * 0.9 * 0.2]
+    assert message.ends[:, 0].tolist() == pytest.approx(expected)
+    assert message.length.item() == pytest.approx(sum(t * odds for t, odds in enumerate(expected, start=1)))
+    assert message.symbols[:3, 0].tolist() == [pytest.approx(row) for row in scores.exp()[:, 0].tolist()]
+
+
+def test_expected_loss_equals_a_brute_force_expectation():
+    """Enumerate every way to stop or go on; its probability times the loss at its end, length cost included."""
+    torch.manual_seed(0)
+    channel = make("gumbel", length_cost=0.3)
+    line = channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(1))
+    message = say_all(line, torch.randn(3, 4, 3))
+    losses = torch.rand(4, 4)  # (num_ends, batch)
+    ours = channel.objective((message.ends * losses).sum(0), message)
+
+    stops = message.symbols[:, :, EOS]
+    expected = torch.zeros(4)
+    for choices in itertools.product([True, False], repeat=4):  # does it stop at each step?
+        odds = torch.stack([p if choice else 1 - p for choice, p in zip(choices, stops, strict=True)]).prod(0)
+        end = choices.index(True) if True in choices else 3
+        expected += odds * (losses[end] + 0.3 * (end + 1))
+    torch.testing.assert_close(ours, expected.mean())
+
+
+def test_the_sender_learns_when_to_stop():
+    """The gradient flows through the odds of the ends: a loss at the second end pushes the first EOS up."""
+    scores = torch.zeros(3, 1, 3, requires_grad=True)
+    message = say_all(RelaxedLine(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores)
+    (gradient,) = torch.autograd.grad(message.ends[1].sum(), scores)
+    assert gradient[0, 0, EOS] < 0 < gradient[1, 0, EOS]
+    assert (gradient[2] == 0).all()
+
+
+def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
+    torch.manual_seed(0)
+    scores, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
+    messages = [
+        say_all(
+            make("gumbel", straight_through=hard, temperature=0.7, length=length).open(
+                "train", torch.zeros(5, 1), torch.Generator().manual_seed(3)
+            ),
+            scores,
+        )
+        for hard in (False, True)
+        for length in ("variable",)
+    ]
+    soft, hard = messages
+    assert hard.symbols.sort(-1).values[..., -1].sub(1).abs().max() < 1e-6
+    assert hard.symbols.argmax(-1).equal(soft.symbols.argmax(-1))
+    torch.testing.assert_close(hard.symbols.sum(-1), torch.ones(4, 5))
+    gradients = [torch.autograd.grad((message.symbols * weights).sum(), scores)[0] for message in messages]
+    torch.testing.assert_close(*gradients)
+
+
+def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
+    channel = make("gumbel", temperature=2.0, temperature_decay=0.9, temperature_min=1.5)
+    assert [channel.temperature(epoch) for epoch in range(4)] == pytest.approx([2.0, 1.8, 1.62, 1.5])
+    scores = torch.randn(3, 4, 3)
+    soft = make("soft", temperature=2.0, temperature_decay=0.5)
+    said = say_all(soft.open("train", torch.zeros(4, 1), None, epoch=1), scores).symbols[:3]
+    torch.testing.assert_close(said, scores.softmax(-1))
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_draws_follow_the_softmax(kind):
+    scores = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
+    line = make(kind, max_len=1).open("sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0))
+    drawn = say_all(line, scores).symbols[0].bincount(minlength=3) / 40_000
+    torch.testing.assert_close(drawn, scores[0, 0].softmax(-1), rtol=0, atol=0.01)
+
+
+def test_gumbel_noise_has_the_moments_of_its_distribution():
+    noise = make("gumbel")._noise(torch.zeros(50_000, 1), torch.Generator().manual_seed(0))
+    assert noise.isfinite().all()
+    assert noise.mean().item() == pytest.approx(0.57722, abs=0.01)  # Euler's constant
+    assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_noise_is_a_function_of_the_generator(kind):
+    def drawn(seed):
+        line = make(kind).open("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
+        return say_all(line, torch.zeros(3, 64, 3)).symbols
+
+    assert drawn(5).equal(drawn(5))
+    assert not drawn(5)[0].equal(drawn(6)[0])
+
+
+def test_eos_impossible_leaves_entropy_and_gradients_finite():
+    scores = torch.randn(3, 4, 3, requires_grad=True)
+    channel = make("reinforce", length="fixed")
+    message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
+    expected = torch.stack([torch.distributions.Categorical(logits=step[:, 1:]).entropy() for step in scores])
+    torch.testing.assert_close(message.entropy, expected.mean(0))
+    (gradient,) = torch.autograd.grad((message.entropy + message.log_probability).sum(), scores)
+    assert gradient.isfinite().all() and (gradient[..., EOS] == 0).all()
+    assert without_eos(torch.zeros(2, 3))[:, EOS].tolist() == [-math.inf, -math.inf]
+
+
+def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
+    scores = torch.randn(3, 4, 2, requires_grad=True)
+    for kind in CHANNELS:
+        channel = make(kind, vocab_size=1, length="fixed")
+        message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
+        objective = channel.objective(message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message)
+        if objective.requires_grad:
+            (gradient,) = torch.autograd.grad(objective, scores)
+            assert gradient.isfinite().all()
+
+
+def test_reinforce_log_probability_and_entropy_count_the_symbols_said():
+    channel = make("reinforce")
+    scores = torch.randn(3, 50, 3)
+    message = say_all(channel.open("train", torch.zeros(50, 1), torch.Generator().manual_seed(0)), scores)
+    log_probabilities = scores.log_softmax(-1)
+    entropies = -(log_probabilities.exp() * log_probabilities).sum(-1)
+    for row, said in enumerate(message.symbols.t().tolist()):
+        chosen = [symbol for symbol in said[:3] if symbol >= 0]  # a forced EOS is no choice
+        expected = sum(log_probabilities[step, row, symbol].item() for step, symbol in enumerate(chosen))
+        assert message.log_probability[row].item() == pytest.approx(expected, rel=1e-5)
+        entropy = sum(entropies[step, row].item() for step in range(len(chosen)))
+        assert message.entropy[row].item() == pytest.approx(entropy / message.length[row].item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("length_cost", [0.0, 0.2])
+def test_reinforce_follows_the_exact_policy_gradient(length_cost):
+    """Two steps of three symbols can be enumerated: the mean surrogate gradient is the gradient of the mean loss."""
+    torch.manual_seed(0)
+    scores = torch.randn(2, 1, 3, requires_grad=True)
+    table = torch.rand(4, 4)
+
+    def loss_of(said):
+        return table[said[0], said[1] if len(said) > 1 else 3]
+
+    log_probabilities = scores[:, 0].log_softmax(-1)
+    expected_loss = torch.zeros(())
+    for first, second in itertools.product(range(3), range(3)):
+        if first == EOS and second > 0:
+            continue
+        said = [first] if first == EOS else [first, second]
+        odds = torch.stack([log_probabilities[step, symbol] for step, symbol in enumerate(said)]).sum().exp()
+        num_said = len(said) + (said[-1] != EOS)
+        expected_loss = expected_loss + odds * (loss_of(said) + length_cost * num_said)
+    (exact,) = torch.autograd.grad(expected_loss, scores)
+
+    batch = 200_000
+    channel = make("reinforce", max_len=2, entropy_coefficient=0.0, length_cost=length_cost)
+    channel.baselines = torch.tensor([0.5, 0.0])  # any baseline leaves the mean gradient as it is
+    line = channel.open("train", torch.zeros(batch, 1), torch.Generator().manual_seed(0))
+    message = say_all(line, scores.expand(-1, batch, -1))
+    ids = message.symbols.t()
+    losses = table[ids[:, 0], torch.where(ids[:, 1] >= 0, ids[:, 1], 3)]
+    (estimate,) = torch.autograd.grad(channel.objective(losses, message), scores)
+    torch.testing.assert_close(estimate, exact, rtol=0, atol=0.01)
+
+
+def test_reinforce_baselines_are_means_over_steps_so_far():
+    channel = make("reinforce", length_cost=0.5)
+    lengths, means = [], []
+    for step in range(3):
+        line = channel.open("train", torch.zeros(8, 1), torch.Generator().manual_seed(step))
+        message = say_all(line, torch.randn(3, 8, 3))
+        losses = torch.rand(8)
+        before = channel.baselines.clone()
+        objective = channel.objective(losses, message)
+        advantage = losses - before[0] + 0.5 * message.length - before[1]
+        expected = (
+            (advantage * message.log_probability).mean() - 0.1 * message.entropy.mean() + losses.mean()
+        )
+        torch.testing.assert_close(objective, expected)
+        means.append(losses.mean().item())
+        lengths.append(0.5 * message.length.mean().item())
+        assert channel.baselines.tolist() == pytest.approx([sum(means) / (step + 1), sum(lengths) / (step + 1)])
+    assert set(channel.state_dict()) == {"baselines", "num_steps"}
+
+
+def test_reinforce_evaluation_has_no_surrogate_and_leaves_the_baselines():
+    channel = make("reinforce", length_cost=0.5)
+    message = say_all(channel.open("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
+    losses = torch.rand(8)
+    torch.testing.assert_close(channel.objective(losses, message), (losses + 0.5 * message.length).mean())
+    assert channel.baselines.tolist() == [0, 0] and channel.num_steps == 0
+
+
+def test_a_discrete_line_closes_once_all_messages_have_ended_but_not_in_training():
+    config = ChannelConfig(vocab_size=2, max_len=5)
+    stop = torch.tensor([[9.0, 0.0, 0.0]])
+    for track, num_said in ((False, 1), (True, 5)):
+        line = DiscreteLine(config, None, track=track)
+        message = say_all(line, stop.expand(5, 4, 3))
+        assert len(line.ids) == num_said
+        assert (message.length == 1).all()

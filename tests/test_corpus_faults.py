@@ -1,0 +1,307 @@
+import gzip
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecsuite import corpus as corpus_module
+from ecsuite.corpus import Corpus, CorpusError, Ragged, read_corpus, write_corpus
+
+INTS = "expected a list of non-negative integers, got"
+SMALL = "expected integers below 2147483648, got"
+MEANINGS = 'expected an object such as {"meaning": [0, 2], "concepts": ["color=red"]}, got'
+
+
+def fault_of(path: Path) -> str:
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(path)
+    return str(caught.value)
+
+
+def fault_in(folder: Path, data: bytes, name: str = "corpus.jsonl") -> str:
+    (folder / name).write_bytes(data)
+    return fault_of(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"[1, 2.5]", f"{INTS} 2.5"),
+        (b"[NaN]", f"{INTS} NaN"),
+        (b"[1, Infinity]", f"{INTS} Infinity"),
+        (b"[-Infinity]", f"{INTS} -Infinity"),
+        (b"[1e999]", f"{INTS} Infinity"),
+        (b"[3, -1]", f"{INTS} -1"),
+        (b"[1.0]", f"{INTS} 1.0"),
+        (b"[true]", f"{INTS} true"),
+        (b"[1, null]", f"{INTS} null"),
+        (b'[1, "a"]', f'{INTS} "a"'),
+        (b"[[1, 2], 3]", f"{INTS} [1, 2]"),
+        (b"[[1, 2], [3]]", f"{INTS} [1, 2]"),
+        (b'{"a": 1}', f'{INTS} {{"a": 1}}'),
+        (b'{"a": 1, "b": 2, "a": 3}', f'{INTS} the key "a" twice'),
+        (b"7", f"{INTS} 7"),
+        (b"1 2 3", f"{INTS} 3 JSON values: [1, 2, 3]"),
+        (b"", f"{INTS} an empty line"),
+        (b" \t", f"{INTS} an empty line"),
+        (b"[1, 2", f"{INTS} a line cut short: [1, 2"),
+        (b"[1, 2,", f"{INTS} a line cut short: [1, 2,"),
+        (b"[1, 2,]", f"{INTS} broken JSON at column 7: [1, 2,]"),
+        (b"[01]", f"{INTS} broken JSON at column 3: [01]"),
+        (b"[1 2]", f"{INTS} broken JSON at column 4: [1 2]"),
+        (b"[1]]", f"{INTS} more after the JSON value, at column 4: [1]]"),
+        (b"[1],", f"{INTS} more after the JSON value, at column 4: [1],"),
+        (b"[1, \x002]", f"{INTS} broken JSON at column 5: [1, \\x002]"),
+        (b"\x00\x00", f"{INTS} broken JSON at column 1: \\x00\\x00"),
+        (b"[1, \xff]", f"{INTS} a byte that is not UTF-8 at column 5"),
+        (b'["\\ud800"]', f'{INTS} half a surrogate pair: ["\\ud800"]'),
+        (b"[2147483648]", f"{SMALL} 2147483648"),
+        (b"[99999999999]", f"{SMALL} 99999999999"),
+        (b"[18446744073709551617]", f"{SMALL} 18446744073709551617"),
+        (b"[" + b"7" * 5000 + b"]", f"{SMALL} {'7' * 39}…"),
+        (b"[-" + b"7" * 5000 + b"]", f"{INTS} -{'7' * 38}…"),
+        (b"[" * 1_000_000, f"{INTS} nesting too deep to read"),
+        (b"[" * 1_000_000 + b"]" * 1_000_000, f"{INTS} nesting too deep to read"),
+        (b'["' + b"x" * 100 + b'"]', f'{INTS} "{"x" * 38}…'),
+        (b"word", f"{INTS} broken JSON at column 1: word"),
+    ],
+    ids=lambda value: repr(value[:24]),
+)
+def test_a_faulty_line_among_integer_arrays(tmp_path, line, message):
+    assert fault_in(tmp_path, b"[1, 2]\n[]\n" + line + b"\n[3]\n") == f"corpus.jsonl:3: {message}"
+    assert fault_in(tmp_path, line + b"\n[3]\n") == f"corpus.jsonl:1: {message}"
+
+
+@pytest.mark.parametrize(
+    ("first", "line", "message"),
+    [
+        (b'"da bu"', b"[1]", "expected a string of symbols, got [1]"),
+        (
+            b'["4.7.0", "19"]',
+            b'["4.7.0"]',
+            'expected a pair of strings such as ["4.7.0", "19"], got ["4.7.0"]',
+        ),
+        (
+            b'["4.7.0", "19"]',
+            b'["4..0", "19"]',
+            'expected a pair of strings such as ["4.7.0", "19"], got ["4..0", "19"]',
+        ),
+        (b'[4], ["red"]', b"[4]", 'expected a pair of lists such as [4, 7], ["red"], got [4]'),
+        (
+            b'[4], ["red"]',
+            b"[4], [2.5]",
+            'expected a pair of lists such as [4, 7], ["red"], got 2 JSON values: [[4], [2.5]]',
+        ),
+        (b'[4]\t["red"]', b'[-4]\t["red"]', 'expected a pair of lists such as [4, 7], ["red"], got -4'),
+        (b"[4]", b'["4.7.0", "19"]', f'{INTS} "4.7.0"'),
+    ],
+)
+def test_a_line_of_another_format(tmp_path, first, line, message):
+    assert fault_in(tmp_path, first + b"\n" + line) == f"corpus.jsonl:2: {message}"
+
+
+def test_a_byte_order_mark_inside_the_file(tmp_path):
+    message = f"corpus.jsonl:2: {INTS} broken JSON at column 1: \\ufeff[2]"
+    assert fault_in(tmp_path, b"[1]\n\xef\xbb\xbf[2]") == message
+
+
+def test_the_last_line_cut_short(tmp_path):
+    assert fault_in(tmp_path, b"[1, 2]\n[3, 4") == f"corpus.jsonl:2: {INTS} a line cut short: [3, 4"
+
+
+def test_crlf_and_empty_messages_are_no_faults(tmp_path):
+    (tmp_path / "corpus.jsonl").write_bytes(b"[1, 2]\r\n[]\r\n")
+    assert read_corpus(tmp_path).messages.lengths.tolist() == [2, 0]
+
+
+def test_all_faults_are_counted_and_the_first_twenty_shown(tmp_path):
+    (tmp_path / "corpus.jsonl").write_bytes(b"[1]\n" + b"[-1]\n" * 143)
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path)
+    lines = str(caught.value).split("\n")
+    assert caught.value.faults == 143
+    assert lines[:20] == [f"corpus.jsonl:{number}: {INTS} -1" for number in range(2, 22)]
+    assert lines[20:] == ["… and 123 more faults"]
+    assert fault_in(tmp_path, b"[-1]\n" * 21).endswith(": got -1\n… and 1 more fault".replace(": got", "got"))
+
+
+def test_line_numbers_hold_across_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    lines = [b"[%d]" % number for number in range(1000)]
+    lines[776] = b"[2.5]"
+    lines[998] = b"[ 1, 2.5]"
+    message = fault_in(tmp_path, b"\n".join(lines))
+    assert message == f"corpus.jsonl:777: {INTS} 2.5\ncorpus.jsonl:999: {INTS} 2.5"
+
+
+# Whole files
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])
+def test_an_empty_file(tmp_path, data):
+    message = "corpus.jsonl: empty file, expected a message a line, such as [3, 1, 4]"
+    assert fault_in(tmp_path, data) == message
+
+
+def test_gzip_by_mistake(tmp_path):
+    message = "corpus.jsonl: gzip data, expected lines of JSON; unpack it with gunzip first"
+    assert fault_in(tmp_path, gzip.compress(b"[1]\n")) == message
+
+
+def test_a_missing_file(tmp_path):
+    path = tmp_path / "no.jsonl"
+    assert fault_of(path) == f"cannot read {path}: No such file or directory"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path):
+    (tmp_path / "secret.jsonl").touch(mode=0)
+    assert fault_of(tmp_path / "secret.jsonl").endswith("secret.jsonl: Permission denied")
+
+
+def test_a_folder_without_a_corpus(tmp_path):
+    message = f"{tmp_path}: no corpus.jsonl, Parquet file or saved dataset in it"
+    assert fault_of(tmp_path) == message
+
+
+def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    monkeypatch.setattr(corpus_module, "_LONGEST_ODD_LINE", 1000)
+    numbers = list(range(1000))
+    (tmp_path / "corpus.jsonl").write_text(f"[1]\n{numbers}\n[2]\n")
+    assert read_corpus(tmp_path).messages[1].tolist() == numbers
+    message = fault_in(tmp_path, f"[1]\n{[*numbers, 2.5]}\n[2]\n".encode())
+    assert message == f"corpus.jsonl:2: {INTS} a line of 4895 bytes that is not plain [1, 2, 3]"
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    monkeypatch.setattr(corpus_module, "_LONGEST_LINE", 1000)
+    message = fault_in(tmp_path, b"[1]\n" + b"[" * 5000)
+    assert message == "corpus.jsonl:2: expected a line of at most 1000 bytes, got more"
+
+
+def test_a_number_longer_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    message = fault_in(tmp_path, b"[1, " + b"7" * 500 + b"]\n")
+    assert message == f"corpus.jsonl:1: {SMALL} {'7' * 39}…"
+
+
+# The files beside
+
+
+@pytest.fixture
+def directory(tmp_path):
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1, 0], [2, 0], [3, 0]]),
+        eos=0,
+        meanings=np.array([[0, 1], [1, 0], [1, 1]]),
+        concepts=Ragged.from_rows([[0], [1], [0, 1]]),
+        concept_names=("a", "b"),
+    )
+    write_corpus(corpus, tmp_path)
+    return tmp_path
+
+
+def change_metadata(directory: Path, **changes: object) -> str:
+    metadata = json.loads((directory / "metadata.json").read_bytes()) | changes
+    (directory / "metadata.json").write_text(json.dumps(metadata))
+    return fault_of(directory)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "meanings.jsonl"])
+def test_a_changed_file_is_named(directory, name):
+    old = corpus_module._sha256(directory / name)
+    text = (directory / name).read_text().replace("1", "2")
+    (directory / name).write_text(text)
+    new = corpus_module._sha256(directory / name)
+    assert fault_of(directory) == f"{name}: SHA-256 is {new}, not {old} as metadata.json has it"
+
+
+def test_a_missing_file_of_meanings(directory):
+    (directory / "meanings.jsonl").unlink()
+    assert fault_of(directory) == f"cannot read {directory / 'meanings.jsonl'}: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": 2}, '"format_version" is 2'),
+        ({"eos": "0"}, '"eos" is "0"'),
+        ({"eos": -1}, '"eos" is -1'),
+        ({"eos": True}, '"eos" is true'),
+        ({"sha256": None}, '"sha256" is null'),
+        ({"sha256": []}, '"sha256" is []'),
+        ({"sha256": {}}, '"sha256" is {}'),
+        ({"symbol_names": ["a", 2]}, '"symbol_names" is ["a", 2]'),
+        ({"concept_names": "ab"}, '"concept_names" is "ab"'),
+    ],
+)
+def test_damaged_metadata(directory, changes, message):
+    assert (
+        change_metadata(directory, **changes) == f"metadata.json: {message}: damaged, or of a newer version"
+    )
+
+
+def test_too_few_symbol_names(directory):
+    message = change_metadata(directory, symbol_names=["a", "b"])
+    assert message == "metadata.json: expected symbol_names up to id 3, got 2"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 1_000_000, b"7" * 5000])
+def test_metadata_that_is_not_json(directory, data):
+    (directory / "metadata.json").write_bytes(data)
+    assert fault_of(directory).startswith("metadata.json: expected JSON, got a fault: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"[0, 1]", f"{MEANINGS} [0, 1]"),
+        (b"{}", f"{MEANINGS} {{}}"),
+        (b'{"colour": 1}', f'{MEANINGS} {{"colour": 1}}'),
+        (b'{"meaning": [1], "meaning": [2]}', f'{MEANINGS} the key "meaning" twice'),
+        (b'{"meaning": 1}', "expected a meaning to be a list of numbers, or of strings, got 1"),
+        (b'{"meaning": [true]}', "expected a meaning to be a list of numbers, or of strings, got [true]"),
+        (b'{"meaning": [1, "a"]}', 'expected a meaning to be a list of numbers, or of strings, got [1, "a"]'),
+        (
+            b'{"meaning": [1e999]}',
+            "expected a meaning to be a list of numbers, or of strings, got [Infinity]",
+        ),
+        (
+            b'{"meaning": [9223372036854775808]}',
+            "expected a meaning to be a list of numbers, or of strings, got [9223372036854775808]",
+        ),
+        (b'{"meaning": [NaN]}', f"{MEANINGS} NaN"),
+        (b'{"concepts": ["a", 1]}', 'expected concepts to be a list of strings, got ["a", 1]'),
+        (b'{"concepts": {"a": 1}}', 'expected concepts to be a list of strings, got {"a": 1}'),
+        (b'{"concepts": ["\\udc00"]}', f'{MEANINGS} half a surrogate pair: {{"concepts": ["\\udc00"]}}'),
+        (
+            b'{"meaning": [1]}',
+            'expected a line like the first, {"meaning": [0, 1], "concepts": ["a"]}, got {"meaning": [1]}',
+        ),
+        (b"", f"{MEANINGS} an empty line"),
+    ],
+    ids=repr,
+)
+def test_a_faulty_line_among_meanings(tmp_path, line, message):
+    (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
+    first = b'{"meaning": [0, 1], "concepts": ["a"]}\n'
+    (tmp_path / "meanings.jsonl").write_bytes(first + line + b"\n")
+    assert fault_of(tmp_path) == f"meanings.jsonl:2: {message}"
+
+
+@pytest.mark.parametrize("line", [b'{"meaning": [1]}', b'{"meaning": ["a", "b"]}', b'{"concepts": []}'])
+def test_meanings_unlike_the_first(tmp_path, line):
+    (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
+    (tmp_path / "meanings.jsonl").write_bytes(b'{"meaning": [0, 1]}\n' + line)
+    message = f'meanings.jsonl:2: expected a line like the first, {{"meaning": [0, 1]}}, got {line.decode()}'
+    assert fault_of(tmp_path) == message
+
+
+def test_meanings_of_another_length(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
+    (tmp_path / "meanings.jsonl").write_bytes(b'{"meaning": [0, 1]}\n' * 3)
+    assert fault_of(tmp_path) == "meanings.jsonl: expected 2 lines, one a message, got 3"

@@ -1,0 +1,147 @@
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite import corpus as corpus_module
+from ecsuite.corpus import Corpus, CorpusError, Ragged, read_corpus, write_corpus
+
+WHOLE_FILE = re.compile(
+    r"corpus.jsonl: (empty file|gzip data|cannot be read as a table)"
+    r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|gzip)"
+)
+LINE = re.compile(r"(corpus|meanings).jsonl:[1-9]\d*: expected .+, got .")
+MORE = re.compile(r"… and \d+ more faults?")
+
+symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
+messages = st.lists(st.lists(symbol, max_size=8), min_size=1, max_size=12)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.text(max_size=3), child, max_size=2),
+    max_leaves=6,
+)
+marks = [
+    b"[",
+    b"]",
+    b",",
+    b" ",
+    b"\n",
+    b"\r\n",
+    b"0",
+    b"12",
+    b"-",
+    b".5",
+    b"e9",
+    b'"',
+    b"\\u",
+    b"d800",
+    b"\xff",
+    b"\0",
+]
+lines = [
+    b"[1, 2]\n",
+    b"[]\n",
+    b'["4.7.0", "19"]\n',
+    b'[1]\t["a"]\n',
+    b'"a b"\n',
+    b"{}",
+    b"NaN",
+    b"\x1f\x8b",
+    b"PAR1",
+]
+pieces = st.sampled_from(marks + lines)
+line = st.one_of(st.lists(symbol, max_size=4).map(str), values.map(json.dumps)).map(str.encode)
+noise = st.one_of(
+    st.binary(max_size=60), st.lists(pieces, max_size=20).map(b"".join), st.lists(line).map(b"\n".join)
+)
+
+
+def read_exactly(line: bytes) -> list[int]:
+    return [int(symbol) for symbol in corpus_module._ints(corpus_module._decode(line))[0]]
+
+
+def check_reading(folder: Path) -> None:
+    """The reader returns a corpus that holds together, or says where the faults are."""
+    try:
+        corpus = read_corpus(folder)
+    except CorpusError as error:
+        lines = str(error).split("\n")
+        assert all(LINE.match(line) or WHOLE_FILE.match(line) or MORE.fullmatch(line) for line in lines), (
+            lines
+        )
+        assert len(lines) == min(error.faults, 21)
+        assert max(map(len, lines)) < 200
+        return
+    offsets = corpus.messages.offsets
+    assert offsets[0] == 0
+    assert offsets[-1] == len(corpus.messages.values)
+    assert (np.diff(offsets) >= 0).all()
+    assert corpus.messages.values.min(initial=0) >= 0
+    assert corpus.messages.values.dtype == np.int32
+    for rows in (corpus.meanings, corpus.concepts):
+        assert rows is None or len(rows) == len(corpus.messages)
+    dense, originals = corpus.reindexed()
+    np.testing.assert_array_equal(originals[dense.values], corpus.content().values)
+    if corpus.symbol_names is not None:
+        assert corpus.messages.values.max(initial=-1) < len(corpus.symbol_names)
+
+
+@given(noise)
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_as_a_corpus(data):
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "corpus.jsonl").write_bytes(data)
+        check_reading(Path(folder))
+
+
+@given(noise, st.none() | noise | values.map(json.dumps).map(str.encode))
+@settings(max_examples=150, deadline=None)
+def test_any_bytes_beside_a_corpus(meanings, metadata):
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "corpus.jsonl").write_bytes(b"[1]\n[2]\n")
+        (Path(folder) / "meanings.jsonl").write_bytes(meanings)
+        if metadata is not None:
+            (Path(folder) / "metadata.json").write_bytes(metadata)
+        check_reading(Path(folder))
+
+
+@given(
+    messages, st.sampled_from([str, lambda row: json.dumps(row, separators=(",", ":"))]), st.integers(1, 40)
+)
+@settings(max_examples=150, deadline=None)
+def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
+    lines = "".join(f"{write(row)}\n" for row in rows).encode()
+    exact = Ragged.from_rows([read_exactly(line) for line in lines[:-1].split(b"\n")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_module, "_BLOCK", block + 19)  # longer than a number
+        plain = corpus_module._parse_plain(lines)
+    assert plain is not None
+    np.testing.assert_array_equal(plain[0], exact.values, strict=True)
+    np.testing.assert_array_equal(plain[1], exact.lengths, strict=True)
+
+
+@given(noise)
+@settings(max_examples=200, deadline=None)
+def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
+    plain = corpus_module._parse_plain(data + b"\n")
+    if plain is not None:
+        rows = [read_exactly(line) for line in data.split(b"\n")]
+        assert plain[1].tolist() == [len(row) for row in rows]
+        assert plain[0].tolist() == [symbol for row in rows for symbol in row]
+
+
+@given(messages, st.none() | symbol)
+@settings(max_examples=50, deadline=None)
+def test_what_is_written_is_read(rows, eos):
+    corpus = Corpus(messages=Ragged.from_rows(rows), eos=eos)
+    with tempfile.TemporaryDirectory() as folder:
+        write_corpus(corpus, folder)
+        again = read_corpus(folder)
+    np.testing.assert_array_equal(again.messages.values, corpus.messages.values, strict=True)
+    np.testing.assert_array_equal(again.messages.offsets, corpus.messages.offsets, strict=True)
+    assert again.eos == eos
