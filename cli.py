@@ -139,47 +139,35 @@ def list_names(as_json: Json = False) -> None:
     if as_json:
         print_json(names)
         return
-    from rich.console import Console
-    from rich.table import Table
-
     for kind, entries in names.items():
-        table = Table(title=kind, title_justify="left", show_header=False, box=None, pad_edge=False)
+        print(kind)
         for name, about in entries.items():
-            table.add_row(f"  [bold]{name}[/]", about)
-        Console().print(table)
+            print(f"  {name:18}{about}")
 
 
 def registered_names() -> dict[str, dict[str, str]]:
     """What can be named on the command line and in a YAML file, by kind, with a line each."""
-    from ecsuite.agents import RECEIVERS, SENDERS
-    from ecsuite.eval import DESCRIPTIONS
+    from ecsuite import agents
+    from ecsuite.eval import DESCRIPTIONS as METRIC_DESCRIPTIONS
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.games.channels import CHANNELS
     from ecsuite.games.tasks import TASKS
     from ecsuite.grammars import GRAMMARS
 
-    registries = {
-        "tasks": TASKS,
-        "channels": CHANNELS,
-        "senders": SENDERS,
-        "receivers": RECEIVERS,
-        "grammars": GRAMMARS,
-        "metrics": DESCRIPTIONS,
-        "presets": PRESETS,
-    }
     return {
-        kind: {name: first_line(entry) for name, entry in registry.items()}
-        for kind, registry in registries.items()
+        "tasks": TASKS,
+        "channels": {name: first_line(channel) for name, channel in CHANNELS.items()},
+        "senders": {name: agents.DESCRIPTIONS[name] for name in agents.SENDERS},
+        "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
+        "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
+        "metrics": METRIC_DESCRIPTIONS,
+        "presets": {name: preset.about for name, preset in PRESETS.items()},
     }
 
 
 def first_line(entry: object) -> str:
-    """A registered thing in a line: itself if it is one, or the first line of its documentation."""
-    return (
-        entry
-        if isinstance(entry, str)
-        else (getattr(entry, "about", None) or inspect.getdoc(entry) or "").split("\n")[0]
-    )
+    """The first line of a thing's documentation."""
+    return (inspect.getdoc(entry) or "").split("\n")[0]
 
 
 class Reporter:

@@ -62,9 +62,11 @@ class Ragged:
         return cls.from_lengths(values, np.array([len(array) for array in arrays], dtype=np.int64))
 
     @classmethod
-    def from_lengths(cls, values: NDArray[np.int32], lengths: NDArray[np.int64]) -> Self:
+    def from_lengths(cls, values: NDArray[np.int32], lengths: NDArray[np.integer[Any]]) -> Self:
         """Cut flat values, shape (num_values,), into rows of these lengths, shape (num_rows,)."""
-        return cls(values, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)]))
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(values, offsets)
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -317,6 +319,7 @@ def _detect_eos(messages: Ragged) -> int | None:
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
 _Line = tuple[Sequence[int | str], list[str]]  # symbols, and concepts where the format has them
+_Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]  # flat values, and lengths of rows
 _LineParser = Callable[[list[Any]], _Line]
 
 
@@ -523,7 +526,7 @@ _FOLLOWERS = _byte_table(
 )
 
 
-def _parse_plain(lines: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+def _parse_plain(lines: bytes) -> _Arrays | None:
     """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
 
     Whether a text consists of such lines shows in its pairs of neighbouring bytes, apart from leading zeros
@@ -534,7 +537,8 @@ def _parse_plain(lines: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]] | 
     """
     text = b"\n" + lines
     start, last, num_values = 0, len(text) - 1, 0
-    values, ends = [np.zeros(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
+    values: list[NDArray[np.integer[Any]]] = []
+    ends = [np.zeros(1, dtype=np.int64)]
     while start < last:  # text[start] is the comma or newline before the block
         stop = last
         if last - start > _BLOCK:
@@ -558,14 +562,15 @@ def _parse_plain(lines: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]] | 
             is_inside &= is_digit[place]
             if not is_inside.any():
                 break
-            numbers += digits[place] * (is_inside * np.int64(10**power))
-        if is_inside.any() or numbers.max(initial=0) >= _ID_LIMIT:
+            numbers += (digits[place] * is_inside) * np.int64(10**power)
+        highest = int(numbers.max(initial=0))
+        if is_inside.any() or highest >= _ID_LIMIT:
             return None
-        values.append(numbers.astype(np.int32))
+        values.append(numbers.astype(np.min_scalar_type(highest)))  # fresh memory is what costs most
         num_values += len(numbers)
         start = stop
     bounds: NDArray[np.int64] = np.concatenate(ends)
-    return np.concatenate(values, dtype=np.int32), np.diff(bounds)
+    return np.concatenate(values), np.diff(bounds).astype(np.int32)
 
 
 class _Rows:
@@ -573,20 +578,18 @@ class _Rows:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = {name: index for index, name in enumerate(names)}
-        self.values, self.lengths = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)]
-
-    def add(self, values: NDArray[np.int32], lengths: NDArray[np.int64]) -> None:
-        self.values.append(values)
-        self.lengths.append(lengths)
+        self.arrays: list[_Arrays] = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
 
     def extend(self, rows: Sequence[Sequence[int | str]]) -> None:
         names = self.names
         flat = chain.from_iterable(rows)
         ids = [names.setdefault(item, len(names)) if isinstance(item, str) else item for item in flat]
-        self.add(np.array(ids, dtype=np.int32), np.array([len(row) for row in rows], dtype=np.int64))
+        lengths = [len(row) for row in rows]
+        self.arrays.append((np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int32)))
 
     def ragged(self) -> Ragged:
-        return Ragged.from_lengths(np.concatenate(self.values), np.concatenate(self.lengths))
+        values, lengths = zip(*self.arrays, strict=True)
+        return Ragged.from_lengths(np.concatenate(values, dtype=np.int32), np.concatenate(lengths))
 
 
 def _detect_format(path: Path) -> str:
@@ -610,7 +613,7 @@ def _read_lines(path: Path, format: str) -> Corpus:  # noqa: A002
     messages, concepts, faults = _Rows(), _Rows(), _Faults(path, expected)
     for number, lines in _chunks(path):
         if parse is _ints and (plain := _parse_plain(lines)) is not None:
-            messages.add(*plain)
+            messages.arrays.append(plain)
         else:
             parsed = faults.parse(lines[:-1].split(b"\n"), number, lambda line: parse(_decode(line)))
             messages.extend([symbols for symbols, _ in parsed])
@@ -767,7 +770,7 @@ def _read_table(path: Path) -> Corpus:
     messages, faults, number = _Rows(), _Faults(path, expected), 1
     for chunk in table.column(name).chunks:
         if parse is _ints and (plain := _plain_lists(chunk)) is not None:
-            messages.add(*plain)
+            messages.arrays.append(plain)
         else:
             messages.extend(faults.parse(chunk.to_pylist(), number, lambda row: parse([row])[0]))
         number += len(chunk)
@@ -779,7 +782,7 @@ def _read_table(path: Path) -> Corpus:
     )
 
 
-def _plain_lists(lists: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+def _plain_lists(lists: Any) -> _Arrays | None:
     """The symbols and lengths of an Arrow array of integer lists; None if not all of them can be symbols."""
     from pyarrow import compute, types
 
@@ -790,4 +793,4 @@ def _plain_lists(lists: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]] | No
     if flat.null_count or values.min(initial=0) < 0 or values.max(initial=0) >= _ID_LIMIT:
         return None
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
-    return values.astype(np.int32), lengths.astype(np.int64)
+    return values, lengths

@@ -18,6 +18,8 @@ from collections.abc import Callable
 
 import torch
 
+from ecsuite.config import Experiment
+
 PEAK_SIZE = 2048
 
 
@@ -28,18 +30,18 @@ def main() -> None:
     )
     parser.add_argument("experiments", nargs="*", default=["disc_small"])
     parser.add_argument("--steps", type=int, default=12, help="timed steps, after two that are not")
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--peer", action="store_true", help="time EGG on the same sizes")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.row:
-        print(json.dumps(measure(arguments.experiments[0], arguments.row, arguments.steps)))
+        print(json.dumps(measure(arguments.experiments[0], arguments.row, arguments.steps, arguments.device)))
         return
-    print(
     print("experiment   program       ms/step examples/s  GFLOP/s  of peak  peak RSS")
-    )
     for experiment in arguments.experiments:
         for row in ["fp32", "bf16", *(["egg"] if arguments.peer else [])]:
-            command = [sys.executable, __file__, experiment, "--row", row, "--steps", str(arguments.steps)]
+            options = ["--steps", str(arguments.steps), "--device", arguments.device]
+            command = [sys.executable, __file__, experiment, "--row", row, *options]
             figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             print(
                 f"{experiment:12} {'egg' if row == 'egg' else 'ecsuite ' + row:12} {figures['ms']:8.0f} "
@@ -49,21 +51,23 @@ def main() -> None:
             )
 
 
-def measure(name: str, row: str, num_steps: int) -> dict[str, float]:
+def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
     """Time one program on one experiment; the peak is a square product in the same precision, in the same process."""
-    from ecsuite.agents.precision import route_products
+    from ecsuite.agents.precision import choose_device, route_products
     from ecsuite.config import load_experiment
 
-    experiment = load_experiment(name)
+    experiment, device = load_experiment(name), choose_device(device_name)
     if row != "egg":
-        route_products(torch.device("cpu"))
-    step = egg_step(experiment) if row == "egg" else our_step(experiment, row)
-    times = timed(step, num_steps)
+        route_products(device)
+    step = (egg_step if row == "egg" else our_step)(experiment, device, row)
+    times = timed(step, num_steps, device)
     seconds = statistics.median(times)
     flops = flops_per_step(experiment)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    square = torch.randn(PEAK_SIZE, PEAK_SIZE).to(torch.bfloat16 if row == "bf16" else torch.float32)
-    peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10))
+    square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(
+        torch.bfloat16 if row == "bf16" else torch.float32
+    )
+    peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10, device))
     return {
         "ms": seconds * 1e3,
         "examples": experiment.training.batch_size / seconds,
@@ -73,17 +77,19 @@ def measure(name: str, row: str, num_steps: int) -> dict[str, float]:
     }
 
 
-def timed(step: Callable[[], object], number: int) -> list[float]:
+def timed(step: Callable[[], object], number: int, device: torch.device) -> list[float]:
     """Seconds of each of `number` calls, after two that are not timed."""
     times = []
     for _ in range(number + 2):
         began = time.perf_counter()
         step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
     return times[2:]
 
 
-def flops_per_step(experiment) -> float:  # type: ignore[no-untyped-def]
+def flops_per_step(experiment: Experiment) -> float:
     """Multiplications and additions of the products of one training step, forward and backward (three times forward).
 
     Candidates are counted as encoded once. Elementwise work is not counted.
@@ -104,7 +110,7 @@ def flops_per_step(experiment) -> float:  # type: ignore[no-untyped-def]
     return 3 * 2 * forward * experiment.training.batch_size
 
 
-def our_step(experiment, precision: str) -> Callable[[], object]:  # type: ignore[no-untyped-def]
+def our_step(experiment: Experiment, device: torch.device, precision: str) -> Callable[[], object]:
     """A training step of ecsuite, as the training loop makes it."""
     import numpy as np
 
@@ -113,9 +119,9 @@ def our_step(experiment, precision: str) -> Callable[[], object]:  # type: ignor
     from ecsuite.games.worlds import make_world
 
     torch.manual_seed(1)
-    game, world = Game(experiment, PRECISIONS[precision]), make_world(experiment)
+    game, world = Game(experiment, PRECISIONS[precision]).to(device), make_world(experiment)
     optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr, fused=True)
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator(device).manual_seed(1)
     size = experiment.training.batch_size
     counter = iter(range(10**9))
 
@@ -129,7 +135,7 @@ def our_step(experiment, precision: str) -> Callable[[], object]:  # type: ignor
     return step
 
 
-def egg_step(experiment) -> Callable[[], object]:  # type: ignore[no-untyped-def]
+def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[], object]:
     """A training step of EGG's own modules on the same sizes, with its logging strategy's default."""
     import egg.core as egg
     import numpy as np
@@ -166,7 +172,7 @@ def egg_step(experiment) -> Callable[[], object]:  # type: ignore[no-untyped-def
         cell=cells[0],
     )
     receiver = egg.RnnReceiverGS(judge, symbols, embedding[1], hidden[1], cell=cells[1])
-    game = egg.SenderReceiverRnnGS(sender, receiver, loss)
+    game = egg.SenderReceiverRnnGS(sender, receiver, loss).to(device)
     optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr)
     size = experiment.training.batch_size
     counter = iter(range(10**9))
@@ -174,10 +180,12 @@ def egg_step(experiment) -> Callable[[], object]:  # type: ignore[no-untyped-def
     def step() -> None:
         first = next(counter) * size
         examples = world.examples("train", np.arange(first, first + size))
-        candidates = one_hot(torch.from_numpy(examples.candidates), world.num_values, torch.float32)
-        targets = torch.from_numpy(examples.targets)
+        candidates = one_hot(
+            torch.from_numpy(examples.candidates).to(device), world.num_values, torch.float32
+        )
+        targets = torch.from_numpy(examples.targets).to(device)
         meanings = candidates[torch.arange(size), targets]
-        labels = targets if discriminates else torch.from_numpy(examples.meanings)
+        labels = targets if discriminates else torch.from_numpy(examples.meanings).to(device)
         objective, _ = game(meanings, labels, candidates if discriminates else None)
         optimizer.zero_grad()
         objective.backward()

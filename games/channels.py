@@ -201,10 +201,10 @@ class GumbelChannel(Channel):
 
 
 class ReinforceChannel(Channel):
-    """Draws symbols and follows the score-function gradient (Williams 1992), as EGG defines it.
+    """Draws symbols and follows the score-function gradient (Williams 1992).
 
-    Mean baselines of the loss and of the length cost, and an entropy bonus. The baselines are means over all
-    steps so far and are saved with the model.
+    As EGG defines it: mean baselines of the loss and of the length cost, and an entropy bonus. The baselines are
+    means over all steps so far and are saved with the model.
     """
 
     train_line = DiscreteLine

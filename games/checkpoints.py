@@ -39,7 +39,8 @@ def save_checkpoint(
         tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in entries.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     about = json.dumps({"step": step, **state}, sort_keys=True)
-    metadata = {"about": about, "sha256": _digest(tensors, about)}
+    # One entry, because safetensors writes several in any order, and equal runs make equal bytes.
+    metadata = {"ecsuite": f"{_digest(tensors, about)} {about}"}
     write_atomically(folder / f"checkpoint-{step:09d}.safetensors", save(tensors, metadata=metadata))
     for old in checkpoints(folder)[KEPT:]:
         old.unlink()
@@ -99,10 +100,10 @@ def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         tensors = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        metadata = header["__metadata__"]
-        if metadata["sha256"] != _digest(tensors, metadata["about"]):
+        digest, _, about = header["__metadata__"]["ecsuite"].partition(" ")
+        if digest != _digest(tensors, about):
             raise DamagedError(f"{file.name} is damaged: its checksum differs")
-        return tensors, json.loads(metadata["about"])
+        return tensors, json.loads(about)
     except (SafetensorError, KeyError, ValueError) as error:
         raise DamagedError(f"{file.name} is damaged: {error}") from None
 

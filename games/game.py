@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.message import Message
-from ecsuite.config import ConfigError, Experiment, unknown_name
+from ecsuite.config import Experiment, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
 from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task
 from ecsuite.games.worlds import Examples, num_candidates, one_hot
@@ -54,13 +54,11 @@ class Game(nn.Module):
             vocab_size=channel.vocab_size,
             hidden_size=experiment.sender.hidden_size,
             embedding_size=experiment.sender.embedding_size,
-            cell=experiment.sender.architecture,
         )
         self.receiver = RECEIVERS[receiver.architecture](
             vocab_size=channel.vocab_size,
             hidden_size=receiver.hidden_size,
             embedding_size=receiver.embedding_size,
-            cell=receiver.architecture,
         )
         self.task = make_task(experiment)
 
@@ -112,6 +110,3 @@ def make_task(experiment: Experiment) -> Task:
     if experiment.game.task == "reconstruction":
         return Reconstruction(**shared)
     raise unknown_name("task", experiment.game.task, TASKS)
-
-
-__all__ = ["ConfigError", "Game", "Round", "make_task"]

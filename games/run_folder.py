@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
@@ -38,6 +39,10 @@ def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, An
         ConfigError: If the folder holds another run, or an unfinished one and `resume` is False.
         DamagedError: If its config can't be read.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file: choose another folder with --out")
+    for leftover in folder.glob(".*.tmp"):  # a killed run may have been writing
+        leftover.unlink()
     config = folder / "config.yaml"
     if config.exists():
         try:
@@ -47,8 +52,8 @@ def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, An
         difference = _difference(there, experiment)
         if difference:
             raise ConfigError(f"{folder} holds another run ({difference}): choose another folder with --out")
-        training = _read_training(folder)
-        if training and there == experiment and training["stopped"] != "interrupt" and not resume:
+        training = _read_training(folder, experiment)
+        if training and training["stopped"] != "interrupt" and not resume:
             return training
         if not resume and checkpoints(folder):
             raise ConfigError(
@@ -61,11 +66,12 @@ def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, An
     return None
 
 
-def open_log(file: Path, num_bytes: int) -> BinaryIO:
-    """Open a log for appending after its first `num_bytes`: what a killed run wrote later will be written again."""
+def open_log(file: Path, num_lines: int) -> BinaryIO:
+    """Open a log for appending after its first `num_lines`: what a killed run wrote later will be written again."""
     log = file.open("r+b" if file.exists() else "w+b")
-    log.truncate(num_bytes)
-    log.seek(num_bytes)
+    end = sum(map(len, islice(log, num_lines)))
+    log.seek(end)
+    log.truncate()
     return log
 
 
@@ -119,10 +125,10 @@ def _difference(there: Experiment, here: Experiment) -> str:
     return ""
 
 
-def _read_training(folder: Path) -> dict[str, Any] | None:
-    """The training section of the folder's metadata, if there is one."""
+def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | None:
+    """The training section of the folder's metadata, if they are of this very experiment."""
     try:
-        training = json.loads((folder / "metadata.json").read_bytes())["training"]
+        metadata = json.loads((folder / "metadata.json").read_bytes())
+        return metadata["training"] if metadata["config"] == asdict(experiment) else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    return training if isinstance(training, dict) else None

@@ -1,6 +1,7 @@
 """The training loop: batch, play, loss, step; every so often evaluate and checkpoint; in the end, speak."""
 
 import json
+import math
 import os
 import signal
 import time
@@ -116,10 +117,11 @@ def train(
             was_done=True,
         )
     saved = load_checkpoint(folder, game, optimizer, note)
-    state: dict[str, Any] = saved or {"step": 0, "log_bytes": 0, "sums": {}, "valid": {}}
-    step, sums, valid = state["step"], state["sums"], state["valid"]
-    log = open_log(folder / "log.jsonl", state["log_bytes"])
-    stopped: Stopped = "epochs"
+    state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
+    step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
+    log = open_log(folder / "log.jsonl", log_lines)
+    # A run that was killed between its last checkpoint and its corpus may have reached its accuracy already.
+    stopped: Stopped = "accuracy" if _is_reached(settings.until_accuracy, valid) else "epochs"
     order = _order(settings.seed, step // steps_per_epoch, world.num_train)
     began, first_step, hinted = time.monotonic(), step, False
 
@@ -131,11 +133,7 @@ def train(
             examples = world.examples("train", order[batch * settings.batch_size :][: settings.batch_size])
             noise = noise_generator(settings.seed, "train", step, place)
             played = game.play(examples, "train", noise, epoch)
-            if not played.objective.isfinite():
-                raise DivergedError(
-                    f"step {step + 1}: the loss is {played.objective.item()}, so the update was not made; "
-                    "try a smaller training.lr, or training.precision=fp32"
-                )
+            _require_finite(played.objective.item(), step + 1, "loss", "the update was not made")
             optimizer.zero_grad(set_to_none=True)
             played.objective.backward()
             optimizer.step()
@@ -149,19 +147,21 @@ def train(
                 stopped = "minutes"
             if step % settings.evaluate_every == 0 or step == num_steps:
                 valid = evaluate(game, world, experiment)
+                _require_finite(valid["loss"], step, "validation loss", "nothing was saved")
                 num_since = (step - 1) % settings.evaluate_every + 1
                 trained = {name: float(total) / num_since for name, total in sums.items()}
-                sums = {}
+                sums = sums if step % settings.evaluate_every else {}
                 speed = (step - first_step) * settings.batch_size / (time.monotonic() - began)
                 entry = {"step": step, "epoch": step / steps_per_epoch, "train": trained, "valid": valid}
                 log.write(json.dumps({**entry, "examples_per_second": round(speed)}).encode() + b"\n")
-                if stopped == "epochs" and valid["accuracy"] >= (settings.until_accuracy or 2):
+                log_lines += 1
+                if stopped == "epochs" and _is_reached(settings.until_accuracy, valid):
                     stopped = "accuracy"
             if step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs":
                 log.flush()
                 os.fsync(log.fileno())
                 sums = {name: float(total) for name, total in sums.items()}
-                save_checkpoint(folder, step, game, optimizer, log_bytes=log.tell(), sums=sums, valid=valid)
+                save_checkpoint(folder, step, game, optimizer, log_lines=log_lines, sums=sums, valid=valid)
 
             progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
             if not hinted and seconds > HINT_AFTER:
@@ -170,6 +170,7 @@ def train(
 
         if stopped != "preempted":
             valid = evaluate(game, world, experiment)
+            _require_finite(valid["loss"], step, "validation loss", "no corpus was written")
             outcome = {
                 "stopped": stopped,
                 "step": step,
@@ -199,6 +200,20 @@ def evaluate(game: Game, world: World, experiment: Experiment) -> dict[str, floa
         for name, value in played.measures.items():
             totals[name] = totals.get(name, 0.0) + value.item() * len(indices)
     return {name: total / world.num_valid for name, total in totals.items()}
+
+
+def _require_finite(loss: float, step: int, name: str, consequence: str) -> None:
+    """Stop with an error that says what to try if a loss is not a number or infinite."""
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"step {step}: the {name} is {loss}, so {consequence}; "
+            "try a smaller training.lr, or training.precision=fp32"
+        )
+
+
+def _is_reached(until_accuracy: float | None, valid: dict[str, float]) -> bool:
+    """Whether the last evaluation, if there was one, was good enough to stop."""
+    return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
 
 
 def _order(seed: int, epoch: int, num_examples: int) -> np.ndarray[Any, np.dtype[np.int64]]:

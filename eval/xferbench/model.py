@@ -112,20 +112,16 @@ class _TiedLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
         total = states.new_zeros(())
-        with_gradient = any(ctx.needs_input_grad)
-        if with_gradient:
-            states_gradient, embedding_gradient = torch.empty_like(states), torch.zeros_like(embedding)
+        states_gradient, embedding_gradient = torch.empty_like(states), torch.zeros_like(embedding)
         for start in range(0, len(states), LOSS_CHUNK):
             chunk = slice(start, start + LOSS_CHUNK)
-            scores = (states[chunk] @ embedding.T).log_softmax(-1)
+            scores = (states[chunk] @ embedding.T).log_softmax(-1)  # (chunk, vocab_size)
             index = targets[chunk, None]
             total -= scores.gather(1, index).sum()
-            if with_gradient:
-                error = scores.exp_().scatter_add_(1, index, scores.new_full(index.shape, -1.0))
-                torch.mm(error, embedding, out=states_gradient[chunk])
-                embedding_gradient.addmm_(error.T, states[chunk])
-        if with_gradient:
-            ctx.save_for_backward(states_gradient.div_(len(states)), embedding_gradient.div_(len(states)))
+            error = scores.exp_().scatter_add_(1, index, scores.new_full(index.shape, -1.0))
+            torch.mm(error, embedding, out=states_gradient[chunk])
+            embedding_gradient.addmm_(error.T, states[chunk])
+        ctx.save_for_backward(states_gradient.div_(len(states)), embedding_gradient.div_(len(states)))
         return total / len(states)
 
     @staticmethod
