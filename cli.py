@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import sys
 import time
 from dataclasses import asdict
@@ -114,6 +115,8 @@ def score(
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)  # fails now, not after minutes of work
     with Reporter() as reporter:
         options = Options(
             seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
@@ -178,7 +181,8 @@ class Reporter:
     def __init__(self) -> None:
         self.live: Progress | None = None
         self.task: TaskID | None = None
-        self.label, self.began, self.last = "", time.monotonic(), time.monotonic()
+        self.total = 0.0
+        self.began = self.last = time.monotonic()
 
     def __enter__(self) -> "Reporter":
         """Nothing is shown before there is something to show."""
@@ -190,16 +194,17 @@ class Reporter:
             self.live.stop()
 
     def progress(self, label: str, done: float, total: float) -> None:
-        """Show how far the work has come, `done` of `total` in any unit."""
-        if sys.stderr.isatty():
-            self._live_line(label, done, total)
-            return
+        """Show how far the work has come, `done` of `total` in any unit; another total is another piece of work."""
         now = time.monotonic()
-        if now - self.last >= self.SECONDS_BETWEEN_LINES and done > 0:
+        is_new = total != self.total
+        if is_new:
+            self.total, self.began = total, now
+        if sys.stderr.isatty():
+            self._show_live(label, done, is_new=is_new)
+        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > 0:
             self.last = now
-            left = (now - self.began) * (total - done) / done
-            minutes, seconds = divmod(round(left), 60)
-            self.note(f"{label}, {done:g} of {total:g}, about {minutes}:{seconds:02d} left")
+            minutes, seconds = divmod(round((now - self.began) * (total - done) / done), 60)
+            self.note(f"{done / total:4.0%}  {minutes}:{seconds:02d} left  {label}")
 
     def note(self, text: str) -> None:
         """Say something that the user should know."""
@@ -208,7 +213,7 @@ class Reporter:
         else:
             print(text, file=sys.stderr, flush=True)
 
-    def _live_line(self, label: str, done: float, total: float) -> None:
+    def _show_live(self, label: str, done: float, *, is_new: bool) -> None:
         if self.live is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -223,9 +228,12 @@ class Reporter:
                 *columns, console=Console(stderr=True), transient=True, speed_estimate_period=60
             )
             self.live.start()
-            self.task = self.live.add_task(label, total=total)
+        if is_new:
+            for task in self.live.task_ids:
+                self.live.remove_task(task)
+            self.task = self.live.add_task(label, total=self.total)
         assert self.task is not None
-        self.live.update(self.task, description=label, completed=done, total=total)
+        self.live.update(self.task, description=label, completed=done)
 
 
 def print_json(data: Any) -> None:
@@ -237,7 +245,7 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug, 2 user input, 3 damaged state, 75 preempted."""
     try:
         app()
-    except (ConfigError, CorpusError) as error:
+    except (ConfigError, CorpusError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
     except DamagedError as error:

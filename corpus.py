@@ -760,12 +760,15 @@ def _read_table(path: Path) -> Corpus:
     if name is None:
         found = _shorten(", ".join(table.column_names))
         raise CorpusError(f"{path.name}: expected one of the columns {', '.join(_COLUMNS)}, got {found}")
+    if not len(table):
+        raise CorpusError(f"{path.name}: empty table, expected a message a row")
     kind = table.schema.field(name).type
+    item_kind = getattr(kind, "value_type", pyarrow.null())
     parse: _LineParser = _ints
     expected = _LINE_FORMATS["ints"][1]
     if not types.is_nested(kind):
         parse, expected = _strings, _LINE_FORMATS["strings"][1]
-    elif types.is_string(getattr(kind, "value_type", None)):
+    elif types.is_string(item_kind) or types.is_large_string(item_kind):
         parse, expected = _tokens, "a list of strings"
     messages, faults, number = _Rows(), _Faults(path, expected), 1
     for chunk in table.column(name).chunks:
@@ -784,9 +787,9 @@ def _read_table(path: Path) -> Corpus:
 
 def _plain_lists(lists: Any) -> _Arrays | None:
     """The symbols and lengths of an Arrow array of integer lists; None if not all of them can be symbols."""
-    from pyarrow import compute, types
+    from pyarrow import compute, null, types
 
-    if lists.null_count or not types.is_integer(getattr(lists.type, "value_type", None)):
+    if lists.null_count or not types.is_integer(getattr(lists.type, "value_type", null())):
         return None
     flat = lists.flatten()
     values = flat.to_numpy(zero_copy_only=False)

@@ -72,23 +72,11 @@ def load_checkpoint(
     for file in found:
         try:
             tensors, about = _read(file)
+            _restore(tensors, model, optimizer)
         except DamagedError as error:
-            note(f"{error}; trying the one before")
-            continue
-        model.load_state_dict(
-            {
-                name.removeprefix("model."): tensor
-                for name, tensor in tensors.items()
-                if name.startswith("model.")
-            }
-        )
-        states: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, key = name.split(".", 2)
-                states.setdefault(int(index), {})[key] = tensor
-        optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
-        return about
+            note(f"{file.name} is damaged: {error}; trying the one before")
+        else:
+            return about
     if found:
         raise DamagedError(f"{folder}: none of its {len(found)} checkpoints can be read; nothing was changed")
     return None
@@ -102,10 +90,27 @@ def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         digest, _, about = header["__metadata__"]["ecsuite"].partition(" ")
         if digest != _digest(tensors, about):
-            raise DamagedError(f"{file.name} is damaged: its checksum differs")
+            raise DamagedError("its checksum differs")
         return tensors, json.loads(about)
     except (SafetensorError, KeyError, ValueError) as error:
-        raise DamagedError(f"{file.name} is damaged: {error}") from None
+        raise DamagedError(str(error)) from None
+
+
+def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Put the tensors of a checkpoint where they were saved from."""
+    weights, states = {}, dict[int, dict[str, Tensor]]()
+    for name, tensor in tensors.items():
+        owner, _, rest = name.partition(".")
+        if owner == "model":
+            weights[rest] = tensor
+        else:
+            index, _, key = rest.partition(".")
+            states.setdefault(int(index), {})[key] = tensor
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError:
+        raise DamagedError("its tensors are not those of this model") from None
+    optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def _digest(tensors: dict[str, Tensor], about: str) -> str:

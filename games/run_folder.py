@@ -6,6 +6,7 @@ checkpoints, and in the end the corpus: `corpus.jsonl`, `meanings.jsonl` and `me
 
 import json
 import platform
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,11 +25,17 @@ from ecsuite.corpus import write_atomically
 from ecsuite.games.checkpoints import checkpoints
 
 
-def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
-    """Make the folder this run's own.
+LEFTOVER = re.compile(
+    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
+)
+"""Names of files that a killed run may have been writing."""
+
+
+def inspect_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
+    """Look whether the folder is free for this run, or holds it already. Changes nothing.
 
     Args:
-        folder: Made if it is not there.
+        folder: The run folder; it need not be there.
         experiment: The run; a resumed one may have other settings for when to stop.
         resume: Whether an unfinished run in the folder may be gone on with.
 
@@ -41,8 +48,6 @@ def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, An
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file: choose another folder with --out")
-    for leftover in folder.glob(".*.tmp"):  # a killed run may have been writing
-        leftover.unlink()
     config = folder / "config.yaml"
     if config.exists():
         try:
@@ -59,11 +64,18 @@ def claim(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, An
             raise ConfigError(
                 f"{folder} holds this run, unfinished: add --resume to go on, or choose another folder with --out"
             )
-    elif folder.is_dir() and any(folder.iterdir()):
+    elif folder.is_dir() and not all(LEFTOVER.fullmatch(file.name) for file in folder.iterdir()):
         raise ConfigError(f"{folder} is not empty and not a run: choose another folder with --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(config, experiment.to_yaml().encode())
     return None
+
+
+def claim(folder: Path, experiment: Experiment) -> None:
+    """Make the folder this run's own, and remove what a killed one left half-written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        if LEFTOVER.fullmatch(file.name):
+            file.unlink()
+    write_atomically(folder / "config.yaml", experiment.to_yaml().encode())
 
 
 def open_log(file: Path, num_lines: int) -> BinaryIO:

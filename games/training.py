@@ -1,7 +1,6 @@
 """The training loop: batch, play, loss, step; every so often evaluate and checkpoint; in the end, speak."""
 
 import json
-import math
 import os
 import signal
 import time
@@ -18,7 +17,7 @@ from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.game import Game
-from ecsuite.games.run_folder import claim, open_log, stop_signals, versions
+from ecsuite.games.run_folder import claim, inspect_folder, open_log, stop_signals, versions
 from ecsuite.games.speaking import noise_generator, record_corpus
 from ecsuite.games.worlds import World, make_world
 
@@ -33,7 +32,10 @@ LONG = 600.0
 
 
 class DivergedError(ConfigError):
-    """A loss that is not finite under these settings; the update was not made."""
+    """A loss or weights that are not finite under these settings; they were not used or saved."""
+
+    def __init__(self, step: int, what: str) -> None:
+        super().__init__(f"step {step}: {what}; try a smaller training.lr, or training.precision=fp32")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,12 +62,14 @@ class Result:
             "interrupt": "interrupted; --resume goes on",
             "preempted": "asked to stop; --resume goes on",
         }[self.stopped]
-        lines = [
-            f"{'already there: ' if self.was_done else ''}{how}, step {self.step:,} of {self.num_steps:,}"
-        ]
+        already = "already there: " if self.was_done else ""
+        lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
         for name, value in self.measures.items():
-            chance = f"  (chance {self.chance[name]:.3g})" if name in self.chance else ""
-            lines.append(f"  {name.replace('_', ' '):20}{value:.4f}{chance}")
+            if name in self.chance:
+                figure = f"{value:8.1%}  by chance {self.chance[name]:.2g}"
+            else:
+                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'symbols a message, EOS included'}"
+            lines.append(f"  {name.replace('_', ' '):20}{figure}")
         return "\n".join(lines)
 
 
@@ -105,7 +109,7 @@ def train(
     num_steps = steps_per_epoch * settings.num_epochs
     chance = dict(game.task.chance())
 
-    done = claim(folder, experiment, resume=resume)
+    done = inspect_folder(folder, experiment, resume=resume)
     if done is not None:
         measures = {name: done[name] for name in ("loss", *chance, "length")}
         return Result(
@@ -117,6 +121,7 @@ def train(
             was_done=True,
         )
     saved = load_checkpoint(folder, game, optimizer, note)
+    claim(folder, experiment)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
     step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
     log = open_log(folder / "log.jsonl", log_lines)
@@ -133,7 +138,10 @@ def train(
             examples = world.examples("train", order[batch * settings.batch_size :][: settings.batch_size])
             noise = noise_generator(settings.seed, "train", step, place)
             played = game.play(examples, "train", noise, epoch)
-            _require_finite(played.objective.item(), step + 1, "loss", "the update was not made")
+            if not played.objective.isfinite():
+                raise DivergedError(
+                    step + 1, f"the loss is {played.objective.item()}, so the update was not made"
+                )
             optimizer.zero_grad(set_to_none=True)
             played.objective.backward()
             optimizer.step()
@@ -146,8 +154,8 @@ def train(
             elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
                 stopped = "minutes"
             if step % settings.evaluate_every == 0 or step == num_steps:
+                _require_finite_weights(game, step)
                 valid = evaluate(game, world, experiment)
-                _require_finite(valid["loss"], step, "validation loss", "nothing was saved")
                 num_since = (step - 1) % settings.evaluate_every + 1
                 trained = {name: float(total) / num_since for name, total in sums.items()}
                 sums = sums if step % settings.evaluate_every else {}
@@ -158,6 +166,7 @@ def train(
                 if stopped == "epochs" and _is_reached(settings.until_accuracy, valid):
                     stopped = "accuracy"
             if step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs":
+                _require_finite_weights(game, step)
                 log.flush()
                 os.fsync(log.fileno())
                 sums = {name: float(total) for name, total in sums.items()}
@@ -170,7 +179,6 @@ def train(
 
         if stopped != "preempted":
             valid = evaluate(game, world, experiment)
-            _require_finite(valid["loss"], step, "validation loss", "no corpus was written")
             outcome = {
                 "stopped": stopped,
                 "step": step,
@@ -202,13 +210,10 @@ def evaluate(game: Game, world: World, experiment: Experiment) -> dict[str, floa
     return {name: total / world.num_valid for name, total in totals.items()}
 
 
-def _require_finite(loss: float, step: int, name: str, consequence: str) -> None:
-    """Stop with an error that says what to try if a loss is not a number or infinite."""
-    if not math.isfinite(loss):
-        raise DivergedError(
-            f"step {step}: the {name} is {loss}, so {consequence}; "
-            "try a smaller training.lr, or training.precision=fp32"
-        )
+def _require_finite_weights(game: Game, step: int) -> None:
+    """A finite loss may have a gradient that is not: what it broke must be neither judged nor saved."""
+    if not all(parameter.isfinite().all() for parameter in game.parameters()):
+        raise DivergedError(step, "the update made weights that are not finite, so they were not saved")
 
 
 def _is_reached(until_accuracy: float | None, valid: dict[str, float]) -> bool:

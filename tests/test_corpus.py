@@ -363,6 +363,7 @@ def test_parquet_of_string_lists(tmp_path):
     [
         ([[1], [-2], None, [1, None], [2**40]], ["-2", "null", "null", None]),
         ([[1.0], [float("nan")]], ["1.0", "NaN"]),
+        ([{"a": 1}, {"a": 2}], ['{"a": 1}', '{"a": 2}']),
     ],
 )
 def test_faults_in_parquet_are_told_by_row(tmp_path, column, faults):
@@ -385,6 +386,9 @@ def test_tables_that_are_none(tmp_path):
         read_corpus(tmp_path)
     columns = "input_ids, messages, tokens, text"
     assert str(caught.value) == f"{tmp_path.name}: expected one of the columns {columns}, got words"
+    write_parquet(tmp_path / "a.parquet", text=[])
+    with pytest.raises(CorpusError, match=r"^a.parquet: empty table, expected a message a row$"):
+        read_corpus(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(CorpusError, match=r"^a.parquet: cannot be read as a table: "):
         read_corpus(tmp_path / "a.parquet")

@@ -7,43 +7,43 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import Ragged
 
 
-def dense(corpus: Corpus) -> tuple[NDArray[np.int64], int]:
-    """Number the symbols that occur 0, 1, 2 … in the order of their ids.
-
-    Returns:
-        All symbols of the corpus end to end under their new ids, shape (num_symbols,), and how many types
-        there are.
-    """
-    types, symbols = np.unique(corpus.messages.values, return_inverse=True)
-    return symbols.astype(np.int64), len(types)
-
-
-def repeat(
-    symbols: NDArray[np.int64], offsets: NDArray[np.int64], length: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def repeat(messages: Ragged, length: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Concatenate whole messages, all of them in a new random order each time round, and cut at `length`.
 
     Args:
-        symbols: All messages end to end, shape (num_symbols,).
-        offsets: Where each message begins, and the end, shape (num_messages + 1,).
-        length: How many symbols are wanted; at least one symbol must exist.
+        messages: What was said; at least one symbol.
+        length: How many symbols are wanted.
         rng: Draws the orders.
 
     Returns:
         Symbols, shape (length,).
     """
-    assert len(symbols) > 0, "an empty corpus cannot be repeated"
-    lengths = np.diff(offsets)
-    rounds: list[NDArray[np.int64]] = []
-    for _ in range(-(-length // len(symbols))):
-        order = rng.permutation(len(lengths))
-        ends = np.cumsum(lengths[order])
-        starts = np.repeat(offsets[order] - (ends - lengths[order]), lengths[order])
-        rounds.append(symbols[starts + np.arange(len(symbols))])
-    return np.concatenate(rounds)[:length]
+    assert len(messages.values) > 0, "an empty corpus cannot be repeated"
+    pieces: list[NDArray[np.int32]] = []
+    missing = length
+    while missing > 0:
+        order = rng.permutation(len(messages))
+        ends = np.cumsum(messages.lengths[order])
+        num_needed = int(np.searchsorted(ends, missing)) + 1
+        order, ends = order[:num_needed], ends[:num_needed]
+        lengths = messages.lengths[order]
+        shifts = np.repeat(messages.offsets[order] - (ends - lengths), lengths)
+        pieces.append(messages.values[shifts + np.arange(len(shifts))])
+        missing -= len(shifts)
+    return np.concatenate(pieces)[:length]
+
+
+def dense(symbols: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
+    """Number the symbols that occur 0, 1, 2 … in the order of their ids.
+
+    Returns:
+        The symbols under their new ids, same shape, and how many types there are.
+    """
+    types, numbered = np.unique(symbols, return_inverse=True)
+    return numbered.astype(np.int64), len(types)
 
 
 def windows(symbols: NDArray[np.int64], context: int) -> Tensor:

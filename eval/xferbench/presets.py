@@ -34,9 +34,7 @@ class Preset:
     batch: int
     """Windows of `context` tokens in a batch."""
     lr: float
-    """Peak learning rate."""
-    warmup: float
-    """Share of the steps in which the learning rate rises to its peak, before it falls linearly to 0."""
+    """Learning rate of the first step of pretraining and of tuning; it falls linearly to 0."""
     weight_decay: float
     """AdamW's weight decay."""
 
@@ -53,10 +51,9 @@ MINI = Preset(
     tune_tokens=200_000,
     tune_epochs=3,
     test_tokens=25_000,
-    num_targets=5,
+    num_targets=4,
     batch=32,
     lr=1e-3,
-    warmup=0.0,
     weight_decay=0.01,
 )
 NANO = Preset(
@@ -74,7 +71,6 @@ NANO = Preset(
     num_targets=2,
     batch=16,
     lr=1e-3,
-    warmup=0.0,
     weight_decay=0.01,
 )
 PRESETS = {preset.name: preset for preset in (MINI, NANO)}

@@ -143,11 +143,10 @@ def pretrain(
     generator = torch.Generator().manual_seed(seed)
     if corpus is None:
         return LanguageModel(1, preset, generator).to(device)
-    symbols, num_types = dense(corpus)
-    rng = np.random.default_rng(seed)
-    stream = repeat(symbols, corpus.messages.offsets, preset.pretrain_tokens + 1, rng)
+    stream = repeat(corpus.messages, preset.pretrain_tokens + 1, np.random.default_rng(seed))
+    symbols, num_types = dense(stream)
     model = LanguageModel(num_types, preset, generator).to(device)
-    train(model, windows(stream, preset.context), preset.pretrain_epochs, preset, generator, advance)
+    train(model, windows(symbols, preset.context), preset.pretrain_epochs, preset, generator, advance)
     return model
 
 
@@ -158,7 +157,7 @@ def tune_and_test(base: LanguageModel, target: Target, preset: Preset, seed: int
     model = copy.deepcopy(base)
     model.reset_embedding(target.vocab_size, generator)
     train(model, windows(target.tune, preset.context), preset.tune_epochs, preset, generator, advance)
-    return test(model, windows(target.test, preset.context), preset.batch)
+    return cross_entropy(model, windows(target.test, preset.context), preset.batch)
 
 
 def train(
@@ -169,7 +168,7 @@ def train(
     generator: torch.Generator,
     advance: Advance,
 ) -> None:
-    """Train a model in place: AdamW, a short warm-up, then linear decay to 0, gradients clipped to norm 1.
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
 
     Args:
         model: The model.
@@ -184,13 +183,11 @@ def train(
     """
     device = model.mask.device
     num_steps = num_epochs * -(-len(data) // preset.batch)
-    num_warmup = max(1, round(preset.warmup * num_steps))
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=preset.lr, weight_decay=preset.weight_decay, fused=True
     )
     for step, batch in enumerate(batches(data, preset.batch, num_epochs, generator)):
-        share = min((step + 1) / num_warmup, (num_steps - step) / max(1, num_steps - num_warmup))
-        optimizer.param_groups[0]["lr"] = preset.lr * share
+        optimizer.param_groups[0]["lr"] = preset.lr * (1 - step / num_steps)
         symbols = batch.to(device)
         loss = model.loss(symbols[:, :-1], symbols[:, 1:])
         if not torch.isfinite(loss):
@@ -203,7 +200,7 @@ def train(
 
 
 @torch.no_grad()
-def test(model: LanguageModel, data: Tensor, batch: int) -> float:
+def cross_entropy(model: LanguageModel, data: Tensor, batch: int) -> float:
     """Mean cross-entropy in nats per token over windows, shape (num_windows, context + 1)."""
     device = model.mask.device
     total = 0.0

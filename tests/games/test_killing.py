@@ -1,0 +1,136 @@
+"""kill -9 at any moment: what is there afterwards can be gone on with, to the same bytes."""
+
+import multiprocessing
+import os
+import random
+import runpy
+import signal
+import time
+
+import pytest
+
+from ecsuite.corpus import read_corpus
+from ecsuite.games.checkpoints import checkpoints
+
+CHILD = """
+import os, signal
+from pathlib import Path
+from ecsuite.config import load_experiment
+from ecsuite.games.training import train
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def before(function, count):
+    # Call the function as often as said, then die instead.
+    def counted(*args, **kwargs):
+        nonlocal count
+        count -= 1
+        return die() if count < 0 else function(*args, **kwargs)
+    return counted
+
+for name, count in deaths.items():
+    setattr(os, name, before(getattr(os, name), count))
+train(
+    load_experiment(config),
+    Path(folder),
+    resume=True,
+    device="cpu",
+    progress=lambda label, done, total: die() if done == death_step else None,
+    note=lambda text: None,
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Starts children from a clean process that has the imports done."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["ecsuite.games.training", "torch._dynamo"])  # the optimizer's first step imports the latter
+    return context
+
+
+@pytest.fixture
+def start(server, tmp_path, small):
+    """Start a training in a child that may be told to die."""
+    script, config = tmp_path / "child.py", tmp_path / "small.yaml"
+    script.write_text(CHILD)
+    config.write_text(small().to_yaml())
+
+    def start(folder, death_step=None, **deaths):
+        told = {"config": str(config), "folder": str(folder), "death_step": death_step, "deaths": deaths}
+        child = server.Process(target=runpy.run_path, args=(str(script), told))
+        child.start()
+        return child
+
+    return start
+
+
+def finish(child):
+    child.join(60)
+    return child.exitcode
+
+
+def contents(folder):
+    """All files but the log, whose clock differs."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "log.jsonl"}
+
+
+@pytest.fixture
+def whole(start, tmp_path):
+    """The run that nobody disturbed."""
+    assert finish(start(tmp_path / "whole")) == 0
+    return contents(tmp_path / "whole")
+
+
+def test_killed_after_steps_and_at_random_moments(start, tmp_path, whole):
+    folder, rng = tmp_path / "killed", random.Random(0)
+    for death_step in (1, 4, 7, 20, 24):
+        assert finish(start(folder, death_step)) == -signal.SIGKILL
+    for _ in range(4):
+        child = start(folder)
+        time.sleep(rng.uniform(0.05, 0.5))
+        child.kill()
+        child.join()
+        (folder / "metadata.json").unlink(missing_ok=True)
+    assert finish(start(folder)) == 0
+    assert contents(folder) == whole
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_killed_inside_each_write(start, tmp_path, whole, call):
+    """A run writes its config, then checkpoints, then the corpus: it dies in each of these writes in turn."""
+    folder = tmp_path / "killed"
+    for count in (0, 1, 3, 0, 2, 5, 0, 4, 3, 2, 1, 0):
+        if finish(start(folder, **{call: count})) == 0:
+            break
+        for file in checkpoints(folder):
+            assert file.read_bytes()[-8:] != b"\0" * 8
+    assert finish(start(folder)) == 0
+    assert contents(folder) == whole
+    assert len(read_corpus(folder).messages) == 16
+
+
+def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path, small, run, monkeypatch):
+    """A full disk: the error comes out, the old file is whole, nothing half-written stays."""
+    replace, calls = os.replace, []
+
+    def fail(source, target):
+        calls.append(target)
+        if len(calls) == 4:  # config, two checkpoints, and now the third
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        run(small(), tmp_path / "run")
+    assert [file.name for file in checkpoints(tmp_path / "run")] == [
+        "checkpoint-000000008.safetensors",
+        "checkpoint-000000004.safetensors",
+    ]
+    assert not list((tmp_path / "run").glob(".*"))
+    monkeypatch.undo()
+    run(small(), tmp_path / "run", resume=True)
+    run(small(), tmp_path / "whole")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")

@@ -1,0 +1,193 @@
+"""Run folders and checkpoints: whose they are, what is refused, and damage that is named and survived."""
+
+import signal
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.config import ConfigError, DamagedError
+from ecsuite.games.checkpoints import KEPT, checkpoints, load_checkpoint, save_checkpoint
+from ecsuite.games.run_folder import open_log, stop_signals
+
+
+def truncate(file):
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def flip(file):
+    data = bytearray(file.read_bytes())
+    data[-30] ^= 1
+    file.write_bytes(data)
+
+
+def empty(file):
+    file.write_bytes(b"")
+
+
+def replace_header(file):
+    file.write_bytes(b"\xff" * 64)
+
+
+def no_metadata(file):
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.zeros(1)}, file)
+
+
+DAMAGES = [truncate, flip, empty, replace_header, no_metadata]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(tmp_path, small, run, damage):
+    run(small(), tmp_path / "whole")
+    run(small("training.num_epochs=2"), tmp_path / "run")
+    damage(tmp_path / "run" / "checkpoint-000000016.safetensors")
+    notes = []
+    run(small(), tmp_path / "run", resume=True, notes=notes)
+    assert len(notes) == 1
+    assert notes[0].startswith("checkpoint-000000016.safetensors is damaged: ")
+    assert notes[0].endswith("; trying the one before")
+    for name in ("corpus.jsonl", "meanings.jsonl", "metadata.json", "checkpoint-000000024.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_whole_checkpoint_is_an_error_and_nothing_is_overwritten(tmp_path, small, run, damage):
+    run(small("training.num_epochs=2"), tmp_path)
+    for file in checkpoints(tmp_path):
+        damage(file)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing was changed"):
+        run(small("training.num_epochs=2"), tmp_path, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    with pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing was changed"):
+        run(small(), tmp_path, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_checkpoint_of_another_model_is_damage_not_a_crash(tmp_path):
+    save_checkpoint(tmp_path, 1, *model_and_optimizer(3))
+    with pytest.raises(DamagedError, match="none of its 1 checkpoints can be read"):
+        load_checkpoint(tmp_path, *model_and_optimizer(4), note=lambda _: None)
+
+
+def model_and_optimizer(size=3):
+    model = nn.Linear(size, size)
+    return model, torch.optim.Adam(model.parameters())
+
+
+def test_checkpoints_come_back_exactly_and_two_are_kept(tmp_path):
+    model, optimizer = model_and_optimizer()
+    for step in (1, 2, 10):
+        model(torch.ones(3)).sum().backward()
+        optimizer.step()
+        save_checkpoint(tmp_path, step, model, optimizer, more={"a": [1, 0.1]})
+    assert [file.name for file in checkpoints(tmp_path)] == [
+        "checkpoint-000000010.safetensors",
+        "checkpoint-000000002.safetensors",
+    ] and KEPT == 2
+    fresh, fresh_optimizer = model_and_optimizer()
+    assert load_checkpoint(tmp_path, fresh, fresh_optimizer, print) == {"step": 10, "more": {"a": [1, 0.1]}}
+    for mine, saved in zip(fresh.parameters(), model.parameters(), strict=True):
+        assert mine.equal(saved)
+        for name, value in optimizer.state[saved].items():
+            assert fresh_optimizer.state[mine][name].equal(value)
+    assert load_checkpoint(tmp_path / "nowhere", fresh, fresh_optimizer, print) is None
+
+
+def test_equal_states_make_equal_bytes(tmp_path):
+    torch.manual_seed(0)
+    model, optimizer = model_and_optimizer()
+    seen = set()
+    for copy in range(8):
+        folder = tmp_path / str(copy)
+        folder.mkdir()
+        save_checkpoint(folder, 1, model, optimizer, one=1, two=2, three=3)
+        seen.add(checkpoints(folder)[0].read_bytes())
+    assert len(seen) == 1
+
+
+REFUSALS = {
+    "training.lr=0.5": r"holds another run \(training.lr is 0.003 there and 0.5 here\): choose another folder with --out",
+    "channel.length=fixed": r"holds another run \(channel.length is variable there and fixed here\)",
+    "name=other": r"holds another run \(name is disc_tiny there and other here\)",
+    "training.seed=2": r"holds another run \(training.seed is 1 there and 2 here\)",
+    "training.num_epochs=9": r"holds this run, unfinished: add --resume to go on, or choose another folder with --out",
+}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("change", REFUSALS)
+def test_a_folder_of_another_run_is_refused(tmp_path, small, run, change, resume):
+    if "num_epochs" in change and resume:
+        pytest.skip("this one may go on")
+    run(small(), tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(ConfigError, match=REFUSALS[change]):
+        run(small(change), tmp_path, resume=resume)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_folders_that_are_no_run(tmp_path, small, run, resume):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="is not empty and not a run: choose another folder with --out"):
+        run(small(), tmp_path, resume=resume)
+    with pytest.raises(ConfigError, match=r"notes.txt is a file: choose another folder with --out"):
+        run(small(), tmp_path / "notes.txt", resume=resume)
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_unfinished_run_wants_resume(tmp_path, small, run):
+    def stop(_, done, total):
+        if done == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    assert run(small(), tmp_path, progress=stop).stopped == "interrupt"
+    with pytest.raises(ConfigError, match="holds this run, unfinished: add --resume to go on"):
+        run(small(), tmp_path)
+    assert run(small(), tmp_path, resume=True).stopped == "epochs"
+
+
+def test_a_damaged_config_is_damage(tmp_path, small, run):
+    run(small(), tmp_path)
+    (tmp_path / "config.yaml").write_text("world: {")
+    with pytest.raises(DamagedError, match=r"damaged run folder: .*config.yaml: not YAML"):
+        run(small(), tmp_path, resume=True)
+
+
+def test_damaged_metadata_of_a_finished_run_are_written_again(tmp_path, small, run):
+    run(small(), tmp_path)
+    before = (tmp_path / "metadata.json").read_bytes()
+    for damage in (b"", b"[]", b'{"training": 3}'):
+        (tmp_path / "metadata.json").write_bytes(damage)
+        run(small(), tmp_path, resume=True)
+        assert (tmp_path / "metadata.json").read_bytes() == before
+
+
+def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_path, small, run):
+    (tmp_path / ".config.yaml.123.tmp").write_bytes(b"half")
+    run(small(), tmp_path)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
+    file = tmp_path / "log.jsonl"
+    with open_log(file, 0) as log:
+        log.write(b"one\ntwo\nthr")
+    with open_log(file, 1) as log:
+        log.write(b"2\n")
+    assert file.read_bytes() == b"one\n2\n"
+    with open_log(file, 7) as log:
+        log.write(b"3\n")
+    assert file.read_bytes() == b"one\n2\n3\n"
+
+
+def test_the_first_signal_is_noted_and_the_second_acts():
+    with stop_signals() as asked:
+        signal.raise_signal(signal.SIGINT)
+        assert asked == [signal.SIGINT]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

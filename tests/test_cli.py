@@ -1,0 +1,290 @@
+"""The command line as users meet it: output, messages, exit codes, and what it must not import."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from ecsuite import cli
+from ecsuite.agents import RECEIVERS, SENDERS
+from ecsuite.cli import Reporter, app, main
+from ecsuite.config import named_configs
+from ecsuite.eval import METRICS
+from ecsuite.eval.xferbench.presets import PRESETS
+from ecsuite.games.channels import CHANNELS
+from ecsuite.games.tasks import TASKS
+from ecsuite.grammars import GRAMMARS
+
+QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
+PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
+
+
+@pytest.fixture
+def ecsuite(monkeypatch, capsys, tmp_path):
+    """Runs a command here, in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def ecsuite(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return ecsuite
+
+
+def test_help_shows_an_example_and_imports_nothing_heavy():
+    """One process asks for every help; importing torch alone would take seconds."""
+    script = """
+import sys
+from ecsuite.cli import main
+for command in ("train-game", "score", "list", None):
+    sys.argv = ["ecsuite", *([command] if command else []), "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 0
+heavy = {"torch", "transformers", "scipy", "sklearn", "datasets", "pyarrow", "tokenizers"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Example: ecsuite ") == 4
+
+
+OPTIONS = {
+    "train-game": {
+        "game", "--out", "--seed", "--sender", "--receiver", "--epochs", "--until-accuracy", "--max-minutes",
+        "--train-data", "--valid-data", "--set", "--resume", "--device", "--json", "--help",
+    },
+    "score": {"corpus", "--metrics", "--preset", "--targets", "--seed", "--out", "--device", "--json", "--help"},
+    "list": {"--json", "--help"},
+}  # fmt: skip
+"""Scripts rely on these: adding one is fine, renaming or removing one breaks somebody's work."""
+
+
+def test_commands_and_options_are_the_known_ones():
+    commands = typer.main.get_command(app).commands
+    found = {
+        name: {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        for name, command in commands.items()
+    }
+    assert found == OPTIONS
+
+
+def test_every_option_is_explained():
+    for command in typer.main.get_command(app).commands.values():
+        for parameter in command.params:
+            assert parameter.help, f"{command.name} {parameter.name}"
+
+
+def test_list_names_everything(ecsuite):
+    registries = {
+        "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
+        "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS,
+    }  # fmt: skip
+    code, out, err = ecsuite("list", "--json")
+    names = json.loads(out)
+    assert code == 0 and err == ""
+    assert {kind: set(entries) for kind, entries in names.items()} == {
+        kind: set(registry) for kind, registry in registries.items()
+    }
+    assert all(about and "\n" not in about for entries in names.values() for about in entries.values())
+    code, out, err = ecsuite("list")
+    assert code == 0 and err == ""
+    lines = [line.split() for line in out.splitlines()]
+    for kind, entries in names.items():
+        assert [kind] in lines
+        for name, about in entries.items():
+            assert [name, *about.split()] in lines
+
+
+def test_train_then_score(ecsuite, tmp_path):
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "all epochs done, step 2 of 2"
+    assert lines[-1] == "Corpus in runs/disc_tiny; next: ecsuite score runs/disc_tiny/corpus.jsonl"
+    assert [line.split()[0] for line in lines[1:-1]] == ["loss", "accuracy", "length"]
+
+    for corpus in ("runs/disc_tiny/corpus.jsonl", "runs/disc_tiny"):
+        code, out, _ = ecsuite("score", corpus, "--metrics", "cbm,elcc")
+        assert code == 0
+        assert "cbm" in out and "Token Count" in out
+    code, out, _ = ecsuite("score", corpus, "--metrics", "cbm", "--json", "--out", "deep/scores.json")
+    assert code == 0
+    scores = json.loads(out)
+    assert scores == json.loads(Path("deep/scores.json").read_text())
+    assert [score["name"] for score in scores["scores"]] == ["cbm"]
+    assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
+
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
+    assert code == 0 and out.startswith("already there: all epochs done, step 2 of 2\n")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
+    assert (code, out) == (2, "")
+    assert err == (
+        "runs/disc_tiny holds another run (training.seed is 1 there and 2 here): "
+        "choose another folder with --out\n"
+    )
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert (result["folder"], result["stopped"], result["step"]) == ("second", "epochs", 2)
+    assert result["was_done"] is False and set(result["measures"]) == {"loss", "accuracy", "length"}
+
+
+def test_options_reach_the_config(ecsuite):
+    code, _, err = ecsuite(
+        "train-game", "disc_tiny", *QUICK, "--sender", "lstm", "--receiver", "rnn", "--until-accuracy", "0.99",
+        "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8",
+    )  # fmt: skip
+    assert code == 0, err
+    from ecsuite.config import load_experiment
+
+    experiment = load_experiment("runs/disc_tiny/config.yaml")
+    assert (experiment.sender.architecture, experiment.receiver.architecture) == ("lstm", "rnn")
+    assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
+    assert (experiment.training.seed, experiment.training.num_epochs, experiment.sender.hidden_size) == (3, 1, 8)
+
+
+def test_text_files_are_fitted(ecsuite, tmp_path):
+    (tmp_path / "train.txt").write_text("0 1 2 . 3 3 3 . 1\n" * 40)
+    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 3 . 1\n0 1 2 . 3 3 3 . 0\n")
+    files = ["--train-data", "train.txt", "--valid-data", "valid.txt"]
+    code, _, err = ecsuite("train-game", "disc_tiny", *files, "--epochs", "1")
+    assert code == 0, err
+    lines = [json.loads(line)["meaning"] for line in Path("runs/disc_tiny/meanings.jsonl").read_text().splitlines()]
+    assert lines == [[3, 3, 3], [0, 1, 2]]
+    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 9 . 1\nx\n")
+    code, out, err = ecsuite("train-game", "disc_tiny", *files, "--out", "other")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == [
+        "valid.txt:1: expected values from 0 to 3 (world.num_values=4), got 9",
+        "valid.txt:2: expected integers for discrimination, got 'x'",
+    ]
+
+
+MISTAKES = {
+    ("train-game", "disk_tiny"): "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_large, ",
+    ("train-game", "nowhere.yaml"): "nowhere.yaml: can't be read: ",
+    ("train-game", "disc_tiny", "--sender", "gruu"): "unknown sender 'gruu'; did you mean 'gru'? choices: rnn, gru, lst",
+    ("train-game", "disc_tiny", "--receiver", "x"): "unknown receiver 'x'; choices: rnn, gru, lstm",
+    ("train-game", "disc_tiny", "--set", "channel.kind=gumball"): "unknown channel 'gumball'; did you mean 'gumbel'?",
+    ("train-game", "disc_tiny", "--set", "game.task=x"): "unknown task 'x'; choices: discrimination, reconstruction",
+    ("train-game", "disc_tiny", "--set", "a.b=1"): "unknown key 'a.b'; choices: name, about, ",
+    ("train-game", "disc_tiny", "--device", "gpu"): "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
+    ("train-game", "disc_tiny", "--until-accuracy", "95"): "--set: training.until_accuracy: expected at most 1, got 95",
+    ("train-game", "disc_tiny", "--until-accuracy", "nan"): "--set: training.until_accuracy: expected a number above 0",
+    ("train-game", "disc_tiny", "--max-minutes", "-1"): "--set: training.max_minutes: expected a number above 0, got -1",
+    ("train-game", "disc_tiny", "--seed", "-1"): "--set: training.seed: expected at least 0, got -1",
+    ("train-game", "disc_tiny", "--seed", str(2**64)): "--set: training.seed: expected less than 2^63, got ",
+    ("train-game", "disc_tiny", "--train-data", "x"): "--set: world.train_data and world.valid_data: give both files or",
+    ("train-game", "disc_tiny", "--set", "game.num_distractors=16"): "17 distinct candidates need as many objects, but ",
+    ("train-game", "disc_tiny", "--out", "a_file"): "a_file is a file: choose another folder with --out",
+    ("train-game", "disc_tiny", "--out", "."): ". is not empty and not a run: choose another folder with --out",
+    ("score", "nowhere"): "nowhere",
+    ("score", "a_file", "--metrics", "cbn"): "unknown metric 'cbn'; did you mean 'cbm'? choices: elcc, cbm, ",
+    ("score", "bad.jsonl"): "bad.jsonl:2: expected a list of non-negative integers",
+    ("score", "good.jsonl", "--metrics", "xferbench", "--preset", "minni"): "unknown preset 'minni'; did you mean 'mini'?",
+    ("score", "good.jsonl", "--metrics", "xferbench", "--targets", "nowhere"): "nowhere",
+    ("score", "good.jsonl", "--metrics", "elcc", "--out", "a_file/scores.json"): "[Errno ",
+    ("score", "good.jsonl", "--metrics", "elcc", "--device", "gpu"): "unknown device 'gpu'; did you mean 'cpu'?",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, tmp_path, arguments):
+    (tmp_path / "a_file").write_text("")
+    (tmp_path / "good.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    (tmp_path / "bad.jsonl").write_text("[1, 2]\n[2.5]\n[-1]\n")
+    code, out, err = ecsuite(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(MISTAKES[arguments]), err
+    assert not (tmp_path / "runs").exists()
+    if "bad.jsonl" in arguments:
+        assert [line.split(":")[:2] for line in err.splitlines()] == [["bad.jsonl", "2"], ["bad.jsonl", "3"]]
+
+
+@pytest.mark.parametrize("arguments", [["train-game", "disc_tiny", "--seed", "x"], ["train-game"], ["frobnicate"]])
+def test_usage_errors_exit_with_2(ecsuite, arguments):
+    code, out, err = ecsuite(*arguments)
+    assert (code, out) == (2, "") and err
+
+
+def test_damaged_state_exits_with_3(ecsuite):
+    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
+    for file in Path("runs/disc_tiny").glob("checkpoint-*"):
+        file.write_bytes(b"")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--resume")
+    assert (code, out) == (3, "")
+    assert "checkpoint-000000002.safetensors is damaged: " in err
+    assert err.splitlines()[-1] == (
+        "runs/disc_tiny: none of its 1 checkpoints can be read; nothing was changed"
+    )
+
+
+def test_a_loss_that_is_not_finite_exits_with_2(ecsuite, monkeypatch):
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e30")
+    assert (code, out) == (2, "")
+    assert err.startswith("step ") and "try a smaller training.lr, or training.precision=fp32" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 0)])
+def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite, tmp_path, number, code):
+    """SIGTERM: checkpoint, exit 75. Ctrl-C: complete corpus, exit 0."""
+    settings = [
+        "disc_tiny", "--epochs", "3", "--set", "training.num_examples=4096", "--set", "training.checkpoint_every=1",
+        "--device", "cpu",
+    ]  # fmt: skip
+    child = subprocess.Popen(
+        [*PYTHON, "train-game", *settings, "--out", tmp_path / "run", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    while not list((tmp_path / "run").glob("checkpoint-*")) and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == code, err
+    result = json.loads(out)
+    assert result["stopped"] == ("preempted" if code else "interrupt") and 0 < result["step"] < 96
+    assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 0)
+
+    assert ecsuite("train-game", *settings, "--out", "run", "--resume")[0] == 0
+    assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
+    for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000096.safetensors"):
+        assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
+
+
+def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
+    """A resumed run begins in the middle: its estimate is of the steps it made itself."""
+    clock = iter(range(0, 1000, 20))
+    monkeypatch.setattr(cli.time, "monotonic", lambda: next(clock))
+    with Reporter() as reporter:
+        for done in (901, 902, 903):
+            reporter.progress("epoch 10/10", done, 1000)
+        reporter.progress("other work", 1, 4)
+        reporter.progress("other work", 2, 4)
+        reporter.note("a note")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "epoch 10/10, 902 of 1000, about 32:40 left",
+        "epoch 10/10, 903 of 1000, about 32:20 left",
+        "other work, 2 of 4, about 0:40 left",
+        "a note",
+    ]
