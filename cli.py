@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import math
 import sys
 import time
 from dataclasses import asdict
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ecsuite.config import ConfigError, DamagedError, load_experiment, named_configs
-from ecsuite.corpus import CorpusError, read_corpus, write_atomically
+from ecsuite.config import ConfigError, DamagedError, load_experiment, named_configs, unknown_name
+from ecsuite.corpus import CorpusError, write_atomically
+from ecsuite.formats import read_corpus
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -111,10 +111,15 @@ def score(
     from ecsuite.eval import METRICS, load_metric
     from ecsuite.eval.score import Options
     from ecsuite.eval.scorecard import score_corpus
+    from ecsuite.eval.xferbench.presets import PRESETS
 
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
+    if preset not in PRESETS:
+        raise unknown_name("preset", preset, PRESETS)
+    if targets is not None and not targets.is_dir():
+        raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)  # fails now, not after minutes of work
     with Reporter() as reporter:
@@ -164,7 +169,11 @@ def registered_names() -> dict[str, dict[str, str]]:
         "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
         "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
         "metrics": METRIC_DESCRIPTIONS,
-        "presets": {name: preset.about for name, preset in PRESETS.items()},
+        "presets": {
+            name: f"{preset.num_layers} layers of {preset.width}, "
+            f"{preset.pretrain_tokens * preset.pretrain_epochs:,} tokens to pretrain on"
+            for name, preset in PRESETS.items()
+        },
     }
 
 
@@ -181,7 +190,7 @@ class Reporter:
     def __init__(self) -> None:
         self.live: Progress | None = None
         self.task: TaskID | None = None
-        self.total = 0.0
+        self.total = self.first = 0.0
         self.began = self.last = time.monotonic()
 
     def __enter__(self) -> "Reporter":
@@ -198,18 +207,19 @@ class Reporter:
         now = time.monotonic()
         is_new = total != self.total
         if is_new:
-            self.total, self.began = total, now
+            self.total, self.began, self.first = total, now, done  # a resumed run begins in the middle
         if sys.stderr.isatty():
             self._show_live(label, done, is_new=is_new)
-        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > 0:
+        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.first:
             self.last = now
-            minutes, seconds = divmod(round((now - self.began) * (total - done) / done), 60)
+            left = (now - self.began) * (total - done) / (done - self.first)
+            minutes, seconds = divmod(round(left), 60)
             self.note(f"{done / total:4.0%}  {minutes}:{seconds:02d} left  {label}")
 
     def note(self, text: str) -> None:
         """Say something that the user should know."""
         if self.live is not None:
-            self.live.console.print(text)
+            self.live.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=sys.stderr, flush=True)
 

@@ -31,8 +31,7 @@ def choose_precision(name: str, device: torch.device) -> str:
         return name
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if native else "fp32"
+    return "bf16" if _cpu_has("avx512_bf16") or _cpu_has("amx_tile") else "fp32"
 
 
 def route_products(device: torch.device) -> None:
@@ -44,4 +43,10 @@ def route_products(device: torch.device) -> None:
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     else:
-        torch.set_float32_matmul_precision("highest" if torch.cpu._is_amx_tile_supported() else "medium")
+        torch.set_float32_matmul_precision("highest" if _cpu_has("amx_tile") else "medium")
+
+
+def _cpu_has(feature: str) -> bool:
+    """Whether torch says so; torch has no public name for this, so one that is gone counts as no."""
+    ask = getattr(torch.cpu, f"_is_{feature}_supported", None)
+    return bool(ask is not None and ask())

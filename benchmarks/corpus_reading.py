@@ -17,7 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.corpus import Ragged, _message_lines, read_corpus, write_atomically
+from ecsuite.corpus import Ragged, write_atomically
+from ecsuite.formats import read_corpus
+from ecsuite.formats.directory import message_lines
 
 
 def make_corpus(num_symbols: int, vocab_size: int) -> Ragged:
@@ -64,7 +66,7 @@ def main() -> None:
         path = Path(folder) / "corpus.jsonl"
         messages = make_corpus(arguments.symbols, arguments.vocab_size)
         start = time.process_time()
-        write_atomically(path, _message_lines(messages))
+        write_atomically(path, message_lines(messages))
         seconds = {"writing": time.process_time() - start}
         megabytes = path.stat().st_size / 1e6
         num_written = len(messages.values)

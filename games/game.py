@@ -81,11 +81,10 @@ class Game(nn.Module):
         states, ends = self.receiver(message, self.dtype)
         verdict = self.task(states, candidates, targets)
         loss = (ends * verdict.loss).sum(0)
-        figures = {"loss": loss.detach(), **verdict.measures}
         measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in verdict.measures.items()}
         return Round(
             objective=self.channel.objective(loss, message),
-            measures={"loss": figures["loss"].mean(), **measures, "length": message.length.detach().mean()},
+            measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
         )
 

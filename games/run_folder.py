@@ -24,7 +24,6 @@ from ecsuite.config import ConfigError, DamagedError, Experiment, load_experimen
 from ecsuite.corpus import write_atomically
 from ecsuite.games.checkpoints import checkpoints
 
-
 LEFTOVER = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
 )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.config import Experiment
@@ -40,15 +41,29 @@ def record_corpus(game: Game, world: World, experiment: Experiment) -> Corpus:
         symbols = message.symbols.t().cpu().numpy()  # (batch, num_steps)
         values.append(symbols[symbols != PAD].astype(np.int32))
         lengths.append(message.length.long().cpu().numpy())
-    names = [f"attribute{a}={v}" for a in range(world.num_attributes) for v in range(world.num_values)]
-    concepts = meanings + world.num_values * np.arange(world.num_attributes)
+    concepts, names = attribute_concepts(meanings, world.num_values)
     return Corpus(
         messages=Ragged.from_lengths(np.concatenate(values), np.concatenate(lengths)),
         eos=EOS if experiment.channel.length == "variable" else None,
         meanings=meanings,
-        concepts=Ragged.from_lengths(
-            concepts.astype(np.int32).ravel(), np.full(len(meanings), world.num_attributes, dtype=np.int64)
-        ),
-        concept_names=tuple(names),
+        concepts=concepts,
+        concept_names=names,
         metadata={"vocab_size": experiment.channel.vocab_size, "max_len": experiment.channel.max_len},
     )
+
+
+def attribute_concepts(meanings: NDArray[np.int64], num_values: int) -> tuple[Ragged, tuple[str, ...]]:
+    """The concepts of attribute values: one an attribute, such as `attribute0=3`.
+
+    Args:
+        meanings: Attribute values, (num_messages, num_attributes).
+        num_values: Values of an attribute.
+
+    Returns:
+        Ids of the concepts of each message, and their names.
+    """
+    num_messages, num_attributes = meanings.shape
+    ids = meanings + num_values * np.arange(num_attributes)
+    names = (f"attribute{a}={v}" for a in range(num_attributes) for v in range(num_values))
+    lengths = np.full(num_messages, num_attributes, dtype=np.int64)
+    return Ragged.from_lengths(ids.astype(np.int32).ravel(), lengths), tuple(names)

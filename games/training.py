@@ -14,7 +14,7 @@ import torch
 
 from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, route_products
 from ecsuite.config import ConfigError, Experiment, with_training
-from ecsuite.corpus import write_corpus
+from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.game import Game
 from ecsuite.games.run_folder import claim, inspect_folder, open_log, stop_signals, versions

@@ -1,7 +1,6 @@
 """The command line as users meet it: output, messages, exit codes, and what it must not import."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -155,7 +154,11 @@ def test_options_reach_the_config(ecsuite):
     experiment = load_experiment("runs/disc_tiny/config.yaml")
     assert (experiment.sender.architecture, experiment.receiver.architecture) == ("lstm", "rnn")
     assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
-    assert (experiment.training.seed, experiment.training.num_epochs, experiment.sender.hidden_size) == (3, 1, 8)
+    assert (experiment.training.seed, experiment.training.num_epochs, experiment.sender.hidden_size) == (
+        3,
+        1,
+        8,
+    )
 
 
 def test_text_files_are_fitted(ecsuite, tmp_path):
@@ -164,7 +167,9 @@ def test_text_files_are_fitted(ecsuite, tmp_path):
     files = ["--train-data", "train.txt", "--valid-data", "valid.txt"]
     code, _, err = ecsuite("train-game", "disc_tiny", *files, "--epochs", "1")
     assert code == 0, err
-    lines = [json.loads(line)["meaning"] for line in Path("runs/disc_tiny/meanings.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)["meaning"] for line in Path("runs/disc_tiny/meanings.jsonl").read_text().splitlines()
+    ]
     assert lines == [[3, 3, 3], [0, 1, 2]]
     (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 9 . 1\nx\n")
     code, out, err = ecsuite("train-game", "disc_tiny", *files, "--out", "other")
@@ -178,28 +183,91 @@ def test_text_files_are_fitted(ecsuite, tmp_path):
 MISTAKES = {
     ("train-game", "disk_tiny"): "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_large, ",
     ("train-game", "nowhere.yaml"): "nowhere.yaml: can't be read: ",
-    ("train-game", "disc_tiny", "--sender", "gruu"): "unknown sender 'gruu'; did you mean 'gru'? choices: rnn, gru, lst",
+    (
+        "train-game",
+        "disc_tiny",
+        "--sender",
+        "gruu",
+    ): "unknown sender 'gruu'; did you mean 'gru'? choices: rnn, gru, lst",
     ("train-game", "disc_tiny", "--receiver", "x"): "unknown receiver 'x'; choices: rnn, gru, lstm",
-    ("train-game", "disc_tiny", "--set", "channel.kind=gumball"): "unknown channel 'gumball'; did you mean 'gumbel'?",
-    ("train-game", "disc_tiny", "--set", "game.task=x"): "unknown task 'x'; choices: discrimination, reconstruction",
-    ("train-game", "disc_tiny", "--set", "a.b=1"): "unknown key 'a.b'; choices: name, about, ",
-    ("train-game", "disc_tiny", "--device", "gpu"): "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
-    ("train-game", "disc_tiny", "--until-accuracy", "95"): "--set: training.until_accuracy: expected at most 1, got 95",
-    ("train-game", "disc_tiny", "--until-accuracy", "nan"): "--set: training.until_accuracy: expected a number above 0",
-    ("train-game", "disc_tiny", "--max-minutes", "-1"): "--set: training.max_minutes: expected a number above 0, got -1",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "channel.kind=gumball",
+    ): "unknown channel 'gumball'; did you mean 'gumbel'?",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "game.task=x",
+    ): "unknown task 'x'; choices: discrimination, reconstruction",
+    ("train-game", "disc_tiny", "--set", "colour=1"): "unknown key 'colour'; choices: name, about, ",
+    (
+        "train-game",
+        "disc_tiny",
+        "--device",
+        "gpu",
+    ): "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
+    (
+        "train-game",
+        "disc_tiny",
+        "--until-accuracy",
+        "95",
+    ): "--set: training.until_accuracy: expected at most 1, got 95",
+    (
+        "train-game",
+        "disc_tiny",
+        "--until-accuracy",
+        "nan",
+    ): "--set: training.until_accuracy: expected a number above 0",
+    (
+        "train-game",
+        "disc_tiny",
+        "--max-minutes",
+        "-1",
+    ): "--set: training.max_minutes: expected a number above 0, got -1",
     ("train-game", "disc_tiny", "--seed", "-1"): "--set: training.seed: expected at least 0, got -1",
     ("train-game", "disc_tiny", "--seed", str(2**64)): "--set: training.seed: expected less than 2^63, got ",
-    ("train-game", "disc_tiny", "--train-data", "x"): "--set: world.train_data and world.valid_data: give both files or",
-    ("train-game", "disc_tiny", "--set", "game.num_distractors=16"): "17 distinct candidates need as many objects, but ",
+    (
+        "train-game",
+        "disc_tiny",
+        "--train-data",
+        "x",
+    ): "--set: world.train_data and world.valid_data: give both files or",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "game.num_distractors=16",
+    ): "17 distinct candidates need as many objects, but ",
     ("train-game", "disc_tiny", "--out", "a_file"): "a_file is a file: choose another folder with --out",
-    ("train-game", "disc_tiny", "--out", "."): ". is not empty and not a run: choose another folder with --out",
-    ("score", "nowhere"): "nowhere",
+    (
+        "train-game",
+        "disc_tiny",
+        "--out",
+        ".",
+    ): ". is not empty and not a run: choose another folder with --out",
+    ("score", "nowhere"): "cannot read nowhere: No such file or directory",
     ("score", "a_file", "--metrics", "cbn"): "unknown metric 'cbn'; did you mean 'cbm'? choices: elcc, cbm, ",
     ("score", "bad.jsonl"): "bad.jsonl:2: expected a list of non-negative integers",
-    ("score", "good.jsonl", "--metrics", "xferbench", "--preset", "minni"): "unknown preset 'minni'; did you mean 'mini'?",
-    ("score", "good.jsonl", "--metrics", "xferbench", "--targets", "nowhere"): "nowhere",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--preset",
+        "minni",
+    ): "unknown preset 'minni'; did you mean 'mini'?",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--targets",
+        "nowhere",
+    ): "--targets nowhere: no such folder",
     ("score", "good.jsonl", "--metrics", "elcc", "--out", "a_file/scores.json"): "[Errno ",
-    ("score", "good.jsonl", "--metrics", "elcc", "--device", "gpu"): "unknown device 'gpu'; did you mean 'cpu'?",
 }
 
 
@@ -216,7 +284,9 @@ def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, tmp_path, argumen
         assert [line.split(":")[:2] for line in err.splitlines()] == [["bad.jsonl", "2"], ["bad.jsonl", "3"]]
 
 
-@pytest.mark.parametrize("arguments", [["train-game", "disc_tiny", "--seed", "x"], ["train-game"], ["frobnicate"]])
+@pytest.mark.parametrize(
+    "arguments", [["train-game", "disc_tiny", "--seed", "x"], ["train-game"], ["frobnicate"]]
+)
 def test_usage_errors_exit_with_2(ecsuite, arguments):
     code, out, err = ecsuite(*arguments)
     assert (code, out) == (2, "") and err
@@ -245,7 +315,7 @@ def test_a_loss_that_is_not_finite_exits_with_2(ecsuite, monkeypatch):
 def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite, tmp_path, number, code):
     """SIGTERM: checkpoint, exit 75. Ctrl-C: complete corpus, exit 0."""
     settings = [
-        "disc_tiny", "--epochs", "3", "--set", "training.num_examples=4096", "--set", "training.checkpoint_every=1",
+        "disc_tiny", "--epochs", "3", "--set", "training.num_examples=2048", "--set", "training.checkpoint_every=4",
         "--device", "cpu",
     ]  # fmt: skip
     child = subprocess.Popen(
@@ -253,7 +323,6 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     while not list((tmp_path / "run").glob("checkpoint-*")) and child.poll() is None:
         time.sleep(0.02)
@@ -261,12 +330,12 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
     out, err = child.communicate(timeout=60)
     assert child.returncode == code, err
     result = json.loads(out)
-    assert result["stopped"] == ("preempted" if code else "interrupt") and 0 < result["step"] < 96
+    assert result["stopped"] == ("preempted" if code else "interrupt") and 0 < result["step"] < 48
     assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 0)
 
     assert ecsuite("train-game", *settings, "--out", "run", "--resume")[0] == 0
     assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
-    for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000096.safetensors"):
+    for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000048.safetensors"):
         assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
 
 
@@ -283,8 +352,8 @@ def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        "epoch 10/10, 902 of 1000, about 32:40 left",
-        "epoch 10/10, 903 of 1000, about 32:20 left",
-        "other work, 2 of 4, about 0:40 left",
+        " 90%  32:40 left  epoch 10/10",
+        " 90%  32:20 left  epoch 10/10",
+        " 50%  0:40 left  other work",
         "a note",
     ]

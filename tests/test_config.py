@@ -52,7 +52,12 @@ PAPER = {
 @pytest.mark.parametrize("name", PAPER)
 def test_paper_configs_have_the_papers_figures(name):
     experiment, paper = load_experiment(name), PAPER[name]
-    world, game, channel, training = experiment.world, experiment.game, experiment.channel, experiment.training
+    world, game, channel, training = (
+        experiment.world,
+        experiment.game,
+        experiment.channel,
+        experiment.training,
+    )
     assert (game.task, world.num_attributes, world.num_values) == (
         paper["task"], paper["num_attributes"], paper["num_values"],
     )  # fmt: skip
@@ -86,7 +91,9 @@ def test_a_file_needs_no_more_than_it_changes(tmp_path):
 
 
 def test_overrides_later_ones_win_and_every_key_can_be_set():
-    experiment = load_experiment("disc_tiny", ["training.lr=1", "training.lr=1e-4", "name=other", "about=new"])
+    experiment = load_experiment(
+        "disc_tiny", ["training.lr=1", "training.lr=1e-4", "name=other", "about=new"]
+    )
     assert experiment.training.lr == 1e-4
     assert (experiment.name, experiment.about) == ("other", "new")
     assert override(experiment, ["training.max_minutes=3"]).training.max_minutes == 3.0
@@ -100,7 +107,7 @@ def test_overrides_later_ones_win_and_every_key_can_be_set():
 
 
 MISTAKES = {
-    "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: name, about,",
+    "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: name, ",
     "temperature=2": "unknown key 'temperature'; did you mean 'channel.temperature'? choices: ",
     "world=3": "unknown key 'world'; choices: name, about, world.num_attributes, ",
     "channel.temperature": "--set channel.temperature: expected key=value, such as channel.temperature=2",
@@ -115,7 +122,7 @@ MISTAKES = {
     "channel.length_cost=.nan": "--set: channel.length_cost: expected at least 0, got nan",
     "channel.entropy_coefficient=.inf": "--set: channel.entropy_coefficient: expected less than 2^63, got inf",
     "channel.length=long": "--set: channel.length: unknown value 'long'; choices: variable, fixed",
-    "channel.length=fixd": "--set: channel.length: unknown value 'fixd'; did you mean 'fixed'? choices: variable, fixed",
+    "channel.length=fixd": "--set: channel.length: unknown value 'fixd'; did you mean 'fixed'? choices: variable, ",
     "channel.max_len=2.0": "--set: channel.max_len: expected int, got 2.0",
     "channel.max_len=0": "--set: channel.max_len: expected at least 1, got 0",
     "channel.vocab_size=-1": "--set: channel.vocab_size: expected at least 1, got -1",
@@ -163,7 +170,9 @@ def test_mistakes_in_files_are_named(tmp_path, text):
 
 
 def test_files_and_names_that_are_not_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"^unknown game 'disk_small'; did you mean 'disc_small'\? choices: disc_l"):
+    with pytest.raises(
+        ConfigError, match=r"^unknown game 'disk_small'; did you mean 'disc_small'\? choices: disc_l"
+    ):
         load_experiment("disk_small")
     with pytest.raises(ConfigError, match=r"nowhere.yaml: can't be read: .*No such file"):
         load_experiment(str(tmp_path / "nowhere.yaml"))

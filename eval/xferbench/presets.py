@@ -1,6 +1,7 @@
 """How much compute XferBench spends: one frozen record a preset."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +38,8 @@ class Preset:
     """Learning rate of the first step of pretraining and of tuning; it falls linearly to 0."""
     weight_decay: float
     """AdamW's weight decay."""
+    reference: Mapping[str, float] = field(default_factory=dict)
+    """What known sources score with the embedded targets, to read a score against: means of seeds 0, 1 and 2."""
 
 
 MINI = Preset(
@@ -55,6 +58,7 @@ MINI = Preset(
     batch=32,
     lr=1e-3,
     weight_decay=0.01,
+    reference={"French text": 4.275, "Zipfian parentheses": 4.353, "nothing": 4.388, "uniform noise": 4.632},
 )
 NANO = Preset(
     name="nano",

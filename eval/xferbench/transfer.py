@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ecsuite.agents.precision import choose_device, route_products
 from ecsuite.config import unknown_name
 from ecsuite.corpus import Corpus
 from ecsuite.eval.score import Options, Score, no_progress, signature
@@ -26,8 +27,6 @@ from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.targets import Target, Text, embedded_texts, fingerprint, prepare, read_texts
 
 VERSION = 1
-PRECISION = "medium"
-"""PyTorch's `float32_matmul_precision`: the fastest products for fp32 numbers that the machine has."""
 ABOUT = "transfer to human-like languages, lower is better"
 NOTE = "nats per BPE token at a reduced size; not comparable with published XferBench scores"
 
@@ -58,7 +57,7 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     seed says nothing about the noise between seeds, and the targets differ in level, not by chance.
 
     Raises:
-        ValueError: If the preset is unknown, or the folder of targets cannot be used.
+        ValueError: If the preset or the device is unknown, or the folder of targets cannot be used.
     """
     if options.preset not in PRESETS:
         raise unknown_name("preset", options.preset, PRESETS)
@@ -81,13 +80,15 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
             "test_tokens": preset.test_tokens,
             "parameters": result.num_parameters,
         }
+        if preset.reference and not options.targets:
+            details["reference"] = dict(preset.reference)
     line = signature(
         "xferbench",
         VERSION,
         preset=preset.name,
         targets=fingerprint(texts) if options.targets else "embedded",
         seed=options.seed,
-        precision=PRECISION,
+        precision="tf32" if choose_device(options.device).type == "cuda" else "fp32",
     )
     return [Score(name="xferbench", value=value, reason=reason, about=ABOUT, signature=line, details=details)]
 
@@ -111,7 +112,7 @@ def transfer(
         device: `auto`, `cpu` or `cuda`.
         progress: Told the tokens done and to do.
     """
-    place = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+    place = choose_device(device)
     pretrain_total = preset.pretrain_tokens * preset.pretrain_epochs if corpus else 0
     tune_total = preset.tune_tokens * preset.tune_epochs
     total = pretrain_total + tune_total * len(texts)
@@ -125,7 +126,7 @@ def transfer(
         progress(label, done, total)
         return advance
 
-    with matmul_precision(PRECISION), torch.random.fork_rng(devices=[]):
+    with _without_trace(place):
         base = pretrain(corpus, preset, seed, place, reporter("xferbench: pretraining", 0))
         by_target = {}
         for index, text in enumerate(texts):
@@ -211,11 +212,12 @@ def cross_entropy(model: LanguageModel, data: Tensor, batch: int) -> float:
 
 
 @contextmanager
-def matmul_precision(precision: str) -> Iterator[None]:
-    """Set PyTorch's precision of matrix products, and put it back."""
+def _without_trace(device: torch.device) -> Iterator[None]:
+    """Route matrix products for speed, and put that and PyTorch's global random state back afterwards."""
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
+    route_products(device)
     try:
-        yield
+        with torch.random.fork_rng(devices=[]):
+            yield
     finally:
         torch.set_float32_matmul_precision(before)

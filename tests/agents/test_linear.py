@@ -30,7 +30,9 @@ def test_unrolled_gradients_equal_plain_autograd():
     layer, weights = Linear(6, 6), torch.randn(4, 3, 6)
     inputs = torch.randn(3, 6, requires_grad=True)
     plain = torch.autograd.grad(recur(layer, weights, inputs), [*layer.parameters(), inputs])
-    ours = torch.autograd.grad(recur(layer.unroll(torch.float32), weights, inputs), [*layer.parameters(), inputs])
+    ours = torch.autograd.grad(
+        recur(layer.unroll(torch.float32), weights, inputs), [*layer.parameters(), inputs]
+    )
     for mine, expected in zip(ours, plain, strict=True):
         torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-5)
 

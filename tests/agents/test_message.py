@@ -20,7 +20,8 @@ CHANNELS_AND_LENGTHS = list(itertools.product(CHANNELS, ("variable", "fixed")))
 def make(kind="gumbel", length="variable", vocab_size=5, max_len=3, **more):
     settings = {"kind": kind, "length": length, "vocab_size": vocab_size, "max_len": max_len, **more}
     experiment = load_experiment(
-        "disc_tiny", [*(f"channel.{key}={value}" for key, value in settings.items()), "evaluation.mode=sample"]
+        "disc_tiny",
+        [*(f"channel.{key}={value}" for key, value in settings.items()), "evaluation.mode=sample"],
     )
     torch.manual_seed(0)
     return experiment, Game(experiment), make_world(experiment)
@@ -89,7 +90,9 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
             assert EOS not in message and len(message) == 6
         else:
             assert message.index(EOS) == len(message) - 1 <= 6
-    assert length == "fixed" or len(lengths) > 1, "an untrained sender should end its messages at various lengths"
+    assert length == "fixed" or len(lengths) > 1, (
+        "an untrained sender should end its messages at various lengths"
+    )
     assert corpus.eos == (None if length == "fixed" else EOS)
 
 
@@ -103,7 +106,9 @@ def test_greedy_speech_twice_is_equal(kind):
 def test_states_at_the_ends():
     """Ids: the state after the last symbol said. Weights of fixed length: the last. Variable: all, with their odds."""
     states = [torch.full((2, 1), float(step)) for step in range(3)]
-    ids = Message(symbols=torch.tensor([[1, 0], [2, PAD], [0, PAD]]), ends=None, length=torch.tensor([3.0, 1.0]))
+    ids = Message(
+        symbols=torch.tensor([[1, 0], [2, PAD], [0, PAD]]), ends=None, length=torch.tensor([3.0, 1.0])
+    )
     picked, odds = ids.at_ends(states)
     assert picked.flatten().tolist() == [2, 0] and odds.tolist() == [[1, 1]]
     weights = torch.full((3, 2, 4), 0.25)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged, read_corpus
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.cbm import best_match, cbm, is_tied
 from ecsuite.eval.score import Options
+from ecsuite.formats import read_corpus
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
 RATES = ("ambiguity", "paraphrase", "unmatched", "precision", "recall")

@@ -132,7 +132,9 @@ def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
     for kind in CHANNELS:
         channel = make(kind, vocab_size=1, length="fixed")
         message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
-        objective = channel.objective(message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message)
+        objective = channel.objective(
+            message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message
+        )
         if objective.requires_grad:
             (gradient,) = torch.autograd.grad(objective, scores)
             assert gradient.isfinite().all()
@@ -194,13 +196,13 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
         before = channel.baselines.clone()
         objective = channel.objective(losses, message)
         advantage = losses - before[0] + 0.5 * message.length - before[1]
-        expected = (
-            (advantage * message.log_probability).mean() - 0.1 * message.entropy.mean() + losses.mean()
-        )
+        expected = (advantage * message.log_probability).mean() - 0.1 * message.entropy.mean() + losses.mean()
         torch.testing.assert_close(objective, expected)
         means.append(losses.mean().item())
         lengths.append(0.5 * message.length.mean().item())
-        assert channel.baselines.tolist() == pytest.approx([sum(means) / (step + 1), sum(lengths) / (step + 1)])
+        assert channel.baselines.tolist() == pytest.approx(
+            [sum(means) / (step + 1), sum(lengths) / (step + 1)]
+        )
     assert set(channel.state_dict()) == {"baselines", "num_steps"}
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from ecsuite.corpus import read_corpus
+from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
 
 CHILD = """
@@ -46,7 +46,9 @@ train(
 def server():
     """Starts children from a clean process that has the imports done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["ecsuite.games.training", "torch._dynamo"])  # the optimizer's first step imports the latter
+    context.set_forkserver_preload(
+        ["ecsuite.games.training", "torch._dynamo"]
+    )  # the optimizer's first step imports the latter
     return context
 
 

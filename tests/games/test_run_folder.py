@@ -109,7 +109,7 @@ def test_equal_states_make_equal_bytes(tmp_path):
 
 
 REFUSALS = {
-    "training.lr=0.5": r"holds another run \(training.lr is 0.003 there and 0.5 here\): choose another folder with --out",
+    "training.lr=0.5": r"holds another run \(training.lr is 0.003 there and 0.5 here\): choose another folder",
     "channel.length=fixed": r"holds another run \(channel.length is variable there and fixed here\)",
     "name=other": r"holds another run \(name is disc_tiny there and other here\)",
     "training.seed=2": r"holds another run \(training.seed is 1 there and 2 here\)",

@@ -39,7 +39,9 @@ def test_discrimination_gradients_equal_plain_autograd():
     inputs = [states, *task.parameters()]
     ours = torch.autograd.grad((task(states, candidates, targets).loss * weights).sum(), inputs)
     features = torch.nn.functional.one_hot(candidates, 3).flatten(-2).float()
-    scores = torch.einsum("bch,ebh->ebc", torch.tanh(features @ task.encode.weight.t() + task.encode.bias), states)
+    scores = torch.einsum(
+        "bch,ebh->ebc", torch.tanh(features @ task.encode.weight.t() + task.encode.bias), states
+    )
     losses = -scores.log_softmax(-1).gather(-1, targets.expand(3, -1)[..., None])[..., 0]
     plain = torch.autograd.grad((losses * weights).sum(), inputs)
     for mine, expected in zip(ours, plain, strict=True):
@@ -67,4 +69,7 @@ def test_tasks_by_name():
         assert type(task).__name__.lower() == name
     with pytest.raises(ValueError, match="unknown task 'discriminate'; did you mean 'discrimination'"):
         make_task(load_experiment("disc_tiny", ["game.task=discriminate"]))
-    assert str(unknown_name("task", "zzz", TASKS)) == "unknown task 'zzz'; choices: discrimination, reconstruction"
+    assert (
+        str(unknown_name("task", "zzz", TASKS))
+        == "unknown task 'zzz'; choices: discrimination, reconstruction"
+    )

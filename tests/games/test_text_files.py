@@ -71,11 +71,11 @@ def test_all_faults_are_counted_and_twenty_shown(tmp_path):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match="nowhere.txt: can't be read: .*No such file"):
+    with pytest.raises(ConfigError, match=r"nowhere.txt: can't be read: .*No such file"):
         read_examples(str(tmp_path / "nowhere.txt"), "reconstruction", 4)
-    with pytest.raises(ConfigError, match="examples.txt: can't be read: .*codec can't decode"):
+    with pytest.raises(ConfigError, match=r"examples.txt: can't be read: .*codec can't decode"):
         read(tmp_path, b"\xff\xfe1 2\n", "reconstruction")
-    with pytest.raises(ConfigError, match="examples.txt: empty file, expected one example a line"):
+    with pytest.raises(ConfigError, match=r"examples.txt: empty file, expected one example a line"):
         read(tmp_path, "", "reconstruction")
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ecsuite.config import load_experiment
-from ecsuite.corpus import read_corpus
+from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.game import Game
@@ -46,6 +46,25 @@ def test_disc_tiny_is_learned(tmp_path, run):
     assert len(accuracies) == 8 and accuracies[0] < accuracies[-1]
 
 
+@pytest.mark.parametrize(
+    ("task", "channel", "bar"),
+    [
+        ("discrimination", "soft", 0.6),
+        ("discrimination", "reinforce", 0.6),
+        ("reconstruction", "gumbel", 0.3),
+    ],
+)
+def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel, bar):
+    """Half the epochs; measured over seeds: 0.79 to 0.86, 0.86 to 0.90, 0.53 to 0.86."""
+    overrides = [
+        f"game.task={task}",
+        f"channel.kind={channel}",
+        "training.num_epochs=4",
+        "training.precision=fp32",
+    ]
+    assert run(load_experiment("disc_tiny", overrides), tmp_path).measures["accuracy"] > bar
+
+
 def test_a_run_folder_is_complete(tmp_path, small, run):
     folder, experiment = tmp_path / "run", small()
     result = run(experiment, folder)
@@ -61,7 +80,10 @@ def test_a_run_folder_is_complete(tmp_path, small, run):
     corpus = read_corpus(folder)  # compares the checksums, too
     assert len(corpus.messages) == 16 and corpus.eos == 0
     assert corpus.meanings.tolist() == [[a, b] for a in range(4) for b in range(4)]
-    assert [corpus.concept_names[concept] for concept in corpus.concepts[6]] == ["attribute0=1", "attribute1=2"]
+    assert [corpus.concept_names[concept] for concept in corpus.concepts[6]] == [
+        "attribute0=1",
+        "attribute1=2",
+    ]
     metadata = corpus.metadata
     assert (metadata["vocab_size"], metadata["max_len"]) == (5, 3)
     assert metadata["training"] == {
@@ -131,10 +153,10 @@ def test_every_stop_ends_well_and_goes_on_to_the_same_bytes(tmp_path, small, run
     stop, stopped = STOPS[name], name.split()[0]
     folder, whole = tmp_path / "stopped", tmp_path / "whole"
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)]
-    result = run(
-        small(*stop.get("overrides", [])), folder, progress=stop.get("progress", lambda *_: None)
-    )
-    assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)]
+    result = run(small(*stop.get("overrides", [])), folder, progress=stop.get("progress", lambda *_: None))
+    assert handlers == [
+        signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+    ]
     assert (result.stopped, result.step) == (stopped, stop["step"])
     assert (folder / f"checkpoint-{stop['step']:09d}.safetensors").exists()
     if stopped == "preempted":
@@ -205,20 +227,22 @@ def test_a_finished_run_repeated_says_so_at_once(tmp_path, small, run):
 def test_a_finished_run_extended_and_killed_is_unfinished(tmp_path, small, run):
     run(small("training.num_epochs=1"), tmp_path)
     run(small(), tmp_path, resume=True, progress=kill(signal.SIGTERM, 12))
-    with pytest.raises(ValueError, match="holds this run, unfinished: add --resume to go on, or choose another"):
+    with pytest.raises(
+        ValueError, match="holds this run, unfinished: add --resume to go on, or choose another"
+    ):
         run(small(), tmp_path)
 
 
 def test_a_summary_for_people():
+    measures, chance = {"loss": 0.5, "accuracy": 0.75, "length": 2.5}, {"accuracy": 1 / 6}
     result = training.Result(
-        stopped="minutes", step=1234, num_steps=341_800, measures={"loss": 0.5, "accuracy": 0.75},
-        chance={"accuracy": 1 / 6},
-    )  # fmt: skip
-    assert result.summary().splitlines() == [
-        "time is up, step 1,234 of 341,800",
-        "  loss                0.5000",
-        "  accuracy            0.7500  (chance 0.167)",
-    ]
+        stopped="minutes", step=1234, num_steps=341_800, measures=measures, chance=chance
+    )
+    first, *lines = [line.split() for line in result.summary().splitlines()]
+    assert first == ["time", "is", "up,", "step", "1,234", "of", "341,800"]
+    assert lines[0] == ["loss", "0.500", "nats"]
+    assert lines[1][:2] == ["accuracy", "75.0%"] and lines[1][-1] == "0.17"
+    assert lines[2][:3] == ["length", "2.500", "symbols"]
 
 
 def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path, small, run, monkeypatch):
@@ -233,7 +257,9 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path, small, run,
         return played
 
     monkeypatch.setattr(Game, "play", poisoned)
-    with pytest.raises(training.DivergedError, match=r"^step 5: the loss is nan, so the update was not made; try a"):
+    with pytest.raises(
+        training.DivergedError, match=r"^step 5: the loss is nan, so the update was not made; try a"
+    ):
         run(small(), tmp_path)
     for name, tensor in weights["game"].state_dict().items():
         assert tensor.equal(weights["before"][name])
@@ -253,7 +279,9 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.Adam, "step", broken)
-        with pytest.raises(training.DivergedError, match="^step 5: the update made weights that are not finite, so"):
+        with pytest.raises(
+            training.DivergedError, match=r"^step 5: the update made weights that are not finite, so"
+        ):
             run(experiment, tmp_path, resume=True)
     assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 
@@ -264,12 +292,16 @@ def test_a_long_run_is_told_what_would_shorten_it(tmp_path, small, run, monkeypa
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1
-    assert notes[0].startswith("about 0 minutes at this speed; --until-accuracy 0.95, --max-minutes 30 or --epochs 1 ")
+    assert notes[0].startswith(
+        "about 0 minutes at this speed; --until-accuracy 0.95, --max-minutes 30 or --epochs 1 "
+    )
     assert "Ctrl-C stops it with a checkpoint and a complete corpus; --resume goes on from there." in notes[0]
 
 
 COMBINATIONS = list(
-    itertools.product(["discrimination", "reconstruction"], CHANNELS, ["variable", "fixed"], ["rnn", "gru", "lstm"])
+    itertools.product(
+        ["discrimination", "reconstruction"], CHANNELS, ["variable", "fixed"], ["rnn", "gru", "lstm"]
+    )
 )
 
 
@@ -311,7 +343,9 @@ def test_text_files_are_trained_on(tmp_path, small, run):
         examples = world.examples(name, np.arange(number))
         lines = [
             " . ".join(" ".join(map(str, candidate)) for candidate in candidates) + f" . {target}"
-            for candidates, target in zip(examples.candidates.tolist(), examples.targets.tolist(), strict=True)
+            for candidates, target in zip(
+                examples.candidates.tolist(), examples.targets.tolist(), strict=True
+            )
         ]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
     files = [f"world.{name}_data={tmp_path / name}.txt" for name in ("train", "valid")]

@@ -23,7 +23,9 @@ def test_any_split_into_batches_gives_the_same_examples():
     whole = world.examples("train", indices)
     for rows in (indices[40:60], indices[::-7], np.array([99]), np.array([3, 3])):
         part = world.examples("train", rows)
-        assert (part.candidates == whole.candidates[rows]).all() and (part.targets == whole.targets[rows]).all()
+        assert (part.candidates == whole.candidates[rows]).all() and (
+            part.targets == whole.targets[rows]
+        ).all()
         assert (part.meanings == whole.meanings[rows]).all()
     empty = world.examples("train", np.array([], dtype=np.int64))
     assert empty.candidates.shape == (0, 4, 2)
@@ -96,12 +98,17 @@ def test_the_largest_shipped_world():
 
 
 def test_too_few_objects_and_too_many():
-    with pytest.raises(ConfigError, match=r"17 distinct candidates need as many objects, but 2 attributes of 4 values "
-                       r"make 16: lower game.num_distractors"):
+    with pytest.raises(
+        ConfigError,
+        match=r"17 distinct candidates need as many objects, but 2 attributes of 4 values "
+        r"make 16: lower game.num_distractors",
+    ):
         make("game.num_distractors=16")
     with pytest.raises(ConfigError, match=r"63 attributes of 2 values make more than 2\^63 objects: lower"):
         make("world.num_attributes=63", "world.num_values=2")
-    assert make("world.num_attributes=62", "world.num_values=2").examples("train", np.arange(3)).targets.shape == (3,)
+    assert make("world.num_attributes=62", "world.num_values=2").examples(
+        "train", np.arange(3)
+    ).targets.shape == (3,)
 
 
 def test_one_hot_is_one_for_each_attribute():
@@ -131,5 +138,7 @@ def test_files_make_a_world(tmp_path):
     # Validation targets first, each once, then the training file's.
     assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
     assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
-    with pytest.raises(ConfigError, match=r"has 2 objects of 2 attributes a line, expected 4 of 2: set game.num_dist"):
+    with pytest.raises(
+        ConfigError, match=r"has 2 objects of 2 attributes a line, expected 4 of 2: set game.num_dist"
+    ):
         make_world(load_experiment("disc_tiny", [f"world.train_data={train}", f"world.valid_data={valid}"]))

@@ -47,7 +47,7 @@ def test_score_is_deterministic_and_says_what_it_is(corpus: Corpus) -> None:
     assert xferbench(corpus, Options()) == [score]
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_float32_matmul_precision() == precision
-    assert score.signature == "xferbench|preset:mini|targets:embedded|seed:0|precision:medium|v:1"
+    assert score.signature == "xferbench|preset:mini|targets:embedded|seed:0|precision:fp32|v:1"
     assert score.value == pytest.approx(np.mean(list(score.details["by_target"].values())))
     assert score.details["repeats"] == 1.3333
     assert "not comparable" in score.details["note"]

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite import corpus as corpus_module
-from ecsuite.corpus import Corpus, CorpusError, Ragged, read_corpus, write_corpus
+from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.formats import plain as plain_module
+from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.formats.lines import ints
+from ecsuite.formats.plain import parse_plain
+from ecsuite.formats.strict_json import decode
 
 WHOLE_FILE = re.compile(
     r"corpus.jsonl: (empty file|gzip data|cannot be read as a table)"
@@ -62,7 +66,7 @@ noise = st.one_of(
 
 
 def read_exactly(line: bytes) -> list[int]:
-    return [int(symbol) for symbol in corpus_module._ints(corpus_module._decode(line))[0]]
+    return [int(symbol) for symbol in ints(decode(line))[0]]
 
 
 def check_reading(folder: Path) -> None:
@@ -118,8 +122,8 @@ def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
     lines = "".join(f"{write(row)}\n" for row in rows).encode()
     exact = Ragged.from_rows([read_exactly(line) for line in lines[:-1].split(b"\n")])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_module, "_BLOCK", block + 19)  # longer than a number
-        plain = corpus_module._parse_plain(lines)
+        patch.setattr(plain_module, "_BLOCK", block + 19)  # longer than a number
+        plain = parse_plain(lines)
     assert plain is not None
     np.testing.assert_array_equal(plain[0], exact.values)
     np.testing.assert_array_equal(plain[1], exact.lengths)
@@ -128,7 +132,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
 @given(noise)
 @settings(max_examples=200, deadline=None)
 def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
-    plain = corpus_module._parse_plain(data + b"\n")
+    plain = parse_plain(data + b"\n")
     if plain is not None:
         rows = [read_exactly(line) for line in data.split(b"\n")]
         assert plain[1].tolist() == [len(row) for row in rows]

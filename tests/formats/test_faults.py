@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -6,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite import corpus as corpus_module
-from ecsuite.corpus import Corpus, CorpusError, Ragged, read_corpus, write_corpus
+from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.formats import blocks, plain, read_corpus, strict_json, write_corpus
 
 INTS = "expected a list of non-negative integers, got"
 SMALL = "expected integers below 2147483648, got"
@@ -128,7 +129,8 @@ def test_all_faults_are_counted_and_the_first_twenty_shown(tmp_path):
 
 
 def test_line_numbers_hold_across_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    monkeypatch.setattr(blocks, "_BLOCK", 64)
+    monkeypatch.setattr(plain, "_BLOCK", 64)
     lines = [b"[%d]" % number for number in range(1000)]
     lines[776] = b"[2.5]"
     lines[998] = b"[ 1, 2.5]"
@@ -167,8 +169,9 @@ def test_a_folder_without_a_corpus(tmp_path):
 
 
 def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
-    monkeypatch.setattr(corpus_module, "_LONGEST_ODD_LINE", 1000)
+    monkeypatch.setattr(blocks, "_BLOCK", 64)
+    monkeypatch.setattr(plain, "_BLOCK", 64)
+    monkeypatch.setattr(strict_json, "_LONGEST_LINE", 1000)
     numbers = list(range(1000))
     (tmp_path / "corpus.jsonl").write_text(f"[1]\n{numbers}\n[2]\n")
     assert read_corpus(tmp_path).messages[1].tolist() == numbers
@@ -177,14 +180,16 @@ def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
-    monkeypatch.setattr(corpus_module, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(blocks, "_BLOCK", 64)
+    monkeypatch.setattr(plain, "_BLOCK", 64)
+    monkeypatch.setattr(blocks, "_LONGEST_LINE", 1000)
     message = fault_in(tmp_path, b"[1]\n" + b"[" * 5000)
     assert message == "corpus.jsonl:2: expected a line of at most 1000 bytes, got more"
 
 
 def test_a_number_longer_than_a_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "_BLOCK", 64)
+    monkeypatch.setattr(blocks, "_BLOCK", 64)
+    monkeypatch.setattr(plain, "_BLOCK", 64)
     message = fault_in(tmp_path, b"[1, " + b"7" * 500 + b"]\n")
     assert message == f"corpus.jsonl:1: {SMALL} {'7' * 39}…"
 
@@ -213,10 +218,10 @@ def change_metadata(directory: Path, **changes: object) -> str:
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "meanings.jsonl"])
 def test_a_changed_file_is_named(directory, name):
-    old = corpus_module._sha256(directory / name)
+    old = hashlib.sha256((directory / name).read_bytes()).hexdigest()
     text = (directory / name).read_text().replace("1", "2")
     (directory / name).write_text(text)
-    new = corpus_module._sha256(directory / name)
+    new = hashlib.sha256((directory / name).read_bytes()).hexdigest()
     assert fault_of(directory) == f"{name}: SHA-256 is {new}, not {old} as metadata.json has it"
 
 

@@ -1,0 +1,44 @@
+"""A file of lines, a block at a time."""
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ecsuite.corpus import CorpusError
+
+_BLOCK = 1 << 18  # bytes read at once; what is made of them fits the second-level cache
+_LONGEST_LINE = 1 << 30  # bytes; a longer one is refused
+
+
+def chunks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, about a block at a time.
+
+    Yields:
+        The number of the first line, from 1, and whole lines, each ending in a newline.
+
+    Raises:
+        CorpusError: If there are none, or one is too long, or the file is compressed.
+        OSError: If the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        number, rest, start = 1, b"", file.read(3)
+        if start[:2] == b"\x1f\x8b":
+            raise CorpusError(f"{path.name}: gzip data, expected lines of JSON; unpack it with gunzip first")
+        file.seek(3 if start == codecs.BOM_UTF8 else 0)
+        while block := file.read(max(_BLOCK - len(rest), len(rest))):
+            rest += block
+            cut = rest.rfind(b"\n") + 1
+            if cut:
+                lines, rest = rest[:cut], rest[cut:]
+                yield number, lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
+                is_end = np.frombuffer(lines, dtype=np.uint8) == ord("\n")
+                number += int(np.count_nonzero(is_end))  # `bytes.count` is slow where lines are short
+            elif len(rest) > _LONGEST_LINE:
+                limit = f"a line of at most {_LONGEST_LINE} bytes"
+                raise CorpusError(f"{path.name}:{number}: expected {limit}, got more")
+        if rest:
+            yield number, rest + b"\n"
+        elif number == 1:
+            raise CorpusError(f"{path.name}: empty file, expected a message a line, such as [3, 1, 4]")

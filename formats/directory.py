@@ -1,0 +1,134 @@
+"""Our own form, a directory.
+
+It holds `corpus.jsonl` (one JSON array of symbol ids a line, as said), `meanings.jsonl` (line-aligned, where
+meanings are known) and `metadata.json` (counts, EOS, how it was made, SHA-256 of the other two; written last).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ecsuite.corpus import Corpus, CorpusError, Ragged, write_atomically
+from ecsuite.formats.faults import show
+from ecsuite.formats.meanings import meaning_lines, with_meanings
+from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.strict_json import encode, is_text
+
+_FORMAT = "ecsuite-corpus"
+_OF_ONE_COPY = ("sha256", "symbol_names", "concept_names", "source_format", "source_path")  # metadata keys
+
+
+def write_corpus(corpus: Corpus, directory: Path | str) -> None:
+    """Write a corpus directory; `metadata.json` comes last and makes it complete.
+
+    The bytes depend on the corpus alone. Counts added to the metadata: `num_messages`, `num_empty` (messages
+    without content), `num_symbols` (content symbols said), `num_distinct_symbols` (content symbols used), and
+    `vocab_size` (content symbols the channel has) where the producer did not say it: then those used.
+
+    Args:
+        corpus: What to write.
+        directory: Where; made if it is not there. Files of an older corpus in it are replaced.
+
+    Raises:
+        ValueError: If an id is negative, lengths differ, or the metadata cannot be said in JSON.
+        OSError: If the files cannot be written.
+    """
+    directory = Path(directory)
+    num_messages = len(corpus.messages)
+    if not num_messages:
+        raise ValueError("cannot write a corpus without messages")
+    for name, rows in {"meanings": corpus.meanings, "concepts": corpus.concepts}.items():
+        if rows is not None and len(rows) != num_messages:
+            raise ValueError(f"cannot write {len(rows)} {name} for {num_messages} messages")
+    if corpus.messages.values.min(initial=0) < 0:
+        raise ValueError(f"cannot write the symbol id {corpus.messages.values.min()}: ids are not negative")
+    content = corpus.content()
+    num_distinct = len(content.reindexed()[1])
+    own: dict[str, Any] = {
+        "format": _FORMAT,
+        "format_version": 1,
+        "num_messages": num_messages,
+        "num_empty": int((content.lengths == 0).sum()),
+        "num_symbols": len(content.values),
+        "num_distinct_symbols": num_distinct,
+        "eos": corpus.eos,
+    }
+    if corpus.symbol_names:
+        own["symbol_names"] = corpus.symbol_names
+    if corpus.concept_names:
+        own["concept_names"] = corpus.concept_names
+    made = {key: value for key, value in corpus.metadata.items() if key not in _OF_ONE_COPY}
+    metadata = {"vocab_size": num_distinct} | made | own
+    encode(metadata)  # fails here, if at all, before a file is touched
+
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {"corpus.jsonl": message_lines(corpus.messages)}
+    if corpus.meanings is not None or corpus.concepts is not None:
+        files["meanings.jsonl"] = meaning_lines(corpus)
+    hashes = {}
+    for name, lines in files.items():
+        write_atomically(directory / name, lines)
+        hashes[name] = _sha256(directory / name)
+    write_atomically(directory / "metadata.json", encode(metadata | {"sha256": hashes}, indent=2))
+    if "meanings.jsonl" not in files:
+        (directory / "meanings.jsonl").unlink(missing_ok=True)
+
+
+def message_lines(messages: Ragged) -> Iterator[bytes]:
+    """The messages as JSON lines, some thousand at a time."""
+    for start in range(0, len(messages), 8192):
+        offsets = messages.offsets[start : start + 8193]
+        symbols = messages.values[offsets[0] : offsets[-1]].tolist()
+        bounds = (offsets - offsets[0]).tolist()
+        yield "".join([f"{symbols[i:j]}\n" for i, j in pairwise(bounds)]).encode()
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
+    """Add what `metadata.json`, if it is ours, and `meanings.jsonl` know."""
+    manifest = _read_manifest(folder / "metadata.json")
+    hashes = manifest.get("sha256", {})
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        if name in hashes and hashes[name] != (actual := _sha256(folder / name)):
+            raise CorpusError(f"{name}: SHA-256 is {actual}, not {hashes[name]} as metadata.json has it")
+    if manifest:
+        names = manifest.get("symbol_names")
+        highest = int(corpus.messages.values.max(initial=0))
+        if names is not None and len(names) <= highest:
+            raise CorpusError(f"metadata.json: expected symbol_names up to id {highest}, got {len(names)}")
+        metadata = manifest | {"source_format": "ecsuite corpus"}
+        corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
+    if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
+        corpus = with_meanings(corpus, folder / "meanings.jsonl", manifest.get("concept_names", []))
+    return corpus
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Our `metadata.json`; empty if there is none, or another tool's."""
+    if not path.is_file():
+        return {}
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"{path.name}: expected JSON, got a fault: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        return {}
+    has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}
+    is_right: dict[str, Callable[[Any], bool]] = {
+        "format_version": lambda value: value == 1,
+        "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
+        "sha256": lambda value: isinstance(value, dict) and "corpus.jsonl" in value,
+        **dict.fromkeys(has_names, lambda value: isinstance(value, list) and all(map(is_text, value))),
+    }
+    for key, check in is_right.items():
+        if not check(value := manifest.get(key, ...)):
+            raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
+    return manifest

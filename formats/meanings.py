@@ -1,0 +1,75 @@
+"""`meanings.jsonl`: what each message meant, and which concepts it names, line by line."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.formats.blocks import chunks
+from ecsuite.formats.faults import Fault, Faults, show, show_line
+from ecsuite.formats.rows import Rows
+from ecsuite.formats.strict_json import decode, encode, is_text
+
+
+def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
+    """The meanings and concepts of a corpus as JSON lines."""
+    for index in range(len(corpus.messages)):
+        line: dict[str, Any] = {}
+        if corpus.meanings is not None:
+            line["meaning"] = corpus.meanings[index].tolist()
+        if corpus.concepts is not None:
+            line["concepts"] = [corpus.concept_names[concept] for concept in corpus.concepts[index]]
+        yield encode(line)
+
+
+def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
+    """Add meanings and concepts. The first line that is right decides which there are, and how wide."""
+    faults = Faults(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
+    meanings: list[list[Any]] = []
+    concepts, first, num_lines = Rows(names), dict[str, Any](), 0
+
+    def parse(line: bytes) -> dict[str, Any]:
+        return _meaning_line(decode(line), first)
+
+    for number, lines in chunks(path):
+        parsed = faults.parse(lines[:-1].split(b"\n"), number, parse)
+        meanings += [line.get("meaning", []) for line in parsed]
+        concepts.extend([line.get("concepts", []) for line in parsed])
+        num_lines += lines.count(b"\n")
+    faults.check()
+    if num_lines != len(corpus.messages):
+        wanted = len(corpus.messages)
+        raise CorpusError(f"{path.name}: expected {wanted} lines, one a message, got {num_lines}")
+    if "meaning" in first:
+        corpus = replace(corpus, meanings=np.array(meanings))
+    if "concepts" in first:
+        corpus = replace(corpus, concepts=concepts.ragged(), concept_names=tuple(concepts.names))
+    return corpus
+
+
+def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
+    """Check a line of `meanings.jsonl`; `first` is the first right one, and is filled by it."""
+    match values:
+        case [dict(line)] if line and line.keys() <= {"meaning", "concepts"}:
+            meaning, concepts = line.get("meaning", []), line.get("concepts", [])
+        case _:
+            raise Fault(show_line(values))
+    if not isinstance(concepts, list) or not all(map(is_text, concepts)):
+        raise Fault(show(concepts), "concepts to be a list of strings")
+    if not isinstance(meaning, list) or not (all(map(is_text, meaning)) or all(map(_is_number, meaning))):
+        raise Fault(show(meaning), "a meaning to be a list of numbers, or of strings")
+    if not first:
+        first.update(line)
+    kinds = [list(map(is_text, row)) for row in (meaning, first.get("meaning", []))]
+    if line.keys() != first.keys() or kinds[0] != kinds[1]:
+        raise Fault(show(line), f"a line like the first, {show(first)}")
+    return line
+
+
+def _is_number(value: object) -> bool:
+    """Whether an array can hold it."""
+    return (type(value) is int and abs(value) < 1 << 63) or (type(value) is float and math.isfinite(value))

@@ -1,0 +1,79 @@
+"""The fast reader of lines like `[1, 2, 3]`: it looks at all bytes of a block at once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.formats.rows import ID_LIMIT, Arrays
+
+_BLOCK = 1 << 18  # bytes parsed at once; what this takes fits the second-level cache
+
+
+def _byte_table(bits: Mapping[bytes, int]) -> bytes:
+    """For `bytes.translate`: the bits of each byte."""
+    return bytes(sum(value for some, value in bits.items() if byte in some) for byte in range(256))
+
+
+_DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
+_CLASS = _byte_table(
+    {b"0123456789": _DIGIT, b"[": _OPEN, b"]": _CLOSE, b",": _COMMA, b" ": _SPACE, b"\n": _NEWLINE}
+)
+_FOLLOWERS = _byte_table(
+    {
+        b"0123456789": _DIGIT | _COMMA | _CLOSE,
+        b"[": _DIGIT | _CLOSE,
+        b"]": _NEWLINE,
+        b",": _DIGIT | _SPACE,
+        b" ": _DIGIT,
+        b"\n": _OPEN,
+    }
+)
+
+
+def parse_plain(lines: bytes) -> Arrays | None:
+    """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
+
+    Whether a text consists of such lines shows in its pairs of neighbouring bytes, apart from leading zeros
+    and the size of numbers. So it is read in blocks that may end after any comma, however long the lines are.
+
+    Returns:
+        None if anything looks different, if only by a space: the exact reader must judge.
+    """
+    text = b"\n" + lines
+    start, last, num_values = 0, len(text) - 1, 0
+    values: list[NDArray[np.integer[Any]]] = []
+    ends = [np.zeros(1, dtype=np.int64)]
+    while start < last:  # text[start] is the comma or newline before the block
+        stop = last
+        if last - start > _BLOCK:
+            stop = max(text.rfind(mark, start + 1, start + _BLOCK) for mark in (b",", b"\n"))
+            if stop < 0:
+                return None
+        block = text[start : stop + 1]
+        found = np.frombuffer(block[1:].translate(_CLASS), dtype=np.uint8)
+        if not (found & np.frombuffer(block[:-1].translate(_FOLLOWERS), dtype=np.uint8)).all():
+            return None
+        digits = np.frombuffer(block, dtype=np.uint8) - np.uint8(ord("0"))
+        is_digit = digits < 10
+        if ((digits[1:-1] == 0) & is_digit[2:] & ~is_digit[:-2]).any():
+            return None  # a leading zero
+        place = np.flatnonzero(is_digit[:-1] > is_digit[1:])  # of each number's last digit
+        ends.append(np.searchsorted(place, np.flatnonzero(found == _NEWLINE)) + num_values)
+        numbers = digits[place].astype(np.int64)
+        is_inside = np.ones(len(place), dtype=np.bool_)
+        for power in range(1, 11):
+            place -= 1
+            is_inside &= is_digit[place]
+            if not is_inside.any():
+                break
+            numbers += (digits[place] * is_inside) * np.int64(10**power)
+        highest = int(numbers.max(initial=0))
+        if is_inside.any() or highest >= ID_LIMIT:
+            return None
+        values.append(numbers.astype(np.min_scalar_type(highest)))  # fresh memory is what costs most
+        num_values += len(numbers)
+        start = stop
+    bounds: NDArray[np.int64] = np.concatenate(ends)
+    return np.concatenate(values), np.diff(bounds).astype(np.int32)

@@ -1,0 +1,151 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.formats import read_corpus, write_corpus
+
+
+def rows(ragged: Ragged) -> list[list[int]]:
+    return [ragged[index].tolist() for index in range(len(ragged))]
+
+
+def make_corpus(**changes: Any) -> Corpus:
+    parts: dict[str, Any] = {
+        "messages": Ragged.from_rows([[1, 2, 0], [], [3, 0], [0], [2147483647, 5, 0]]),
+        "eos": 0,
+        "meanings": np.array([[0, 1], [1, 1], [0, 0], [1, 0], [2, 2]]),
+        "concepts": Ragged.from_rows([[1], [0], [], [0, 1], [1]]),
+        "concept_names": ("color=red", "größe=1"),
+        "metadata": {"seed": 3, "accuracy": 0.96875, "config": {"game": "disc_tiny"}},
+    }
+    return Corpus(**(parts | changes))
+
+
+def assert_equal(one: Corpus, other: Corpus) -> None:
+    for name in ("messages", "concepts"):
+        first, second = getattr(one, name), getattr(other, name)
+        assert (first is None) == (second is None)
+        if first is not None:
+            np.testing.assert_array_equal(first.values, second.values, strict=True)
+            np.testing.assert_array_equal(first.offsets, second.offsets, strict=True)
+    assert (one.meanings is None) == (other.meanings is None)
+    if one.meanings is not None:
+        np.testing.assert_array_equal(one.meanings, other.meanings, strict=True)
+    assert (one.eos, one.symbol_names, one.concept_names) == (
+        other.eos,
+        other.symbol_names,
+        other.concept_names,
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"eos": None},
+        {"meanings": None},
+        {"meanings": np.array([[0.5, 1e300]] * 5)},
+        {"meanings": np.array([["red", "disc"]] * 5)},
+        {"concepts": None, "concept_names": ()},
+        {"meanings": None, "concepts": None, "concept_names": ()},
+        {"messages": Ragged.from_rows([[0]] * 5), "symbol_names": ("<end>",)},
+    ],
+)
+def test_round_trip_gives_equal_arrays_and_bytes(tmp_path, changes):
+    corpus = make_corpus(**changes)
+    write_corpus(corpus, tmp_path / "one")
+    again = read_corpus(tmp_path / "one")
+    assert_equal(corpus, again)
+    assert again.metadata["seed"] == 3
+    assert again.metadata["eos_source"] == "declared"
+    assert again.metadata["source_format"] == "ecsuite corpus"
+    assert_equal(corpus, read_corpus(tmp_path / "one" / "corpus.jsonl"))
+
+    write_corpus(corpus, tmp_path / "two")
+    write_corpus(again, tmp_path / "three")
+    for path in (tmp_path / "one").iterdir():
+        assert (tmp_path / "two" / path.name).read_bytes() == path.read_bytes()
+        if path.name != "metadata.json":
+            assert (tmp_path / "three" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_what_the_files_look_like(tmp_path):
+    write_corpus(make_corpus(), tmp_path)
+    assert (tmp_path / "corpus.jsonl").read_text() == "[1, 2, 0]\n[]\n[3, 0]\n[0]\n[2147483647, 5, 0]\n"
+    meanings = (tmp_path / "meanings.jsonl").read_text(encoding="utf-8").splitlines()
+    assert meanings[0] == '{"meaning": [0, 1], "concepts": ["größe=1"]}'
+    metadata = json.loads((tmp_path / "metadata.json").read_bytes())
+    assert list(metadata.pop("sha256")) == ["corpus.jsonl", "meanings.jsonl"]
+    assert metadata == {
+        "format": "ecsuite-corpus",
+        "format_version": 1,
+        "num_messages": 5,
+        "num_empty": 2,
+        "num_symbols": 5,
+        "num_distinct_symbols": 5,
+        "eos": 0,
+        "vocab_size": 5,
+        "seed": 3,
+        "accuracy": 0.96875,
+        "config": {"game": "disc_tiny"},
+        "concept_names": ["color=red", "größe=1"],
+    }
+
+
+def test_the_producers_vocab_size_wins_but_counts_do_not(tmp_path):
+    write_corpus(make_corpus(metadata={"vocab_size": 99, "num_messages": 7, "sha256": {}}), tmp_path)
+    metadata = read_corpus(tmp_path).metadata
+    assert (metadata["vocab_size"], metadata["num_distinct_symbols"], metadata["num_messages"]) == (99, 5, 5)
+
+
+def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
+    write_corpus(make_corpus(), tmp_path)
+    write_corpus(make_corpus(meanings=None, concepts=None, concept_names=()), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.jsonl", "metadata.json"]
+    assert read_corpus(tmp_path).meanings is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"messages": Ragged.from_rows([])}, "cannot write a corpus without messages"),
+        (
+            {"messages": Ragged.from_rows([[1, -2]] * 5)},
+            "cannot write the symbol id -2: ids are not negative",
+        ),
+        ({"meanings": np.zeros((4, 2))}, "cannot write 4 meanings for 5 messages"),
+        ({"concepts": Ragged.from_rows([[0]])}, "cannot write 1 concepts for 5 messages"),
+        ({"metadata": {"loss": float("nan")}}, "Out of range float values are not JSON compliant"),
+    ],
+)
+def test_a_corpus_that_cannot_be_written_leaves_no_file(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        write_corpus(make_corpus(**changes), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_tools_metadata_is_tolerated(tmp_path):
+    variant = tmp_path / "systems" / "egg" / "data" / "variant"
+    variant.mkdir(parents=True)
+    (variant / "corpus.jsonl").write_text("[1,2,0,0]\n[3,0,0,0]\n")
+    (variant / "metadata.json").write_text('{"metrics": {"analysis": {"Token Count": 8, "x": NaN}}}')
+    corpus = read_corpus(variant)
+    assert rows(corpus.content()) == [[1, 2], [3]]
+    assert corpus.metadata == {
+        "eos_source": "detected",
+        "source_format": "jsonl of integer arrays",
+        "source_path": str(variant / "corpus.jsonl"),
+    }
+
+
+def test_meanings_beside_a_plain_corpus_are_used(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
+    (tmp_path / "meanings.jsonl").write_text('{"concepts": ["b"]}\n{"concepts": ["a", "b"]}')
+    corpus = read_corpus(tmp_path)
+    assert corpus.meanings is None
+    assert corpus.concepts is not None
+    assert rows(corpus.concepts) == [[0], [1, 0]]
+    assert corpus.concept_names == ("b", "a")

@@ -1,0 +1,109 @@
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import CorpusError, Ragged
+from ecsuite.formats import read_corpus
+
+
+def rows(ragged: Ragged) -> list[list[int]]:
+    return [ragged[index].tolist() for index in range(len(ragged))]
+
+
+def write_parquet(path: Path, **columns: list[Any]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+def test_parquet_integers(tmp_path):
+    write_parquet(tmp_path / "a.parquet", score=[0.5, 0.5, 0.5], input_ids=[[1, 2], [], [30]])
+    corpus = read_corpus(tmp_path / "a.parquet")
+    assert rows(corpus.messages) == [[1, 2], [], [30]]
+    assert corpus.messages.values.dtype == np.int32
+    assert corpus.messages.offsets.dtype == np.int64
+    assert corpus.metadata["source_format"] == "table, column input_ids: a list of non-negative integers"
+
+
+def test_a_folder_of_parquet_files(tmp_path):
+    write_parquet(tmp_path / "1.parquet", text=["da bu"])
+    write_parquet(tmp_path / "2.parquet", text=["bu", ""])
+    corpus = read_corpus(tmp_path)
+    assert rows(corpus.messages) == [[0, 1], [1], []]
+    assert corpus.symbol_names == ("da", "bu")
+
+
+def test_parquet_of_string_lists(tmp_path):
+    write_parquet(tmp_path / "a.parquet", tokens=[["da", "bu"], ["bu"]])
+    corpus = read_corpus(tmp_path / "a.parquet")
+    assert rows(corpus.messages) == [[0, 1], [1]]
+    assert corpus.symbol_names == ("da", "bu")
+
+
+@pytest.mark.parametrize(
+    ("column", "faults"),
+    [
+        ([[1], [-2], None, [1, None], [2**40]], ["-2", "null", "null", None]),
+        ([[1.0], [float("nan")]], ["1.0", "NaN"]),
+        ([{"a": 1}, {"a": 2}], ['{"a": 1}', '{"a": 2}']),
+    ],
+)
+def test_faults_in_parquet_are_told_by_row(tmp_path, column, faults):
+    write_parquet(tmp_path / "a.parquet", input_ids=column)
+    first = 2 if len(faults) == 4 else 1
+    lines = [
+        f"a.parquet:{row}: expected a list of non-negative integers, got {fault}"
+        if fault
+        else f"a.parquet:{row}: expected integers below 2147483648, got {2**40}"
+        for row, fault in enumerate(faults, first)
+    ]
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "a.parquet")
+    assert str(caught.value) == "\n".join(lines)
+
+
+def test_tables_that_are_none(tmp_path):
+    write_parquet(tmp_path / "a.parquet", words=[[1]])
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path)
+    columns = "input_ids, messages, tokens, text"
+    assert str(caught.value) == f"{tmp_path.name}: expected one of the columns {columns}, got words"
+    write_parquet(tmp_path / "a.parquet", text=[])
+    with pytest.raises(CorpusError, match=r"^a.parquet: empty table, expected a message a row$"):
+        read_corpus(tmp_path / "a.parquet")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(CorpusError, match=r"^a.parquet: cannot be read as a table: "):
+        read_corpus(tmp_path / "a.parquet")
+
+
+def test_saved_datasets(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    dataset = datasets.Dataset.from_dict({"input_ids": [[1, 2, 0], [3, 0]]})
+    dataset.save_to_disk(tmp_path / "one")
+    corpus = read_corpus(tmp_path / "one")
+    assert rows(corpus.messages) == [[1, 2, 0], [3, 0]]
+    assert corpus.eos == 0
+    datasets.DatasetDict(train=dataset).save_to_disk(tmp_path / "single")
+    assert rows(read_corpus(tmp_path / "single").messages) == [[1, 2, 0], [3, 0]]
+    datasets.DatasetDict(train=dataset, test=dataset).save_to_disk(tmp_path / "two")
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "two")
+    folder = tmp_path / "two"
+    assert str(caught.value) == f"{folder}: choose a split: {folder / 'test'}, {folder / 'train'}"
+
+
+def test_without_pyarrow_the_remedy_is_named(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(CorpusError, match=r"pip install 'ecsuite\[data\]'$"):
+        read_corpus(tmp_path / "a.parquet")
+
+
+def test_the_extra_that_the_remedy_names_exists():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert any(requirement.startswith("pyarrow") for requirement in project["optional-dependencies"]["data"])

@@ -1,0 +1,256 @@
+"""The bridge to EGG: the same weights speak the same messages and have the same loss and gradients in both."""
+
+import itertools
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy, one_hot
+
+from ecsuite.agents.message import EOS
+from ecsuite.config import load_experiment
+from ecsuite.games.channels import Channel
+from ecsuite.games.egg_bridge import as_egg_game, attribute_values, corpus_from_interaction
+from ecsuite.games.game import Game
+from ecsuite.games.worlds import make_world
+
+needs_egg = pytest.mark.skipif(
+    find_spec("egg") is None, reason="EGG is not there (put its checkout on PYTHONPATH)"
+)
+CASES = list(itertools.product(["discrimination", "reconstruction"], ["rnn", "gru", "lstm"]))
+BATCH = 32
+
+
+def make(task, cell, *overrides):
+    experiment = load_experiment(
+        "disc_tiny",
+        [f"game.task={task}", f"sender.architecture={cell}", f"receiver.architecture={cell}", *overrides],
+    )
+    torch.manual_seed(0)
+    game = Game(experiment)
+    with torch.no_grad():
+        for parameter in game.parameters():  # larger weights: messages of many kinds and lengths
+            parameter.mul_(3)
+        game.sender.scores.bias[EOS] += 0.5
+    return experiment, game, make_world(experiment)
+
+
+def as_features(values, num_values=4):
+    return one_hot(torch.from_numpy(values), num_values).flatten(-2).float()
+
+
+def batch_for_egg(task, examples):
+    """A batch as EGG's data readers make it: sender's input, labels, receiver's input."""
+    features = as_features(examples.meanings)
+    if task == "reconstruction":
+        return features, torch.from_numpy(examples.meanings), None
+    return features, torch.from_numpy(examples.targets), as_features(examples.candidates)
+
+
+def twin(experiment, game):
+    """EGG's own game with our weights, and a map from our parameters to its."""
+    from egg.core import RnnReceiverGS, RnnSenderGS, SenderReceiverRnnGS
+    from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
+
+    world, channel = experiment.world, experiment.channel
+    num_features = world.num_attributes * world.num_values
+    is_discrimination = experiment.game.task == "discrimination"
+    sender = RnnSenderGS(
+        Sender(n_hidden=experiment.sender.hidden_size, n_features=num_features),
+        vocab_size=channel.vocab_size + 1,
+        embed_dim=experiment.sender.embedding_size,
+        hidden_size=experiment.sender.hidden_size,
+        max_len=channel.max_len,
+        temperature=channel.temperature,
+        cell=experiment.sender.architecture,
+        straight_through=channel.straight_through,
+    )
+    judge = (DiscriReceiver if is_discrimination else RecoReceiver)(
+        num_features, experiment.receiver.hidden_size
+    )
+    receiver = RnnReceiverGS(
+        judge,
+        vocab_size=channel.vocab_size + 1,
+        embed_dim=experiment.receiver.embedding_size,
+        hidden_size=experiment.receiver.hidden_size,
+        cell=experiment.receiver.architecture,
+    )
+
+    def loss(sender_input, message, receiver_input, output, labels, aux_input):
+        if is_discrimination:
+            return cross_entropy(output, labels, reduction="none"), {
+                "acc": (output.argmax(1) == labels).float()
+            }
+        logits = output.view(-1, world.num_attributes, world.num_values)
+        losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none").mean(1)
+        return losses, {"acc": (logits.argmax(-1) == labels).all(1).float()}
+
+    def layer(ours, theirs):
+        return [(ours.weight, theirs.weight), (ours.bias, theirs.bias)]
+
+    def cell(ours, theirs):
+        return [
+            (ours.input_map.weight, theirs.weight_ih), (ours.input_map.bias, theirs.bias_ih),
+            (ours.hidden_map.weight, theirs.weight_hh), (ours.hidden_map.bias, theirs.bias_hh),
+        ]  # fmt: skip
+
+    pairs = [
+        *layer(game.sender.perceive, sender.agent.fc1), *layer(game.sender.scores, sender.hidden_to_output),
+        *layer(game.sender.embed, sender.embedding), (game.sender.start, sender.sos_embedding),
+        *cell(game.sender.cell, sender.cell), *layer(game.receiver.embed, receiver.embedding),
+        *cell(game.receiver.cell, receiver.cell),
+        *(layer(game.task.encode, judge.fc1) if is_discrimination else layer(game.task.decode, judge.output)),
+    ]  # fmt: skip
+    assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}
+    egg_game = SenderReceiverRnnGS(sender, receiver, loss, length_cost=channel.length_cost)
+    assert len(pairs) == len(list(egg_game.parameters()))
+    with torch.no_grad():
+        for ours, theirs in pairs:
+            theirs.copy_(ours)
+    return egg_game, pairs
+
+
+@needs_egg
+@pytest.mark.parametrize(("task", "cell"), CASES)
+@pytest.mark.parametrize("length_cost", [0.0, 0.1])
+def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
+    experiment, game, world = make(task, cell, f"channel.length_cost={length_cost}", "channel.max_len=6")
+    examples = world.examples("valid", np.arange(BATCH))
+    egg_game, _ = twin(experiment, game)
+    egg_game.eval()
+    ours = as_egg_game(game).eval()
+    with torch.no_grad():
+        expected, theirs = egg_game(*batch_for_egg(task, examples))
+        loss, interaction = ours(*batch_for_egg(task, examples))
+        played = game.play(examples, "greedy")
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(played.objective, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(interaction.aux["acc"], theirs.aux["acc"])
+    torch.testing.assert_close(interaction.message_length, theirs.message_length)
+    assert interaction.message.shape == theirs.message.shape
+
+    said, expected_said = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
+    assert [row.tolist() for row in said.messages] == [row.tolist() for row in expected_said.messages]
+    assert len(set(said.messages.lengths.tolist())) > 1
+    direct = game.speak(torch.from_numpy(examples.meanings), "greedy").symbols.t()
+    assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in said.messages]
+    assert (said.meanings == examples.meanings).all()
+
+
+@needs_egg
+@pytest.mark.parametrize(("task", "cell"), CASES)
+@pytest.mark.parametrize("straight_through", [False, True])
+def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straight_through):
+    """Both get the same uniform numbers; each makes its own Gumbel noise, relaxed symbols and expectation of them."""
+    experiment, game, world = make(
+        task, cell, "channel.length_cost=0.1", "channel.temperature=0.7", "channel.max_len=6",
+        f"channel.straight_through={str(straight_through).lower()}",
+    )  # fmt: skip
+    examples = world.examples("train", np.arange(BATCH))
+    egg_game, pairs = twin(experiment, game)
+    uniform = torch.rand(6, BATCH, 6, generator=torch.Generator().manual_seed(1)).clamp(1e-6, 1 - 1e-6)
+    steps = iter(uniform)
+    monkeypatch.setattr("torch.distributions.relaxed_categorical.torch.rand", lambda *_, **__: next(steps))
+    monkeypatch.setattr(Channel, "_noise", lambda *_: -(-uniform.log()).log())
+
+    expected, theirs = egg_game.train()(*batch_for_egg(task, examples))
+    loss, interaction = as_egg_game(game).train()(*batch_for_egg(task, examples))
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(interaction.message, theirs.message, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(interaction.message_length, theirs.message_length, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(interaction.aux["acc"], theirs.aux["acc"], rtol=1e-4, atol=1e-4)
+    wanted = torch.autograd.grad(expected, [parameter for _, parameter in pairs])
+    gradients = torch.autograd.grad(loss, [parameter for parameter, _ in pairs])
+    for mine, reference in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(mine, reference, rtol=1e-4, atol=1e-5)
+
+
+@needs_egg
+@pytest.mark.filterwarnings("ignore")  # EGG's own
+@pytest.mark.parametrize("kind", ["gumbel", "reinforce"])
+def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
+    from egg import core
+
+    monkeypatch.setattr("sys.argv", ["test"])
+    core.init(params=["--batch_size=64", "--lr=0.003", "--n_epochs=6", "--no_cuda"])
+    _, game, world = make("discrimination", "gru", f"channel.kind={kind}")
+    data = [
+        batch_for_egg("discrimination", world.examples("train", np.arange(i, i + 64)))
+        for i in range(0, 2048, 64)
+    ]
+    egg_game = as_egg_game(game)
+    trainer = core.Trainer(
+        game=egg_game,
+        optimizer=core.build_optimizer(egg_game.parameters()),
+        train_data=data,
+        validation_data=data[:2],
+        callbacks=[core.TemperatureUpdater(agent=egg_game, decay=0.9, minimum=0.1)],
+    )
+    before, _ = trainer.eval()
+    trainer.train(n_epochs=6)
+    after, interaction = trainer.eval()
+    assert after < before
+    assert egg_game.temperature == pytest.approx(0.9**6)
+    corpus = corpus_from_interaction(interaction, num_values=4, metadata={"by": "EGG"})
+    assert len(corpus.messages) == 128 and corpus.metadata == {"by": "EGG"}
+    dumped = core.dump_interactions(egg_game, data[:2], gs=kind == "gumbel", variable_length=True)
+    assert [row.tolist() for row in corpus_from_interaction(dumped).messages] == [
+        row.tolist() for row in corpus.messages
+    ]
+
+
+def interaction(message, sender_input=None):
+    return SimpleNamespace(message=message, sender_input=sender_input)
+
+
+def test_messages_are_cut_after_the_first_eos():
+    ids = torch.tensor([[3, 0, 4, 1], [0, 0, 0, 0], [1, 2, 3, 0], [5, 5, 5, 5]])
+    for message in (ids, one_hot(ids, 6).float()):
+        corpus = corpus_from_interaction(interaction(message))
+        assert [row.tolist() for row in corpus.messages] == [[3, 0], [0], [1, 2, 3, 0], [5, 5, 5, 5]]
+        assert corpus.eos == EOS and corpus.meanings is None and corpus.concepts is None
+
+
+def test_single_symbol_games_have_no_eos():
+    ids = torch.tensor([3, 0, 4])
+    for message in (ids, one_hot(ids, 6).float()):
+        corpus = corpus_from_interaction(interaction(message))
+        assert [row.tolist() for row in corpus.messages] == [[3], [0], [4]] and corpus.eos is None
+
+
+def test_meanings_are_attribute_values_or_the_input_as_it_is():
+    values = np.array([[0, 3], [2, 1]])
+    message = torch.tensor([[1, 0], [2, 0]])
+    corpus = corpus_from_interaction(interaction(message, as_features(values)), num_values=4)
+    assert (corpus.meanings == values).all()
+    assert [[corpus.concept_names[concept] for concept in row] for row in corpus.concepts] == [
+        ["attribute0=0", "attribute1=3"], ["attribute0=2", "attribute1=1"],
+    ]  # fmt: skip
+    features = torch.tensor([[0.5, -1.0], [2.0, 0.0]])
+    corpus = corpus_from_interaction(interaction(message, features))
+    assert (corpus.meanings == features.numpy()).all() and corpus.concepts is None
+
+
+def test_what_cannot_be_a_corpus_is_named():
+    with pytest.raises(
+        ValueError, match="the interaction has no messages: EGG's logging strategy did not store them"
+    ):
+        corpus_from_interaction(interaction(None))
+    with pytest.raises(ValueError, match="the messages are neither ids nor weights over symbols"):
+        corpus_from_interaction(interaction(torch.randn(3, 5)))
+    with pytest.raises(ValueError, match="8 features can't be attributes of 3 values each"):
+        attribute_values(torch.zeros(2, 8), 3)
+    with pytest.raises(ValueError, match="the features are not one-hot for attributes of 4 values each"):
+        attribute_values(torch.zeros(2, 8), 4)
+
+
+def test_the_bridge_is_a_module_of_our_parameters():
+    _, game, _ = make("discrimination", "gru")
+    egg_game = as_egg_game(game)
+    assert {id(p) for p in egg_game.parameters()} == {id(p) for p in game.parameters()}
+    assert isinstance(egg_game, nn.Module)
+    egg_game.temperature = 0.05
+    assert egg_game.temperature == 0.1  # the config's own minimum holds

@@ -1,0 +1,91 @@
+"""The game as a whole: what a round reports, and that every weight learns."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import one_hot
+
+from ecsuite.agents.message import EOS, Message
+from ecsuite.config import load_experiment
+from ecsuite.games.channels import CHANNELS
+from ecsuite.games.game import Game
+from ecsuite.games.worlds import make_world
+
+
+def make(*overrides):
+    experiment = load_experiment("disc_tiny", ["channel.length_cost=0.1", *overrides])
+    torch.manual_seed(0)
+    return Game(experiment), make_world(experiment).examples("train", np.arange(32))
+
+
+def noise():
+    return torch.Generator().manual_seed(1)
+
+
+@pytest.mark.parametrize("task", ["discrimination", "reconstruction"])
+def test_a_round_reports_expectations_over_the_end(task):
+    game, examples = make(f"game.task={task}")
+    played = game.play(examples, "train", noise())
+    states, ends = game.receiver(played.message, torch.float32)
+    verdict = game.task(states, torch.from_numpy(examples.candidates), torch.from_numpy(examples.targets))
+    losses = torch.stack([ends[end] * verdict.loss[end] for end in range(4)]).sum(0)
+    torch.testing.assert_close(played.measures["loss"], losses.mean())
+    torch.testing.assert_close(played.objective, (losses + 0.1 * played.message.length).mean())
+    for name, figures in verdict.measures.items():
+        torch.testing.assert_close(played.measures[name], (ends * figures).sum(0).mean())
+    assert set(played.measures) == {"loss", "length", *game.task.chance()}
+    assert not any(figure.requires_grad for figure in played.measures.values())
+
+
+@pytest.mark.parametrize("mode", ["sample", "greedy"])
+def test_ids_and_weights_of_one_message_are_understood_alike(mode):
+    """A message of ids, and the same one as weights that are 0 or 1 with a certain end."""
+    game, examples = make()
+    spoken = game.play(examples, mode, noise()).message
+    ids = spoken.symbols.clamp(min=EOS)
+    ends = torch.zeros(len(ids), 32).scatter_(0, spoken.length.long()[None] - 1, 1.0)
+    weights = Message(symbols=one_hot(ids, 6).float(), ends=ends, length=spoken.length)
+    states, odds = game.receiver(weights, torch.float32)
+    read, certain = game.receiver(spoken, torch.float32)
+    torch.testing.assert_close((states * odds[..., None]).sum(0), (read * certain[..., None]).sum(0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "cell"),
+    list(itertools.product(CHANNELS, ["variable", "fixed"], ["rnn", "gru", "lstm"])),
+)
+def test_every_weight_learns(kind, length, cell):
+    names = [f"channel.kind={kind}", f"channel.length={length}"]
+    game, examples = make(*names, f"sender.architecture={cell}", f"receiver.architecture={cell}")
+    game.play(examples, "train", noise()).objective.backward()
+    for name, parameter in game.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def test_nobody_reads_what_comes_after_the_end():
+    """Two batches whose messages agree up to EOS are understood alike."""
+    game, _ = make()
+    short = torch.tensor([[2, 3], [0, 1], [-1, 0], [-1, -1]])
+    length = torch.tensor([2.0, 3.0])
+    garbage = short.clone()
+    garbage[2:, 0], garbage[3, 1] = torch.tensor([4, 5]), 3
+    one, other = (
+        game.receiver(Message(symbols=ids, ends=None, length=length), torch.float32)[0]
+        for ids in (short, garbage)
+    )
+    torch.testing.assert_close(one, other)
+
+
+def test_bf16_plays_nearly_as_fp32():
+    experiment = load_experiment("disc_tiny")
+    torch.manual_seed(0)
+    game = Game(experiment)
+    examples = make_world(experiment).examples("train", np.arange(256))
+    exact = game.play(examples, "train", noise()).measures
+    game.dtype = torch.bfloat16
+    rough = game.play(examples, "train", noise()).measures
+    for name in exact:
+        assert rough[name].item() == pytest.approx(exact[name].item(), abs=0.03)
