@@ -111,14 +111,9 @@ def train(
 
     done = inspect_folder(folder, experiment, resume=resume)
     if done is not None:
-        measures = {name: done[name] for name in ("loss", *chance, "length")}
+        told = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
         return Result(
-            stopped=done["stopped"],
-            step=done["step"],
-            num_steps=num_steps,
-            measures=measures,
-            chance=chance,
-            was_done=True,
+            **told, measures={name: done[name] for name in ("loss", *chance, "length")}, chance=chance
         )
     saved = load_checkpoint(folder, game, optimizer, note)
     claim(folder, experiment)
@@ -149,8 +144,10 @@ def train(
             sums = {name: value + sums.get(name, 0.0) for name, value in played.measures.items()}
 
             seconds = time.monotonic() - began
-            if asked:
-                stopped = "interrupt" if asked[0] == signal.SIGINT else "preempted"
+            if asked and asked[0] != signal.SIGINT:
+                stopped = "preempted"
+            elif asked and step < num_steps:
+                stopped = "interrupt"
             elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
                 stopped = "minutes"
             if step % settings.evaluate_every == 0 or step == num_steps:
@@ -185,11 +182,7 @@ def train(
                 "num_steps": num_steps,
                 "epoch": step / steps_per_epoch,
             }
-            made = {
-                "config": asdict(experiment),
-                "versions": versions(place),
-                "training": {**outcome, **valid},
-            }
+            made = {"config": asdict(experiment), "versions": versions(place), "training": outcome | valid}
             corpus = record_corpus(game, world, experiment)
             write_corpus(replace(corpus, metadata={**corpus.metadata, **made, "chance": chance}), folder)
     return Result(stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance)
