@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from ecsuite.config import ConfigError
 from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
 
@@ -56,18 +57,18 @@ def read_texts(folder: Path) -> list[Text]:
     """Read a folder's `*.txt` and `*.txt.gz`, by name.
 
     Raises:
-        ValueError: If there is no such folder, it has no such file, two files have one name, or one is not
+        ConfigError: If there is no such folder, it has no such file, two files have one name, or one is not
             UTF-8 or damaged.
     """
     if not folder.is_dir():
-        raise ValueError(f"{folder}: no such folder of target texts")
+        raise ConfigError(f"{folder}: no such folder of target texts")
     paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
     if not paths:
-        raise ValueError(f"{folder}: expected target texts such as da.txt or da.txt.gz, found none")
+        raise ConfigError(f"{folder}: expected target texts such as da.txt or da.txt.gz, found none")
     names = [path.name.removesuffix(".gz").removesuffix(".txt") for path in paths]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{folder}: both {name}.txt and {name}.txt.gz are there; keep one")
+            raise ConfigError(f"{folder}: both {name}.txt and {name}.txt.gz are there; keep one")
     return [Text(name=name, lines=_read_lines(path)) for name, path in zip(names, paths, strict=True)]
 
 
@@ -75,12 +76,12 @@ def _read_lines(path: Path) -> list[str]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, OSError) as error:
-        raise ValueError(f"{path}: cannot be read: {error}") from error
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{line}: not UTF-8: byte 0x{data[error.start]:02x}") from error
+        raise ConfigError(f"{path}:{line}: not UTF-8: byte 0x{data[error.start]:02x}") from error
     return [line for line in map(str.strip, text.splitlines()) if line]
 
 
@@ -106,7 +107,7 @@ def prepare(text: Text, preset: Preset) -> Target:
     """Split the lines, train BPE on those for tuning, and tokenise both parts.
 
     Raises:
-        ValueError: If the text is shorter than the preset needs.
+        ConfigError: If the text is shorter than the preset needs.
     """
     lines = shuffled(text.lines)
     num_test = len(lines) // TEST_SHARE
@@ -154,4 +155,4 @@ def _tokens(tokenizer: Tokenizer, lines: Sequence[str], length: int, what: str) 
         tokens += line
         if len(tokens) >= length:
             return np.asarray(tokens[:length], dtype=np.int64)
-    raise ValueError(f"{what} needs {length} tokens, the text has {len(tokens)}; give a longer text")
+    raise ConfigError(f"{what} needs {length} tokens, the text has {len(tokens)}; give a longer text")
