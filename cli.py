@@ -214,7 +214,10 @@ class Reporter:
             self.last = now
             left = (now - self.began) * (total - done) / (done - self.first)
             minutes, seconds = divmod(round(left), 60)
-            self.note(f"{done / total:4.0%}  {minutes}:{seconds:02d} left  {label}")
+            clock = (
+                f"{minutes}:{seconds:02d}" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+            )
+            self.note(f"{done / total:4.0%}  {clock} left  {label}")
 
     def note(self, text: str) -> None:
         """Say something that the user should know."""

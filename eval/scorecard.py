@@ -1,6 +1,6 @@
 """The scorecard: chosen metrics on one corpus, as a table for people and as JSON for programs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ecsuite.eval import METRICS, load_metric
 from ecsuite.eval.counting import flat
 from ecsuite.eval.score import Options, Score
 
-_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
+_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source", "training")
 """What of a corpus's metadata tells which corpus it is."""
 
 
@@ -50,9 +50,8 @@ class Scorecard:
                 Text.assemble(score.about, ("\n" + score.reason if score.reason else "", "dim")),
                 _Folded(score.signature),
             )
-            for key, value in score.details.items():
-                if isinstance(value, float):
-                    table.add_row(Text(f"  {key}", "dim"), Text(_format(value), "dim"))
+            for name, figure, group in _figures(score.details):
+                table.add_row(Text(f"  {name}", "dim"), Text(_format(figure), "dim"), "", Text(group, "dim"))
         return table
 
     def _title(self) -> str:
@@ -66,6 +65,11 @@ class Scorecard:
             f"{corpus['num_distinct_symbols']:,} different, {eos}"
         )
         origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
+        training = corpus.get("training", {})
+        if {"step", "num_steps", "accuracy"} <= training.keys():
+            origin.append(
+                "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}".format(**training)
+            )
         return escape("\n".join([*origin, sizes, ""]))
 
 
@@ -124,6 +128,15 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
         "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
     }
+
+
+def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
+    """What of a score's details a table shows: name, number, and the group it belongs to, if it does to one."""
+    for key, value in details.items():
+        if isinstance(value, float):
+            yield key, value, ""
+        elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):
+            yield from ((name, number, key.replace("_", " ")) for name, number in value.items())
 
 
 def _format(value: float | int | bool) -> str:
