@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -210,11 +211,7 @@ class Experiment:
 
 def named_configs() -> dict[str, str]:
     """Names of the shipped experiments and their descriptions."""
-    folder = resources.files("ecsuite").joinpath("configs")
-    names = sorted(
-        file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")
-    )
-    return {name: load_experiment(name).about for name in names}
+    return {name: load_experiment(name).about for name in _shipped()}
 
 
 def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experiment:
@@ -235,13 +232,10 @@ def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experim
             raise ConfigError(f"{name_or_file}: can't be read: {error}") from None
     else:
         place, name = f"configs/{name_or_file}.yaml", name_or_file
-        folder = resources.files("ecsuite").joinpath("configs")
-        choices = sorted(
-            file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")
-        )
-        if name not in choices:
-            raise unknown_name("game", name, choices)
-        text = folder.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+        shipped = _shipped()
+        if name not in shipped:
+            raise unknown_name("game", name, shipped)
+        text = shipped[name].read_text(encoding="utf-8")
     try:
         tree = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -286,6 +280,13 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
 def with_training(experiment: Experiment, **changes: object) -> Experiment:
     """The experiment with some of its training settings replaced."""
     return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The files of the shipped experiments, by name."""
+    files = resources.files("ecsuite").joinpath("configs").iterdir()
+    named = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
+    return dict(sorted(named.items()))
 
 
 def _build(kind: Any, tree: Mapping[str, Any], place: str, path: str) -> Any:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 
@@ -53,21 +54,18 @@ def main() -> None:
 
 def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
     """Time one program on one experiment; the peak is a square product in the same precision, in the same process."""
-    from ecsuite.agents.precision import choose_device, route_products
+    from ecsuite.agents.precision import choose_device, routed_products
     from ecsuite.config import load_experiment
 
     experiment, device = load_experiment(name), choose_device(device_name)
-    if row != "egg":
-        route_products(device)
     step = (egg_step if row == "egg" else our_step)(experiment, device, row)
-    times = timed(step, num_steps, device)
-    seconds = statistics.median(times)
+    dtype = torch.bfloat16 if row == "bf16" else torch.float32
+    with nullcontext() if row == "egg" else routed_products(device):
+        seconds = statistics.median(timed(step, num_steps, device))
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(dtype)
+        peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10, device))
     flops = flops_per_step(experiment)
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(
-        torch.bfloat16 if row == "bf16" else torch.float32
-    )
-    peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10, device))
     return {
         "ms": seconds * 1e3,
         "examples": experiment.training.batch_size / seconds,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, route_products
+from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
@@ -100,10 +100,10 @@ def train(
     place = choose_device(device)
     experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
     settings = experiment.training
-    route_products(place)
     world = make_world(experiment)
-    torch.manual_seed(settings.seed)
-    game = Game(experiment, PRECISIONS[settings.precision]).to(place)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        game = Game(experiment, PRECISIONS[settings.precision]).to(place)
     optimizer = torch.optim.Adam(game.parameters(), lr=settings.lr, fused=True)
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -125,7 +125,7 @@ def train(
     order = _order(settings.seed, step // steps_per_epoch, world.num_train)
     began, first_step, hinted = time.monotonic(), step, False
 
-    with log, stop_signals() as asked:
+    with log, stop_signals() as asked, routed_products(place):
         while step < num_steps and stopped == "epochs":
             epoch, batch = divmod(step, steps_per_epoch)
             if batch == 0:

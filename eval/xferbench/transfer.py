@@ -8,8 +8,7 @@ nor disturbs another's.
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.precision import choose_device, route_products
+from ecsuite.agents.precision import choose_device, routed_products
 from ecsuite.config import unknown_name
 from ecsuite.corpus import Corpus
 from ecsuite.eval.score import Options, Score, no_progress, signature
@@ -126,7 +125,7 @@ def transfer(
         progress(label, done, total)
         return advance
 
-    with _without_trace(place):
+    with routed_products(place), torch.random.fork_rng(devices=[]):
         base = pretrain(corpus, preset, seed, place, reporter("xferbench: pretraining", 0))
         by_target = {}
         for index, text in enumerate(texts):
@@ -209,15 +208,3 @@ def cross_entropy(model: LanguageModel, data: Tensor, batch: int) -> float:
         symbols = rows.to(device)
         total += model.loss(symbols[:, :-1], symbols[:, 1:]).item() * len(rows)
     return total / len(data)
-
-
-@contextmanager
-def _without_trace(device: torch.device) -> Iterator[None]:
-    """Route matrix products for speed, and put that and PyTorch's global random state back afterwards."""
-    before = torch.get_float32_matmul_precision()
-    route_products(device)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            yield
-    finally:
-        torch.set_float32_matmul_precision(before)
