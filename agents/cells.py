@@ -4,6 +4,7 @@ Parameters have the names, shapes and meaning of torch's own cells, so weights c
 functions have hand-written gradients: a step is then two products and a handful of passes over memory.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ tanh: Callable[[Tensor], Tensor] = _Tanh.apply
 """Hyperbolic tangent, in the precision of its input."""
 
 
-class RecurrentCell(nn.Module):
+class RecurrentCell(nn.Module, ABC):
     """What all cells share: an input map, a hidden map, and an unroll over steps.
 
     Args:
@@ -81,9 +82,9 @@ class RecurrentCell(nn.Module):
 
         return step
 
+    @abstractmethod
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """Combine the two maps, each (batch, num_gates * hidden_size), into the next state."""
-        raise NotImplementedError
 
 
 class RNNCell(RecurrentCell):
