@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ecsuite.config import ConfigError, DamagedError, load_experiment, named_configs, unknown_name
+from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up, named_configs
 from ecsuite.corpus import CorpusError, write_atomically
 from ecsuite.formats import read_corpus
 
@@ -116,8 +116,7 @@ def score(
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
-    if preset not in PRESETS:
-        raise unknown_name("preset", preset, PRESETS)
+    look_up("preset", preset, PRESETS)
     if targets is not None and not targets.is_dir():
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:

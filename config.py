@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
+
+Entry = TypeVar("Entry")
 
 
 class ConfigError(ValueError):
@@ -38,6 +40,17 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
     near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ";"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
+
+
+def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
+    """What is registered under a name.
+
+    Raises:
+        ConfigError: If nothing is, with the nearest name and all choices.
+    """
+    if name not in registry:
+        raise unknown_name(kind, name, registry)
+    return registry[name]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -232,10 +245,7 @@ def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experim
             raise ConfigError(f"{name_or_file}: can't be read: {error}") from None
     else:
         place, name = f"configs/{name_or_file}.yaml", name_or_file
-        shipped = _shipped()
-        if name not in shipped:
-            raise unknown_name("game", name, shipped)
-        text = shipped[name].read_text(encoding="utf-8")
+        text = look_up("game", name, _shipped()).read_text(encoding="utf-8")
     try:
         tree = yaml.safe_load(text)
     except yaml.YAMLError as error:

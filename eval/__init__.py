@@ -5,7 +5,7 @@ To add one, write the function in a file of its own and name it in both tables b
 
 from importlib import import_module
 
-from ecsuite.config import unknown_name
+from ecsuite.config import look_up
 from ecsuite.eval.score import Metric
 
 METRICS: dict[str, str] = {
@@ -37,8 +37,6 @@ def load_metric(name: str) -> Metric:
     Raises:
         ValueError: If no metric has that name; the message suggests the nearest one.
     """
-    if name not in METRICS:
-        raise unknown_name("metric", name, METRICS)
-    module, function = METRICS[name].split(":")
+    module, function = look_up("metric", name, METRICS).split(":")
     metric: Metric = getattr(import_module(module), function)
     return metric

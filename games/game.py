@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.message import Message
-from ecsuite.config import Experiment, unknown_name
+from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
 from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task
 from ecsuite.games.worlds import Examples, num_candidates, one_hot
@@ -40,22 +40,14 @@ class Game(nn.Module):
         super().__init__()
         world, channel, receiver = experiment.world, experiment.channel, experiment.receiver
         self.num_values, self.dtype = world.num_values, dtype
-        if channel.kind not in CHANNELS:
-            raise unknown_name("channel", channel.kind, CHANNELS)
-        self.channel = CHANNELS[channel.kind](channel)
-        for role, config, registry in (
-            ("sender", experiment.sender, SENDERS),
-            ("receiver", receiver, RECEIVERS),
-        ):
-            if config.architecture not in registry:
-                raise unknown_name(role, config.architecture, registry)
-        self.sender = SENDERS[experiment.sender.architecture](
+        self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
+        self.sender = look_up("sender", experiment.sender.architecture, SENDERS)(
             num_features=world.num_attributes * world.num_values,
             vocab_size=channel.vocab_size,
             hidden_size=experiment.sender.hidden_size,
             embedding_size=experiment.sender.embedding_size,
         )
-        self.receiver = RECEIVERS[receiver.architecture](
+        self.receiver = look_up("receiver", receiver.architecture, RECEIVERS)(
             vocab_size=channel.vocab_size,
             hidden_size=receiver.hidden_size,
             embedding_size=receiver.embedding_size,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.precision import choose_device, routed_products
-from ecsuite.config import unknown_name
+from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
 from ecsuite.eval.score import Options, Score, no_progress, signature
 from ecsuite.eval.xferbench.data import batches, dense, repeat, windows
@@ -58,9 +58,7 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     Raises:
         ValueError: If the preset or the device is unknown, or the folder of targets cannot be used.
     """
-    if options.preset not in PRESETS:
-        raise unknown_name("preset", options.preset, PRESETS)
-    preset = PRESETS[options.preset]
+    preset = look_up("preset", options.preset, PRESETS)
     texts = read_texts(options.targets) if options.targets else embedded_texts(preset)
     details: dict[str, Any] = {"preset": preset.name, "note": NOTE}
     value, reason = None, None
