@@ -1,6 +1,6 @@
 """Recurrent cells: one step of a memory.
 
-Parameters have the names, shapes and meaning of torch's own cells, so weights can be copied across. The gate
+Parameters have the shapes, gate order and meaning of torch's own cells, so weights can be copied across. The gate
 functions have hand-written gradients: a step is then two products and a handful of passes over memory.
 """
 
@@ -118,8 +118,8 @@ class LSTMCell(RecurrentCell):
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class; gates in torch's order: input, forget, new, output."""
-        keep, forget, new, output = (inputs + hidden).chunk(4, dim=1)
-        memory = forget.sigmoid() * state[1] + keep.sigmoid() * tanh(new)
+        write, forget, new, output = (inputs + hidden).chunk(4, dim=1)
+        memory = forget.sigmoid() * state[1] + write.sigmoid() * tanh(new)
         return (output.sigmoid() * tanh(memory), memory)
 
 

@@ -1,5 +1,6 @@
 """The scorecard: chosen metrics on one corpus, as a table for people and as JSON for programs."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,11 @@ from ecsuite.eval import METRICS, load_metric
 from ecsuite.eval.counting import flat
 from ecsuite.eval.score import Options, Score
 
-_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source", "training")
+_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """What of a corpus's metadata tells which corpus it is."""
+
+_PROGRESS = ("step", "num_steps", "accuracy")
+"""What of its training tells how far that came."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +69,7 @@ class Scorecard:
             f"{corpus['num_distinct_symbols']:,} different, {eos}"
         )
         origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
-        training = corpus.get("training", {})
-        if {"step", "num_steps", "accuracy"} <= training.keys():
+        if training := corpus.get("training"):
             origin.append(
                 "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}".format(**training)
             )
@@ -119,7 +122,8 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     """What a corpus is: its provenance as far as known, its sizes without EOS, and EOS itself."""
     content, symbols = corpus.reindexed()
     names, meanings, concepts = corpus.symbol_names, corpus.meanings, corpus.concepts
-    return {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata} | {
+    known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
+    return {**known, **_training(corpus.metadata)} | {
         "num_messages": len(content),
         "num_empty": int((content.lengths == 0).sum()),
         "num_symbols": len(content.values),
@@ -128,6 +132,14 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
         "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
     }
+
+
+def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """How far the training of the agents came, where the metadata say so; anybody may have written them."""
+    known = metadata.get("training")
+    told: list[Any] = [known.get(key) if isinstance(known, Mapping) else None for key in _PROGRESS]
+    is_right = all(type(value) in (int, float) and math.isfinite(value) for value in told)
+    return {"training": dict(zip(_PROGRESS, told, strict=True))} if is_right else {}
 
 
 def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:

@@ -178,3 +178,23 @@ def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
         assert (score.value is None) == (score.reason is not None)
         if score.ci95 is not None:
             assert score.ci95[0] <= score.ci95[1]
+
+
+@pytest.mark.parametrize(
+    ("training", "shown"),
+    [
+        ({"step": 320, "num_steps": 341_800, "accuracy": 0.971, "stopped": "minutes"}, True),
+        ({"step": 320, "num_steps": 341_800, "accuracy": float("nan")}, False),
+        ({"step": "many", "num_steps": 1, "accuracy": 1.0}, False),
+        ({"step": 1}, False),
+        ("a lot", False),
+        (None, False),
+    ],
+)
+def test_how_far_training_came_is_shown_where_it_is_known(training, shown):
+    corpus = Corpus(messages=Ragged.from_rows([[1], [2]]), metadata={"training": training})
+    card = score_corpus(corpus, ["elcc"])
+    json.dumps(card.to_json(), allow_nan=False)
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(card.table())
+    assert ("trained 320 of 341,800 steps, accuracy 97.1%" in console.export_text()) == shown
