@@ -6,18 +6,19 @@ functions have hand-written gradients: a step is then two products and a handful
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear
+from ecsuite.config import ConfigError
 
 State = tuple[Tensor, ...]
 """What a cell remembers between steps; the first entry is what the rest of the network sees, (batch, hidden)."""
 
-Step = Callable[[Tensor, State | None], State]
-"""One step: input (batch, input) and state, None for all zeros, to the next state."""
+Step = Callable[[Tensor | None, State | None], State]
+"""One step: input (batch, input) and state, either None for all zeros but not both, to the next state."""
 
 
 class _Tanh(torch.autograd.Function):
@@ -55,12 +56,13 @@ class RecurrentCell(nn.Module, ABC):
     """
 
     num_gates: int
+    has_bias = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
         self.hidden_size = hidden_size
-        self.input_map = Linear(input_size, self.num_gates * hidden_size)
-        self.hidden_map = Linear(hidden_size, self.num_gates * hidden_size)
+        self.input_map = Linear(input_size, self.num_gates * hidden_size, bias=self.has_bias)
+        self.hidden_map = Linear(hidden_size, self.num_gates * hidden_size, bias=self.has_bias)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
 
@@ -68,19 +70,33 @@ class RecurrentCell(nn.Module, ABC):
         """The state that begins with the given hidden vector, (batch, hidden)."""
         return (hidden,)
 
+    def summary(self, state: State) -> Tensor:
+        """What a reader keeps of a state, (batch, hidden)."""
+        return state[0]
+
     def unroll(self, dtype: torch.dtype) -> Step:
         """Start a loop over steps in the given precision."""
         from_input, from_hidden = self.input_map.unroll(dtype), self.hidden_map.unroll(dtype)
-        rest = self.hidden_map.bias.to(dtype)
+        idle_input, idle_hidden = self._at_rest(self.input_map, dtype), self._at_rest(self.hidden_map, dtype)
 
-        def step(inputs: Tensor, state: State | None) -> State:
-            # A state of zeros needs no product: only the bias is left of the hidden map.
-            hidden = rest.expand(inputs.shape[0], -1) if state is None else from_hidden(state[0])
+        def step(inputs: Tensor | None, state: State | None) -> State:
+            # Zeros need no product: only the bias is left of a map.
             if state is None:
+                assert inputs is not None, "a step needs an input or a state"
                 state = self.start(inputs.new_zeros(inputs.shape[0], self.hidden_size))
-            return self.gates(from_input(inputs), hidden, state)
+                hidden = idle_hidden.expand(inputs.shape[0], -1)
+            else:
+                hidden = from_hidden(state[0])
+            entering = idle_input.expand(len(state[0]), -1) if inputs is None else from_input(inputs)
+            return self.gates(entering, hidden, state)
 
         return step
+
+    def _at_rest(self, layer: Linear, dtype: torch.dtype) -> Tensor:
+        """What a map gives for zeros, (num_gates * hidden_size,)."""
+        if layer.bias is None:
+            return layer.weight.new_zeros(layer.out_features, dtype=dtype)
+        return layer.bias.to(dtype)
 
     @abstractmethod
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
@@ -157,5 +173,164 @@ class _GRUGates(torch.autograd.Function):
 _gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _GRUGates.apply
 
 
-CELLS: dict[str, type[RecurrentCell]] = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMCell}
+class DAGCell(RecurrentCell):
+    """A searched cell of gated nodes, without biases (Liu et al. 2019, arXiv 1806.09055; Dagan et al. 2020).
+
+    With (c, x) the two halves of a map, a node moves from its predecessor s_p towards an activation:
+    s = s_p + sigmoid(c) (activation(x) - s_p). Node 0 comes from the state, by the input and hidden map and tanh;
+    the others each have a map of their own. All weights begin by Glorot & Bengio's (2010) uniform rule.
+    """
+
+    num_gates = 2
+    has_bias = False
+    nodes: tuple[tuple[str, int], ...]
+    """After node 0: the activation of each node, and its predecessor."""
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        node_maps = [Linear(hidden_size, 2 * hidden_size, bias=False) for _ in self.nodes]
+        # Input and hidden map are one matrix of input_size + hidden_size rows, and are drawn as one.
+        bound = (6 / (input_size + 3 * hidden_size)) ** 0.5
+        nn.init.uniform_(self.input_map.weight, -bound, bound)
+        nn.init.uniform_(self.hidden_map.weight, -bound, bound)
+        for layer in node_maps:
+            nn.init.xavier_uniform_(layer.weight)
+        self.node_maps = nn.ModuleList(node_maps)
+
+    def unroll(self, dtype: torch.dtype) -> Step:
+        """See the base class."""
+        maps = [cast(Linear, layer).unroll(dtype) for layer in self.node_maps]
+        first = super().unroll(dtype)
+
+        def step(inputs: Tensor | None, state: State | None) -> State:
+            values = [first(inputs, state)[0]]
+            for (activation, predecessor), node_map in zip(self.nodes, maps, strict=True):
+                value = values[predecessor]
+                values.append(_towards(node_map(value), value, activation))
+            return (self.output(values),)
+
+        return step
+
+    def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
+        """Node 0; see the base class."""
+        return (_towards(inputs + hidden, state[0], "tanh"),)
+
+    @staticmethod
+    @abstractmethod
+    def output(values: list[Tensor]) -> Tensor:
+        """What the nodes' values, node 0 first, make together."""
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": tanh,
+    "relu": torch.relu,
+    "identity": lambda inputs: inputs,
+}
+"""Activations of a node by name."""
+
+
+def _towards(maps: Tensor, value: Tensor, activation: str) -> Tensor:
+    gate, new = maps.chunk(2, dim=-1)
+    return value + gate.sigmoid() * (ACTIVATIONS[activation](new) - value)
+
+
+class DgsendCell(DAGCell):
+    """The cell that Dagan et al. (2020, arXiv 2001.03361) found for senders."""
+
+    nodes = (("identity", 0),)
+
+    @staticmethod
+    def output(values: list[Tensor]) -> Tensor:
+        """The last node."""
+        return values[-1]
+
+
+class DgrecvCell(DAGCell):
+    """The cell that Dagan et al. (2020, arXiv 2001.03361) found for receivers."""
+
+    nodes = (("tanh", 0), ("tanh", 0), ("identity", 0), ("relu", 2))
+
+    @staticmethod
+    def output(values: list[Tensor]) -> Tensor:
+        """The mean of all nodes but node 0."""
+        return torch.stack(values[1:]).mean(0)
+
+
+class SRUCell(RecurrentCell):
+    """Simple recurrent unit (Lei et al. 2018, arXiv 1709.02755): recurrence element by element, highway output.
+
+    Both gates read the last memory, and the state is (h, c). The input must be as wide as the state.
+    """
+
+    num_gates = 3
+    has_bias = False
+    output_activation = "identity"
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        if input_size != hidden_size:
+            raise ConfigError(
+                f"sru: its input and its state must have one width, got embedding_size={input_size} and "
+                f"hidden_size={hidden_size}: make them equal"
+            )
+        super().__init__(input_size, hidden_size)
+        del self.hidden_map
+        self.peephole = nn.Parameter(torch.empty(2 * hidden_size))
+        self.bias = nn.Parameter(torch.zeros(2 * hidden_size))
+        # Unit variance over the sum of the three parts that make a gate (Lei et al. 2018, section 3.2).
+        nn.init.uniform_(self.input_map.weight, -((3 / input_size) ** 0.5), (3 / input_size) ** 0.5)
+        nn.init.uniform_(self.peephole, -(1.5**0.5), 1.5**0.5)
+        with torch.no_grad():
+            self.input_map.weight[hidden_size:] *= 0.5**0.5
+
+    def start(self, hidden: Tensor) -> State:
+        """A memory to begin with, (batch, hidden); nothing has been said yet."""
+        return (torch.zeros_like(hidden), hidden)
+
+    def summary(self, state: State) -> Tensor:
+        """The memory: the output is mostly the last input."""
+        return state[1]
+
+    def unroll(self, dtype: torch.dtype) -> Step:
+        """See the base class."""
+        from_input = self.input_map.unroll(dtype)
+        peephole, bias = self.peephole.to(dtype), self.bias.to(dtype)
+
+        def step(inputs: Tensor | None, state: State | None) -> State:
+            if state is None:
+                assert inputs is not None, "a step needs an input or a state"
+                state = self.start(torch.zeros_like(inputs))
+            memory = state[1]
+            if inputs is None:
+                inputs = torch.zeros_like(memory)
+                new, gates = inputs, torch.zeros_like(memory).repeat(1, 2)
+            else:
+                new, gates = from_input(inputs).split([self.hidden_size, 2 * self.hidden_size], dim=-1)
+            gates = (gates + memory.repeat(1, 2) * peephole + bias).sigmoid()
+            forget, highway = gates.chunk(2, dim=-1)
+            memory = new + (memory - new) * forget
+            output = ACTIVATIONS[self.output_activation](memory)
+            return (inputs + (output - inputs) * highway, memory)
+
+        return step
+
+    def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
+        """There is no hidden map to combine; `unroll` has it all."""
+        raise NotImplementedError
+
+
+class TanhSRUCell(SRUCell):
+    """A simple recurrent unit whose memory passes through tanh on its way out, for inputs of zeros."""
+
+    output_activation = "tanh"
+
+
+CELLS: dict[str, type[RecurrentCell]] = {
+    "rnn": RNNCell,
+    "gru": GRUCell,
+    "lstm": LSTMCell,
+    "sru": SRUCell,
+    "sru-tanh": TanhSRUCell,
+    "dgsend": DgsendCell,
+    "dgrecv": DgrecvCell,
+}
 """Cells by the names that users write."""

@@ -10,13 +10,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+_Sums = tuple[Tensor, Tensor | None]
+"""Gradients of a weight and of its bias, added up over the steps."""
+
 
 class Linear(nn.Linear):
     """`nn.Linear` whose parameters stay in fp32 while it computes in the precision of its input."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(..., in_features) to (..., out_features)."""
-        return nn.functional.linear(inputs, self.weight.to(inputs.dtype), self.bias.to(inputs.dtype))
+        return nn.functional.linear(inputs, *self._cast(inputs.dtype))
+
+    def _cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
+        return self.weight.to(dtype), None if self.bias is None else self.bias.to(dtype)
 
     def unroll(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
         """Start a loop over time steps.
@@ -27,12 +33,12 @@ class Linear(nn.Linear):
         Returns:
             A function from (batch, in_features) to (batch, out_features), to be called once a step.
         """
-        weight, bias = self.weight.to(dtype), self.bias.to(dtype)
+        weight, bias = self._cast(dtype)
         if not torch.is_grad_enabled():
             return lambda inputs: nn.functional.linear(inputs, weight, bias)
-        sums = torch.zeros_like(self.weight), torch.zeros_like(self.bias)
+        sums = torch.zeros_like(self.weight), None if self.bias is None else torch.zeros_like(self.bias)
         tap = _collect_gradient(self.weight, self.bias, sums)
-        weight, bias = weight.detach(), bias.detach()
+        weight, bias = weight.detach(), None if bias is None else bias.detach()
         return lambda inputs: _step(inputs, tap, weight, bias, sums)
 
 
@@ -59,12 +65,12 @@ class _CollectGradient(torch.autograd.Function):
     """Forward: an empty tensor that ties every step to the parameters. Backward: hands on what the steps added up."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, bias: Tensor, sums: tuple[Tensor, Tensor]) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, sums: _Sums) -> Tensor:
         ctx.sums = sums
         return weight.new_empty(0)
 
     @staticmethod
-    def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
         return *ctx.sums, None
 
 
@@ -73,7 +79,7 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, tap: Tensor, weight: Tensor, bias: Tensor, sums: tuple[Tensor, Tensor]
+        ctx: Any, inputs: Tensor, tap: Tensor, weight: Tensor, bias: Tensor | None, sums: _Sums
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight)
         ctx.sums = sums
@@ -84,7 +90,8 @@ class _Step(torch.autograd.Function):
         inputs, weight = ctx.saved_tensors
         to_weight, to_bias = ctx.sums
         to_weight += gradient.t() @ inputs
-        to_bias += gradient.sum(0)
+        if to_bias is not None:
+            to_bias += gradient.sum(0)
         return gradient @ weight if ctx.needs_input_grad[0] else None, inputs.new_empty(0), None, None, None
 
 

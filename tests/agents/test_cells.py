@@ -43,7 +43,7 @@ def theirs_parameters(cell):
     return [cell.weight_ih, cell.bias_ih, cell.weight_hh, cell.bias_hh]
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", TORCH)
 @pytest.mark.parametrize("num_steps", [1, 6])
 def test_states_and_gradients_equal_torch(name, num_steps):
     ours, theirs = twins(name)
@@ -58,7 +58,7 @@ def test_states_and_gradients_equal_torch(name, num_steps):
         torch.testing.assert_close(mine, reference, **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", TORCH)
 def test_no_state_is_a_state_of_zeros(name):
     ours, theirs = twins(name)
     inputs, weights = torch.randn(3, 4, 5), torch.randn(3, 4, 7)
@@ -70,7 +70,7 @@ def test_no_state_is_a_state_of_zeros(name):
         torch.testing.assert_close(mine, reference, **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", TORCH)
 def test_without_gradient_the_states_are_the_same(name):
     ours, _ = twins(name)
     inputs = torch.randn(3, 4, 5)
@@ -79,7 +79,7 @@ def test_without_gradient_the_states_are_the_same(name):
     torch.testing.assert_close(quiet, run_ours(ours, inputs, None), **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", TORCH)
 def test_bf16_is_close_and_trains_fp32_weights(name):
     ours, _ = twins(name)
     inputs, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 7)
@@ -95,7 +95,7 @@ def test_bf16_is_close_and_trains_fp32_weights(name):
         assert (mine - reference).norm() < 0.05 * reference.norm()
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", TORCH)
 def test_weights_begin_as_torchs_do(name):
     """Uniform within one over the root of the hidden size: the same bound and spread."""
     torch.manual_seed(0)
