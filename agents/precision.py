@@ -38,14 +38,19 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 @contextmanager
-def routed_products(device: torch.device) -> Iterator[None]:
-    """Send fp32 products where they are fastest without losing accuracy; afterwards all is as it was.
+def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[None]:
+    """Send fp32 products where they are fastest; afterwards all is as it was.
+
+    Args:
+        device: Where the products are taken.
+        precision: fp32: without losing accuracy. bf16: their factors may be rounded to bf16, sums stay in fp32; on
+            processors that would not be faster for it nothing is rounded.
 
     On CPU the setting `medium` sends them through oneDNN, which is more than twice as fast as the default on some
     processors. Where the processor has AMX it would also round them to bf16, so there the default stays.
     """
     before = torch.get_float32_matmul_precision()
-    cpu_route = "highest" if _cpu_has("amx_tile") else "medium"
+    cpu_route = "highest" if precision == "fp32" and _cpu_has("amx_tile") else "medium"
     torch.set_float32_matmul_precision("high" if device.type == "cuda" else cpu_route)
     try:
         yield

@@ -1,13 +1,21 @@
 """Senders: see a meaning, say a message over a channel they know nothing about."""
 
-from typing import Protocol
+from typing import Literal, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import CELLS
+from ecsuite.agents.cells import CELLS, RecurrentCell, State
 from ecsuite.agents.linear import Linear, SymbolEmbedding
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import EOS, Message
+
+Style = Literal["egg", "icy"]
+"""How agents perceive and begin.
+
+egg (Kharitonov et al. 2019): perception with a bias, a learnt first input.
+icy (the paper that introduces ICY, appendix B): a meaning is the sum of its values' embeddings, drawn from N(0, 1),
+and the first input is that of EOS, which stands for the start.
+"""
 
 
 class Line(Protocol):
@@ -24,7 +32,53 @@ class Line(Protocol):
         """Everything that was said."""
 
 
-class RecurrentSender(nn.Module):
+def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear:
+    """The map from a meaning, (..., num_features), to a vector, (..., hidden)."""
+    perceive = Linear(num_features, hidden_size, bias=style == "egg")
+    if style == "icy":
+        nn.init.normal_(perceive.weight)
+    return perceive
+
+
+class Decoder(nn.Module):
+    """What senders share that speak step by step: perception, scores, and an ear for what they said.
+
+    Args:
+        num_features: Width of a meaning.
+        hidden_size: Width of the state.
+        style: See `Style`.
+    """
+
+    scores: Linear
+    embed: SymbolEmbedding | None
+    """None: the sender does not hear what it says, and its input is zeros."""
+    start: nn.Parameter | None
+    """The first input, (embedding,); None where that is the embedding of EOS, or there is no input."""
+
+    def __init__(self, *, num_features: int, hidden_size: int, style: Style) -> None:
+        super().__init__()
+        self.style: Style = style
+        self.perceive = make_perception(num_features, hidden_size, style)
+
+    def add_voice(self, vocab_size: int, embedding_size: int, *, hears_itself: bool) -> None:
+        """Make the scores, and where it hears itself the embedding of symbols and the first input."""
+        self.scores = Linear(self.perceive.out_features, vocab_size + 1)
+        self.embed = SymbolEmbedding(vocab_size + 1, embedding_size) if hears_itself else None
+        learns_start = hears_itself and self.style == "egg"
+        self.start = nn.Parameter(torch.randn(embedding_size) * 0.01) if learns_start else None
+
+    def first_input(self, meanings: Tensor) -> Tensor | None:
+        """What goes in before anything was said, (batch, embedding), in the precision of the meanings."""
+        if self.start is not None:
+            return self.start.to(meanings.dtype).expand(len(meanings), -1)
+        if self.embed is None:
+            return None
+        nothing = torch.full((1,), EOS, device=meanings.device)
+        first: Tensor = self.embed(nothing).to(meanings.dtype)
+        return first.expand(len(meanings), -1)
+
+
+class RecurrentSender(Decoder):
     """A recurrent decoder: the meaning is its first state, each symbol said is its next input.
 
     Args:
@@ -33,17 +87,27 @@ class RecurrentSender(nn.Module):
         hidden_size: Width of the state.
         embedding_size: Width of a symbol's embedding.
         cell: Name in `CELLS`.
+        num_layers: Layers; those above the first begin with a state of zeros.
+        zero_input: The input of every step is zeros: the sender does not hear what it says.
+        style: See `Style`.
     """
 
     def __init__(
-        self, *, num_features: int, vocab_size: int, hidden_size: int, embedding_size: int, cell: str
+        self,
+        *,
+        num_features: int,
+        vocab_size: int,
+        hidden_size: int,
+        embedding_size: int,
+        cell: str,
+        num_layers: int = 1,
+        zero_input: bool = False,
+        style: Style = "egg",
     ) -> None:
-        super().__init__()
-        self.perceive = Linear(num_features, hidden_size)
-        self.cell = CELLS[cell](embedding_size, hidden_size)
-        self.scores = Linear(hidden_size, vocab_size + 1)
-        self.embed = SymbolEmbedding(vocab_size + 1, embedding_size)
-        self.start = nn.Parameter(torch.randn(embedding_size) * 0.01)
+        super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
+        widths = [embedding_size] + [hidden_size] * (num_layers - 1)
+        self.cells = nn.ModuleList(CELLS[cell](width, hidden_size) for width in widths)
+        self.add_voice(vocab_size, embedding_size, hears_itself=not zero_input)
 
     def forward(self, meanings: Tensor, line: Line) -> Message:
         """Say a message for each meaning.
@@ -53,10 +117,17 @@ class RecurrentSender(nn.Module):
             line: The open channel.
         """
         dtype = meanings.dtype
-        step, scores, embed = self.cell.unroll(dtype), self.scores.unroll(dtype), self.embed.unroll(dtype)
-        state = self.cell.start(self.perceive(meanings))
-        inputs = self.start.to(dtype).expand(len(meanings), -1)
+        cells = cast(list[RecurrentCell], list(self.cells))
+        steps = [cell.unroll(dtype) for cell in cells]
+        scores = self.scores.unroll(dtype)
+        embed = None if self.embed is None else self.embed.unroll(dtype)
+        states: list[State | None] = [cells[0].start(self.perceive(meanings)), *[None] * (len(cells) - 1)]
+        inputs = self.first_input(meanings)
         while line.is_open:
-            state = step(inputs, state)
-            inputs = embed(line.say(scores(state[0])))
+            for layer, step in enumerate(steps):
+                state = step(inputs, states[layer])
+                states[layer], inputs = state, state[0]
+            assert inputs is not None
+            said = line.say(scores(inputs))
+            inputs = None if embed is None else embed(said)
         return line.message()

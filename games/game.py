@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents import RECEIVERS, SENDERS
+from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
@@ -41,18 +41,22 @@ class Game(nn.Module):
         world, channel, receiver = experiment.world, experiment.channel, experiment.receiver
         self.num_values, self.dtype = world.num_values, dtype
         self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
-        self.sender = look_up("sender", experiment.sender.architecture, SENDERS)(
+        self.sender = make_sender(
+            experiment.sender.architecture,
             num_features=world.num_attributes * world.num_values,
             vocab_size=channel.vocab_size,
+            max_len=channel.max_len,
             hidden_size=experiment.sender.hidden_size,
             embedding_size=experiment.sender.embedding_size,
         )
-        self.receiver = look_up("receiver", receiver.architecture, RECEIVERS)(
+        self.receiver = make_receiver(
+            receiver.architecture,
             vocab_size=channel.vocab_size,
+            max_len=channel.max_len,
             hidden_size=receiver.hidden_size,
             embedding_size=receiver.embedding_size,
         )
-        self.task = make_task(experiment)
+        self.task = make_task(experiment, self.receiver.state_size)
 
     def play(
         self, examples: Examples, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
@@ -89,10 +93,10 @@ class Game(nn.Module):
         return message
 
 
-def make_task(experiment: Experiment) -> Task:
-    """The task that an experiment names."""
+def make_task(experiment: Experiment, state_size: int) -> Task:
+    """The task that an experiment names, for a receiver whose states are so wide."""
     shared = {
-        "hidden_size": experiment.receiver.hidden_size,
+        "hidden_size": state_size,
         "num_attributes": experiment.world.num_attributes,
         "num_values": experiment.world.num_values,
     }

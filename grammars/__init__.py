@@ -1,9 +1,11 @@
-"""Artificial languages: functions that make a corpus without any agents."""
+"""Artificial languages: what is said without any agents.
 
-from collections.abc import Callable
+`geometry`, `words`, `corruptions`, `icy`: languages that say meanings, more or less compositionally. `baselines`,
+`sentences` with the help of `nesting` and `frequencies`: languages without meanings. `making`: a corpus of any.
+"""
 
-from ecsuite.corpus import Corpus
-from ecsuite.grammars.baselines import BASELINES
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import Language, language, majority_accuracy
+from ecsuite.grammars.making import GRAMMARS, make_corpus
 
-GRAMMARS: dict[str, Callable[..., Corpus]] = dict(BASELINES)
-"""Grammars by the names that users write."""
+__all__ = ["GRAMMARS", "Geometry", "Language", "language", "majority_accuracy", "make_corpus"]

@@ -100,8 +100,8 @@ def twin(experiment, game):
     pairs = [
         *layer(game.sender.perceive, sender.agent.fc1), *layer(game.sender.scores, sender.hidden_to_output),
         *layer(game.sender.embed, sender.embedding), (game.sender.start, sender.sos_embedding),
-        *cell(game.sender.cell, sender.cell), *layer(game.receiver.embed, receiver.embedding),
-        *cell(game.receiver.cell, receiver.cell),
+        *cell(game.sender.cells[0], sender.cell), *layer(game.receiver.embed, receiver.embedding),
+        *cell(game.receiver.cells[0], receiver.cell),
         *(layer(game.task.encode, judge.fc1) if is_discrimination else layer(game.task.decode, judge.output)),
     ]  # fmt: skip
     assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}

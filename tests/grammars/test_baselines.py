@@ -1,11 +1,15 @@
 """Parentheses nest, ranks follow Zipf-Mandelbrot, and all is a function of the generator given."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from ecsuite.config import ConfigError
 from ecsuite.grammars.baselines import (
     BASELINES,
     MESSAGE_LENGTH,
+    text_parentheses,
     uniform_noise,
     zipf_mandelbrot,
     zipf_noise,
@@ -49,16 +53,53 @@ def test_noise_has_the_frequencies_it_should() -> None:
     assert zipf / 100_000 == pytest.approx(zipf_mandelbrot(10), abs=0.005)
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", ["zipf_parentheses", "zipf_noise", "uniform_noise"])
 def test_streams_are_cut_into_messages(name: str) -> None:
-    corpus = BASELINES[name](1000, np.random.default_rng(0), num_types=20)
+    make = BASELINES[name]
+    corpus = make(1000, np.random.default_rng(0), num_types=20)
     assert corpus.messages.lengths.tolist() == [MESSAGE_LENGTH, MESSAGE_LENGTH, MESSAGE_LENGTH, 232]
-    assert corpus.messages.values.max() < 20
+    assert make(512, np.random.default_rng(0), num_types=20).messages.lengths.tolist() == [256, 256]
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("a b c b d e b f\n" * 3)
+    text = {"text": tmp_path / "words.txt"} if name == "text_parentheses" else {}
+    make = BASELINES[name]
+    corpus = make(1000, np.random.default_rng(0), num_types=20, **text)
+    assert corpus.messages.values.min() >= 0 and corpus.messages.values.max() < 20
+    assert corpus.messages.offsets[0] == 0 and corpus.messages.offsets[-1] == 1000
+    assert corpus.messages.lengths.min() > 0
     assert corpus.metadata["grammar"] == name
-    again = BASELINES[name](1000, np.random.default_rng(0), num_types=20)
+    assert corpus.eos is None and corpus.meanings is None
+    again = make(1000, np.random.default_rng(0), num_types=20, **text)
     assert np.array_equal(corpus.messages.values, again.messages.values)
-    assert len(BASELINES[name](0, np.random.default_rng(0), num_types=20).messages) == 0
-    assert BASELINES[name](512, np.random.default_rng(0), num_types=20).messages.lengths.tolist() == [
-        256,
-        256,
-    ]
+    assert len(make(0, np.random.default_rng(0), num_types=20, **text).messages) == 0
+    assert len(make(1, np.random.default_rng(0), num_types=20, **text).messages) == 1
+
+
+def test_parentheses_of_the_program_stay_open_ever_longer() -> None:
+    """At 0.5 half of the pairs close at once; at 0.4, as the paper has it, six of ten do."""
+    for probability, share in ((0.4, 0.6), (0.5, 0.5)):
+        rng = np.random.default_rng(0)
+        corpus = zipf_parentheses(200_000, rng, num_types=10_000_000, open_probability=probability)
+        stream = corpus.messages.values
+        closes_at_once = stream[1:] == stream[:-1]
+        assert 2 * closes_at_once.mean() == pytest.approx(share, abs=0.01)
+
+
+def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("the cat saw the dog and the bird")
+    corpus = text_parentheses(100_000, np.random.default_rng(0), text=tmp_path / "words.txt", num_types=3)
+    assert corpus.symbol_names == ("the", "cat", "saw")
+    frequencies = np.bincount(corpus.messages.values) / 100_000
+    assert frequencies == pytest.approx(np.array([3, 1, 1]) / 5, abs=0.01)
+    assert corpus.metadata["num_types"] == 3
+    with pytest.raises(ConfigError, match="give --text FILE"):
+        text_parentheses(10, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
+def test_what_is_no_probability_is_refused(probability: float) -> None:
+    with pytest.raises(ConfigError, match=f"open_probability: expected 0 to 1, got {probability}"):
+        zipf_parentheses(10, np.random.default_rng(0), open_probability=probability)

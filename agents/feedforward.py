@@ -1,0 +1,223 @@
+"""Agents without a memory: senders and receivers that handle all positions of a message at once.
+
+A receiver without a memory has room for `max_len` symbols. It sees a shorter message with zeros after its end, and does
+not see the EOS that is forced after `max_len` symbols. Where a message may end at several steps, it reads every prefix.
+"""
+
+from abc import abstractmethod
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.cells import tanh
+from ecsuite.agents.linear import Linear
+from ecsuite.agents.message import Message
+from ecsuite.agents.receivers import Receiver, make_embedding
+from ecsuite.agents.senders import Line, Style
+from ecsuite.config import ConfigError
+
+
+class FeedForwardSender(nn.Module):
+    """FC1L and FC2L: all symbols at once, from the meaning or from one layer of tanh units (ICY, appendix B.1, B.2).
+
+    The biases are those of the published program; the paper leaves them out.
+
+    Args:
+        num_features: Width of a meaning.
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        hidden_size: Tanh units between meaning and scores; None for FC1L, which has none.
+    """
+
+    def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.perceive = None if hidden_size is None else Linear(num_features, hidden_size)
+        self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
+
+    def forward(self, meanings: Tensor, line: Line) -> Message:
+        """Say a message for each meaning, (batch, num_features); nothing that is said changes what follows."""
+        seen = meanings if self.perceive is None else tanh(self.perceive(meanings))
+        rows = iter(self.scores(seen).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
+        while line.is_open:
+            line.say(next(rows))
+        return line.message()
+
+
+class PositionalReceiver(Receiver):
+    """What receivers share that have room for a message of `max_len` symbols, and read it in one go."""
+
+    def __init__(self, *, state_size: int, max_len: int) -> None:
+        super().__init__(state_size=state_size)
+        self.max_len = max_len
+
+    def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """See the base class."""
+        symbols = self.embed_symbols(message.symbols[: self.max_len]).to(dtype)  # (num_steps, batch, width)
+        missing = self.max_len - len(symbols)
+        symbols = nn.functional.pad(symbols, (0, 0, 0, 0, 0, missing))
+        position = torch.arange(self.max_len, device=symbols.device)
+        if message.ends is not None:
+            end = torch.arange(len(message.ends), device=symbols.device)
+            is_said = (position <= end[:, None])[:, :, None]  # (num_ends, max_len, 1)
+            ends = message.ends
+        else:
+            is_said = (position[:, None] < message.length)[None]  # (1, max_len, batch)
+            ends = torch.ones_like(message.length)[None]
+        return self.read((symbols * is_said[..., None]).transpose(1, 2)), ends
+
+    @abstractmethod
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """Ids (num_steps, batch), or weights over symbols, to (num_steps, batch, width)."""
+
+    @abstractmethod
+    def read(self, symbols: Tensor) -> Tensor:
+        """Embedded messages (num_ends, batch, max_len, width), zero after the end, to (num_ends, batch, state)."""
+
+
+class FC1LReceiver(PositionalReceiver):
+    """The message itself, one-hot and laid out flat: what its answer makes of it is linear.
+
+    Args:
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        style: See `Style`; icy gives an answer without a bias, from N(0, 1), as the published program does.
+    """
+
+    def __init__(self, *, vocab_size: int, max_len: int, style: Style = "egg") -> None:
+        super().__init__(state_size=max_len * (vocab_size + 1), max_len=max_len)
+        self.vocab_size, self.style = vocab_size, style
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return as_weights(symbols, self.vocab_size)
+
+    def read(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return symbols.flatten(2)
+
+    def make_answer(self, num_answers: int) -> Linear:
+        """See the base class."""
+        answer = Linear(self.state_size, num_answers, bias=self.style == "egg")
+        if self.style == "icy":
+            nn.init.normal_(answer.weight)
+        return answer
+
+
+class FlatReceiver(PositionalReceiver):
+    """FC2L of the paper: one embedding for all positions, tanh, laid out flat (ICY, appendix C.2).
+
+    Args:
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        hidden_size: Width of a symbol's embedding.
+        style: See `Style`.
+    """
+
+    def __init__(self, *, vocab_size: int, max_len: int, hidden_size: int, style: Style = "egg") -> None:
+        super().__init__(state_size=max_len * hidden_size, max_len=max_len)
+        self.embed = make_embedding(vocab_size, hidden_size, style)
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return tanh(self.embed(symbols))
+
+    def read(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return symbols.flatten(2)
+
+
+class SumReceiver(PositionalReceiver):
+    """FC2L of the published program: each position has its own embedding, and tanh is taken of their sum.
+
+    Args:
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        hidden_size: Width of the state.
+        style: See `Style`.
+    """
+
+    def __init__(self, *, vocab_size: int, max_len: int, hidden_size: int, style: Style = "egg") -> None:
+        super().__init__(state_size=hidden_size, max_len=max_len)
+        self.vocab_size = vocab_size
+        self.embed = Linear(max_len * (vocab_size + 1), hidden_size, bias=False)
+        if style == "icy":
+            nn.init.normal_(self.embed.weight)
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return as_weights(symbols, self.vocab_size)
+
+    def read(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        return tanh(self.embed(symbols.flatten(2)))
+
+
+class ConvolutionalReceiver(PositionalReceiver):
+    """CNN: blocks of convolution (3 wide), max pooling (by 2) and ReLU, then laid out flat (ICY, appendix C.1).
+
+    Args:
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        hidden_size: Channels of each block.
+        embedding_size: Width of a symbol's embedding.
+        num_blocks: None: as many as leave one position, which is the paper's 4 for 20 symbols.
+        style: See `Style`.
+
+    Raises:
+        ConfigError: If so many blocks leave no position.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int,
+        max_len: int,
+        hidden_size: int,
+        embedding_size: int,
+        num_blocks: int | None = None,
+        style: Style = "egg",
+    ) -> None:
+        most = max_len.bit_length() - 1
+        blocks = most if num_blocks is None else num_blocks
+        if blocks > most:
+            raise ConfigError(
+                f"cnn: blocks={blocks} leave nothing of {max_len} symbols; at most blocks={most}"
+            )
+        widths = [embedding_size] + [hidden_size] * blocks
+        super().__init__(state_size=widths[-1] * (max_len >> blocks), max_len=max_len)
+        self.embed = make_embedding(vocab_size, embedding_size, style)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(width, hidden_size, 3, padding=1) for width in widths[:-1]
+        )
+
+    def embed_symbols(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        embedded: Tensor = self.embed(symbols)
+        return embedded
+
+    def read(self, symbols: Tensor) -> Tensor:
+        """See the base class."""
+        channels = symbols.flatten(0, 1).transpose(1, 2)  # (num_ends * batch, width, max_len)
+        for layer in self.convolutions:
+            assert isinstance(layer, nn.Conv1d) and layer.bias is not None
+            weight, bias = layer.weight.to(channels.dtype), layer.bias.to(channels.dtype)
+            channels = nn.functional.conv1d(channels, weight, bias, padding=1)
+            channels = nn.functional.max_pool1d(channels, 2).relu()
+        return channels.reshape(*symbols.shape[:2], self.state_size)
+
+
+FC2L_FORMS: dict[Literal["flat", "sum"], type[FlatReceiver | SumReceiver]] = {
+    "flat": FlatReceiver,
+    "sum": SumReceiver,
+}
+"""The two receivers that are called FC2L."""
+
+
+def as_weights(symbols: Tensor, vocab_size: int) -> Tensor:
+    """Ids (...) or weights as weights over symbols, (..., vocab_size + 1); padding counts as EOS."""
+    if symbols.is_floating_point():
+        return symbols
+    weights: Tensor = nn.functional.one_hot(symbols.clamp(min=0), vocab_size + 1).float()
+    return weights

@@ -1,0 +1,163 @@
+"""Names of agents: one line says which architecture, how many layers, which cell, and which options.
+
+    lstm   lstm-2l   gru-z   gru-2l-z   husendz:dgsend   transformer-2l,init=copied   hier:gru,stop=first   cnn,blocks=3
+
+`-2l` is two layers, `-z` an input of zeros at every step, `:dgsend` the cell. The published program's names
+(`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are read too. What is equal is written equally.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ecsuite.agents.cells import CELLS
+from ecsuite.config import ConfigError, look_up, unknown_name
+
+Role = Literal["sender", "receiver"]
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "blocks": (),
+    "form": ("flat", "sum"),
+    "hidden": (),
+    "init": ("independent", "copied"),
+    "reset": ("off", "on"),
+    "stop": ("each", "first"),
+}
+"""Options of agents, and the values that each takes, the first being the default; () is any number from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """Agents that differ in cell, depth and input only."""
+
+    options: tuple[str, ...] = ()
+    has_layers: bool = False
+    """Whether `-2l` may follow the name."""
+    has_zero_input: bool = False
+    """Whether `-z` may follow the name."""
+
+
+RECURRENT = {
+    "sender": Family(options=("hidden",), has_layers=True, has_zero_input=True),
+    "receiver": Family(options=("hidden",), has_layers=True),
+}
+"""The families named by their cell alone, by role."""
+
+FAMILIES: dict[Role, dict[str, Family]] = {
+    "sender": {
+        **dict.fromkeys(CELLS, RECURRENT["sender"]),
+        "husenda:CELL": Family(options=("hidden",)),
+        "husendz:CELL": Family(options=("hidden",)),
+        "fc1l": Family(),
+        "fc2l": Family(options=("hidden",)),
+        "transformer": Family(options=("hidden", "init"), has_layers=True),
+        "hashtable": Family(),
+    },
+    "receiver": {
+        **dict.fromkeys(CELLS, RECURRENT["receiver"]),
+        "hier:CELL": Family(options=("hidden", "reset", "stop")),
+        "cnn": Family(options=("blocks", "hidden")),
+        "fc1l": Family(),
+        "fc2l": Family(options=("form", "hidden")),
+    },
+}
+"""All families by role and pattern; CELL stands for any name in `CELLS`."""
+
+ALIASES: tuple[tuple[str, str], ...] = (
+    (r"rnn(?:autoreg)?:(.+)", r"\1"),
+    (r"rnn(?:autoreg)?(\d+)l:(.+)", r"\2-\1l"),
+    (r"rnnzero:(.+)", r"\1-z"),
+    (r"rnnzero(\d+)l:(.+)", r"\2-\1l-z"),
+    (r"hierzero:(.+)", r"husendz:\1"),
+    (r"hierautoreg:(.+)", r"husenda:\1"),
+    (r"hu-?(?:receiver|recv):(.+)", r"hier:\1"),
+    (r"transdecsoft", r"transformer"),
+    (r"transdecsoft(\d+)l", r"transformer-\1l"),
+    (r"(.+)-1l(-z)?", r"\1\2"),
+)
+"""Other names of the same agents, as patterns in lower case, and what they become; tried in this order, all of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentSpec:
+    """A sender or a receiver, as far as its name says; `str` gives the canonical text."""
+
+    name: str
+    """Canonical, without options: `husendz:dgsend`, `lstm-2l-z`."""
+    family: str
+    """Key in `FAMILIES`."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options that are not at their default, in the order of their names."""
+    cell: str | None = None
+    num_layers: int = 1
+    zero_input: bool = False
+
+    def __str__(self) -> str:
+        return ",".join([self.name, *(f"{key}={value}" for key, value in self.options)])
+
+    def option(self, key: str) -> str | None:
+        """The value of an option, or its default; None for a number that was not given."""
+        default = OPTIONS[key][0] if OPTIONS[key] else None
+        return dict(self.options).get(key, default)
+
+    def number(self, key: str) -> int | None:
+        """The value of an option that is a number, None if it was not given."""
+        value = self.option(key)
+        return None if value is None else int(value)
+
+
+def parse_agent(role: Role, text: str) -> AgentSpec:
+    """Read a sender or a receiver, in any case, with its options.
+
+    Args:
+        role: sender or receiver.
+        text: `name[,key=value]*`.
+
+    Raises:
+        ConfigError: If the name, the cell, an option or its value is not known, with what is.
+    """
+    written, *assignments = (part.strip() for part in text.split(","))
+    name = written.lower()
+    for pattern, canonical in ALIASES:
+        name = re.sub(rf"^{pattern}$", canonical, name)
+    families = FAMILIES[role]
+    cell: str | None = None
+    head, colon, tail = name.partition(":")
+    num_layers, zero_input = 1, False
+    if colon:
+        over_cells = {family.removesuffix(":CELL"): family for family in families if family.endswith(":CELL")}
+        pattern = look_up(f"{role} over a cell", head, over_cells)
+        cell = tail
+        look_up("cell", cell, CELLS)
+    else:
+        match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
+        pattern, layers, zero = match.groups() if match else (name, None, None)
+        family = families.get(pattern)
+        if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
+            raise unknown_name(role, written, families)
+        num_layers, zero_input = int(layers or 1), zero is not None
+        cell = pattern if pattern in CELLS else None
+    options = _read_options(name, families[pattern], assignments)
+    return AgentSpec(
+        name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
+    )
+
+
+def _read_options(name: str, family: Family, assignments: list[str]) -> tuple[tuple[str, str], ...]:
+    """The options that are not at their default, sorted."""
+    options: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = (part.strip() for part in assignment.lower().partition("="))
+        if not equals:
+            raise ConfigError(f"{name}: expected key=value after the comma, got '{assignment}'")
+        if not family.options:
+            raise ConfigError(f"{name} has no options; leave out ',{assignment}'")
+        look_up(f"option of {name}", key, dict.fromkeys(family.options))
+        if not OPTIONS[key]:
+            if not re.fullmatch("[1-9][0-9]{0,5}", value):
+                raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got '{value}'")
+        else:
+            look_up(f"value of {key}", value, dict.fromkeys(OPTIONS[key]))
+        options[key] = value
+    kept = ((key, value) for key, value in options.items() if OPTIONS[key][:1] != (value,))
+    return tuple(sorted(kept))

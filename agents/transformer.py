@@ -1,0 +1,147 @@
+"""A transformer decoder as a sender, with a key-value cache: each step computes one new position."""
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.linear import Linear
+from ecsuite.agents.message import Message
+from ecsuite.agents.senders import Decoder, Line, Style
+
+
+class Attention(nn.Module):
+    """The parameters of one attention with a single head: queries, keys and values in one map, and an output map.
+
+    Begins as torch's own: the first map by Glorot & Bengio's (2010) uniform rule, biases at zero.
+
+    Args:
+        size: Width of what goes in and comes out.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inward, self.outward = Linear(size, 3 * size), Linear(size, size)
+        nn.init.xavier_uniform_(self.inward.weight)
+        nn.init.zeros_(self.inward.bias)
+        nn.init.zeros_(self.outward.bias)
+
+
+class DecoderLayer(nn.Module):
+    """One layer of a decoder (Vaswani et al. 2017, arXiv 1706.03762), normalised after each part.
+
+    The parts are self-attention over what was said, a look at the meaning, and two linear maps with ReLU between;
+    each is added to what went into it.
+
+    Args:
+        size: Width of a position; the inner map is four times as wide.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.to_said, self.to_meaning = Attention(size), Attention(size)
+        self.widen, self.narrow = Linear(size, 4 * size), Linear(4 * size, size)
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
+
+    def unroll(self, memory: Tensor) -> Callable[[Tensor], Tensor]:
+        """Start a loop over positions.
+
+        Args:
+            memory: The meaning, (batch, size), the only thing to look at beside what was said. A softmax over one
+                thing is 1, so the layer adds the same vector at every position and its query and key maps are inert.
+
+        Returns:
+            A function from a position (batch, size) to the same; it remembers the positions before.
+        """
+        size, dtype = memory.shape[-1], memory.dtype
+        inward, outward = self.to_said.inward.unroll(dtype), self.to_said.outward.unroll(dtype)
+        widen, narrow = self.widen.unroll(dtype), self.narrow.unroll(dtype)
+        after_said, after_meaning, after_all = (normaliser(cast(nn.LayerNorm, norm)) for norm in self.norms)
+        look = self.to_meaning.inward
+        weight, bias = look.weight[2 * size :].to(dtype), look.bias[2 * size :].to(dtype)
+        seen = self.to_meaning.outward(nn.functional.linear(memory, weight, bias))  # (batch, size)
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+
+        def step(inputs: Tensor) -> Tensor:
+            query, key, value = inward(inputs).chunk(3, dim=-1)
+            keys.append(key)
+            values.append(value)
+            matches = torch.stack(keys, 1) @ query[:, :, None] / math.sqrt(size)  # (batch, num_positions, 1)
+            found = (torch.stack(values, 1) * matches.softmax(1)).sum(1)
+            hidden = after_said(inputs + outward(found))
+            hidden = after_meaning(hidden + seen)
+            return after_all(hidden + narrow(widen(hidden).relu()))
+
+        return step
+
+
+class TransformerSender(Decoder):
+    """A causal transformer decoder with one head and post-norm; each symbol said is its next position (ICY, B.5).
+
+    Args:
+        num_features: Width of a meaning.
+        vocab_size: Content symbols of the channel; EOS is added here.
+        max_len: Most content symbols in a message.
+        hidden_size: Width of a position.
+        num_layers: Layers.
+        init: `copied`: all layers begin with the weights of the first, as in the published program.
+        style: See `Style`.
+    """
+
+    positions: Tensor
+
+    def __init__(
+        self,
+        *,
+        num_features: int,
+        vocab_size: int,
+        max_len: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        init: Literal["independent", "copied"] = "independent",
+        style: Style = "egg",
+    ) -> None:
+        super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
+        layers = [DecoderLayer(hidden_size)]
+        for _ in range(num_layers - 1):
+            layers.append(copy.deepcopy(layers[0]) if init == "copied" else DecoderLayer(hidden_size))
+        self.layers = nn.ModuleList(layers)
+        self.add_voice(vocab_size, hidden_size, hears_itself=True)
+        self.register_buffer("positions", position_codes(max_len, hidden_size), persistent=False)
+
+    def forward(self, meanings: Tensor, line: Line) -> Message:
+        """Say a message for each meaning. See `RecurrentSender.forward`."""
+        dtype = meanings.dtype
+        memory = self.perceive(meanings)
+        steps = [cast(DecoderLayer, layer).unroll(memory) for layer in self.layers]
+        assert self.embed is not None
+        scores, embed = self.scores.unroll(dtype), self.embed.unroll(dtype)
+        inputs = self.first_input(meanings)
+        positions = iter(self.positions.to(dtype))
+        while line.is_open:
+            assert inputs is not None
+            hidden = inputs + next(positions)
+            for step in steps:
+                hidden = step(hidden)
+            inputs = embed(line.say(scores(hidden)))
+        return line.message()
+
+
+def position_codes(num_positions: int, size: int) -> Tensor:
+    """Sines in even and cosines in odd columns, of wavelengths from 2 pi to 20000 pi, (num_positions, size).
+
+    Vaswani et al. (2017), section 3.5.
+    """
+    columns = torch.arange(size)
+    frequencies = 10000.0 ** (-(columns - columns % 2) / size)
+    angles = torch.arange(num_positions)[:, None] * frequencies
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+def normaliser(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    """The layer norm, computed in fp32 and handed on in the precision of its input."""
+    return lambda inputs: norm(inputs.float()).to(inputs.dtype)

@@ -1,0 +1,1 @@
+"""What the ICY paper measures: which compositional languages are acquired fast, and what metrics say of them."""

@@ -1,0 +1,85 @@
+"""The picture of a study of grammars: bars as in the ICY paper's figure 3."""
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.measures import MEASURES
+
+if TYPE_CHECKING:
+    from ecsuite.eval.icy.grammar_metrics import Study
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00", "#F0E442", "#000000")
+"""Okabe and Ito's, which colour-blind people tell apart."""
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
+"""So that bars differ without colour, too."""
+
+
+def draw_bars(study: "Study") -> bytes:
+    """Draw a group of bars a grammar, a bar a measure, with the 95 % confidence interval.
+
+    Measures between 0 and 1 stand on the left-hand axis, others on the right-hand one.
+
+    Returns:
+        A PNG.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
+    except ImportError:
+        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[pictures]'") from None
+
+    shares = [name for name in study.metrics if MEASURES[name].is_share]
+    others = [name for name in study.metrics if not MEASURES[name].is_share]
+    figure = Figure(figsize=(2 + 1.4 * len(study.grammars), 4.6), dpi=150, layout="constrained")
+    left = figure.subplots()
+    right = left.twinx() if others and shares else left
+    rows = {(row.grammar, row.measure): row for row in study.rows}
+    places = np.arange(len(study.grammars))
+    width = 0.84 / len(study.metrics)
+    handles = []
+    for index, name in enumerate(shares + others):
+        axes = left if name in shares else right
+        of_measure = [rows[grammar, name] for grammar in study.grammars]
+        handles.append(
+            axes.bar(
+                places + width * (index - (len(study.metrics) - 1) / 2),
+                [row.mean or 0.0 for row in of_measure],
+                width,
+                yerr=[row.ci95 or 0.0 for row in of_measure],
+                label=name + (" (right-hand axis)" if axes is not left else ""),
+                color=COLOURS[index % len(COLOURS)],
+                hatch=HATCHES[index % len(HATCHES)],
+                edgecolor="white",
+                error_kw={"elinewidth": 1, "capsize": 2},
+            )
+        )
+    left.set_xticks(places, [grammar.upper() for grammar in study.grammars])
+    left.set_axisbelow(True)
+    left.grid(axis="y", linewidth=0.5, alpha=0.5)
+    left.spines["top"].set_visible(False)
+    right.spines["top"].set_visible(False)
+    if shares:
+        left.set_ylim(0, 1.05)
+        left.set_ylabel("score, 0 to 1")
+    if others:
+        right.set_ylim(bottom=0)
+        right.set_ylabel(", ".join(others))
+    seeds = "seed" if len(study.seeds) == 1 else "seeds"
+    low = [name for name in study.metrics if MEASURES[name].low_is_compositional]
+    notes = [
+        study.about,
+        f"{study.geometry}, {len(study.seeds)} {seeds}, 95 % CI",
+        f"low is compositional: {', '.join(low)}" if low else "",
+    ]
+    left.set_title("\n".join(note for note in notes if note), loc="left", fontsize=9)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False, fontsize=9
+    )
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})  # the same picture, the same bytes
+    return buffer.getvalue()

@@ -1,0 +1,235 @@
+"""A study: what the compositionality metrics say of the artificial grammars (ICY's figure 3, Tables 9 and 10)."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+from scipy.stats import t as student
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.corpus import write_atomically
+from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.icy.published import GRAMMAR_METRICS
+from ecsuite.eval.score import Options, no_progress
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+GRAMMARS = ("concat", "perm", "proj", "rot", "shufdet", "hol")
+SEEDS = (123, 124, 125, 126, 127)
+METRICS = ("topsim_hamming", "posdis", "bosdis", "hce", "residual_entropy", "tre7")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One measure of one grammar, over the seeds."""
+
+    grammar: str
+    measure: str
+    mean: float | None
+    """Over the seeds where it is defined; None if it is nowhere."""
+    ci95: float | None
+    """Half the width of the 95 % confidence interval, Student's t over the seeds; None below two values."""
+    values: tuple[float | None, ...]
+    """One a seed."""
+    reason: str | None
+    """Why the first value that is None is so."""
+    published: float | None
+    """The paper's figure, where it prints one."""
+    signatures: tuple[str, ...]
+    """One a seed: what was measured and how."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Study:
+    """What was compared and what came out."""
+
+    grammars: tuple[str, ...]
+    geometry: Geometry
+    seeds: tuple[int, ...]
+    metrics: tuple[str, ...]
+    rows: tuple[Row, ...]
+    about: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The study as data that `json.dumps(…, allow_nan=False)` takes."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """A row a grammar, a column a measure: mean ± 95 % CI, and the paper's figure faint beneath it."""
+        table = Table(title=self.about or None, title_justify="left", title_style="", box=None)
+        table.add_column("grammar")
+        for name in self.metrics:
+            sign = "↓" if MEASURES[name].low_is_compositional else "↑"
+            table.add_column(f"{name} {sign}", justify="right", no_wrap=True)
+        cells = {(row.grammar, row.measure): _cell(row) for row in self.rows}
+        for grammar in self.grammars:
+            table.add_row(grammar, *(cells[grammar, name] for name in self.metrics))
+        arrows = "↑ compositional is high, ↓ compositional is low"
+        printed = ", faint: the paper's" if any(row.published is not None for row in self.rows) else ""
+        table.caption = Text(
+            f"{self.geometry}, {len(self.seeds)} seeds, mean ± 95 % CI{printed}; {arrows}", "dim"
+        )
+        table.caption_justify = "left"
+        return table
+
+    def draw(self, path: Path | str) -> None:
+        """Write the picture, a PNG: bars as in the paper's figure 3, what isn't bounded by 1 on a right-hand axis.
+
+        Raises:
+            ConfigError: If matplotlib is not installed.
+        """
+        from ecsuite.eval.icy.drawing import draw_bars
+
+        write_atomically(path, draw_bars(self))
+
+
+def run_study(
+    config: Mapping[str, Any], progress: Callable[[str, float, float], None] = no_progress
+) -> Study:
+    """Run a study from its config.
+
+    Args:
+        config: Any of `about` (a line), `grammars`, `geometry` (`num_attributes`, `num_values`, `word_length`,
+            `vocab_size`), `seeds`, `metrics`, `published` (`table9` or `table10`: figures to print beside
+            ours). What is not said is as in the paper's figure 3.
+        progress: Called as `progress(label, done, total)`.
+
+    Raises:
+        ConfigError: If a key, a name or a number is wrong; nothing has been computed then.
+    """
+    known = dict.fromkeys(("about", "grammars", "geometry", "seeds", "metrics", "published"))
+    for key in config:
+        look_up("key", str(key), known)
+    grammars = _names(config, "grammars", GRAMMARS)
+    metrics = _names(config, "metrics", METRICS)
+    for name in metrics:
+        look_up("metric", name, MEASURES)
+    geometry = _geometry(config.get("geometry", {}))
+    seeds = config.get("seeds", SEEDS)
+    if not _is_list(seeds) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
+        raise ConfigError(f"seeds: expected a list of integers from 0, got {seeds!r}")
+    published = config.get("published")
+    if published is not None:
+        look_up("table", str(published), GRAMMAR_METRICS)
+    rows = grammar_metrics(grammars, geometry, seeds, metrics, published=published, progress=progress)
+    return Study(
+        grammars=grammars,
+        geometry=geometry,
+        seeds=tuple(seeds),
+        metrics=metrics,
+        rows=tuple(rows),
+        about=str(config.get("about", "")),
+    )
+
+
+def grammar_metrics(
+    names: Sequence[str],
+    geometry: Geometry,
+    seeds: Sequence[int],
+    metrics: Sequence[str],
+    *,
+    published: str | None = None,
+    progress: Callable[[str, float, float], None] = no_progress,
+) -> list[Row]:
+    """Measure languages of each grammar, one a seed.
+
+    Args:
+        names: Of the grammars, see `ecsuite.grammars.icy.language`.
+        geometry: Of all languages.
+        seeds: Of the languages, and of what a metric draws.
+        metrics: Names in `MEASURES`.
+        published: The paper's table to set beside ours, a key of `GRAMMAR_METRICS`.
+        progress: Called as `progress(label, done, total)`, in languages.
+
+    Returns:
+        A row for each grammar and metric, metrics changing faster.
+
+    Raises:
+        ConfigError: If a grammar, metric or table is not known, or the geometry impossible.
+    """
+    measures = {name: look_up("metric", name, MEASURES) for name in metrics}
+    figures = {} if published is None else look_up("table", published, GRAMMAR_METRICS)
+    rows = []
+    for index, name in enumerate(names):
+        found: dict[str, list[tuple[float | None, str | None, str]]] = {metric: [] for metric in metrics}
+        for turn, seed in enumerate(seeds):
+            progress(name, index * len(seeds) + turn, len(names) * len(seeds))
+            made = language(name, geometry, seed)
+            corpus = made.corpus()
+            for metric, measure in measures.items():
+                score = measure.score(corpus, Options(seed=seed))
+                value = None if score.value is None else float(score.value)
+                found[metric].append((value, score.reason, f"{made.signature} {score.signature}"))
+        for metric, outcomes in found.items():
+            values, reasons, signatures = zip(*outcomes, strict=True)
+            mean, half_width = mean_and_ci95([value for value in values if value is not None])
+            rows.append(
+                Row(
+                    grammar=name,
+                    measure=metric,
+                    mean=mean,
+                    ci95=half_width,
+                    values=values,
+                    reason=next((reason for reason in reasons if reason), None),
+                    published=figures.get(metric, {}).get(made.name),
+                    signatures=signatures,
+                )
+            )
+    return rows
+
+
+def mean_and_ci95(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The mean, and half the width of its 95 % confidence interval by Student's t; None where undefined."""
+    if not values:
+        return None, None
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, None
+    return mean, float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
+
+
+def write_rows(rows: Iterable[Row], path: Path | str) -> None:
+    """Write rows as a JSON array."""
+    text = json.dumps([asdict(row) for row in rows], indent=2, allow_nan=False)
+    write_atomically(path, text.encode() + b"\n")
+
+
+def _cell(row: Row) -> Text:
+    """A row in a table: mean ± half-width, how many seeds if not all, the paper's figure faint."""
+    if row.mean is None:
+        return Text("none", "dim")
+    spread = "" if row.ci95 is None else f" ± {row.ci95:.4f}"
+    num_defined = sum(value is not None for value in row.values)
+    partly = "" if num_defined == len(row.values) else f" ({num_defined} of {len(row.values)})"
+    paper = "" if row.published is None else f"\n{row.published:.4f}"
+    return Text.assemble(f"{row.mean:.4f}{spread}{partly}", (paper, "dim"))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _names(config: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """A list of different names from a config."""
+    names = config.get(key, default)
+    if not _is_list(names) or not names or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"{key}: expected a list of names, got {names!r}")
+    if len(set(names)) < len(names):
+        raise ConfigError(f"{key}: a name stands there twice: {', '.join(names)}")
+    return tuple(names)
+
+
+def _geometry(tree: object) -> Geometry:
+    """The geometry from a config's section."""
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"geometry: expected a section with keys, got {tree!r}")
+    for key, value in tree.items():
+        look_up("key of geometry", str(key), dict.fromkeys(field.name for field in fields(Geometry)))
+        if type(value) is not int:
+            raise ConfigError(f"geometry.{key}: expected an integer, got {value!r}")
+    return Geometry(**tree)

@@ -1,0 +1,72 @@
+"""Replicas: many copies of one small module, trained side by side by one optimiser."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.kernels import Parameters
+
+
+class Replicas:
+    """Parameters of modules of one shape, in one flat buffer.
+
+    Args:
+        modules: The modules, a replica each.
+        lr: Learning rate of Adam (Kingma & Ba 2015, arXiv 1412.6980); its other settings are the usual ones.
+        clip: Largest norm of a replica's gradient; None for no clipping.
+        device: Where to keep them.
+    """
+
+    def __init__(
+        self, modules: Sequence[nn.Module], *, lr: float, clip: float | None, device: torch.device
+    ) -> None:
+        states = [dict(module.named_parameters()) for module in modules]
+        self.shapes = {name: parameter.shape for name, parameter in states[0].items()}
+        stacked = [torch.stack([state[name].detach() for state in states]).flatten() for name in self.shapes]
+        self.count, self.lr, self.clip = len(modules), lr, clip
+        self.flat = torch.cat(stacked).to(device).requires_grad_()
+        self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
+
+    def parameters(self) -> Parameters:
+        """Each parameter with a leading replica dimension, differentiable."""
+        blocks = self.flat.split([self.count * shape.numel() for shape in self.shapes.values()])
+        named = zip(self.shapes.items(), blocks, strict=True)
+        return {name: block.view(self.count, *shape) for (name, shape), block in named}
+
+    def update(self, loss: Tensor) -> None:
+        """One step down the sum of the replicas' losses."""
+        self.optimizer.zero_grad()
+        loss.backward()
+        if self.clip is not None:
+            self._clip(self.clip)
+        self.optimizer.step()
+
+    def keep(self, kept: Sequence[int]) -> None:
+        """Drop all replicas but these; what is left goes on as if nothing had happened."""
+        old = self.optimizer.state[self.flat]
+        flat = self._gather(self.flat.detach(), kept)
+        moments = {name: self._gather(old[name], kept) for name in ("exp_avg", "exp_avg_sq") if old}
+        self.count, self.flat = len(kept), flat.requires_grad_()
+        self.optimizer = torch.optim.Adam([self.flat], lr=self.lr, fused=True)
+        if old:
+            self.optimizer.state[self.flat] = {"step": old["step"], **moments}
+
+    def replica(self, index: int) -> dict[str, Tensor]:
+        """The parameters of one replica, for `load_state_dict`."""
+        return {name: value[index].detach().cpu().clone() for name, value in self.parameters().items()}
+
+    def _gather(self, flat: Tensor, kept: Sequence[int]) -> Tensor:
+        sizes = [shape.numel() for shape in self.shapes.values()]
+        blocks = flat.split([self.count * size for size in sizes])
+        return torch.cat([block.view(self.count, -1)[list(kept)].flatten() for block in blocks])
+
+    def _clip(self, largest: float) -> None:
+        gradient = self.flat.grad
+        assert gradient is not None
+        blocks = gradient.split([self.count * shape.numel() for shape in self.shapes.values()])
+        rows = [block.view(self.count, -1) for block in blocks]
+        norms = torch.stack([row.square().sum(1) for row in rows]).sum(0).sqrt()
+        scales = (largest / (norms + 1e-6)).clamp(max=1)[:, None]
+        for row in rows:
+            row.mul_(scales)

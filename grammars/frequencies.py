@@ -1,0 +1,56 @@
+"""How frequent symbols are: by a law, or as in a text."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import CorpusError
+from ecsuite.formats import read_corpus
+
+
+def zipf_mandelbrot(num_types: int, *, exponent: float = 1.0, offset: float = 2.7) -> NDArray[np.float64]:
+    """Probability of each rank, as 1 / (rank + offset)^exponent (Boldt & Mortensen 2024, equation 2).
+
+    Returns:
+        Probabilities, shape (num_types,), falling.
+    """
+    weights = (np.arange(1, num_types + 1) + offset) ** -exponent
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The most frequent words of a text, or symbols of a corpus, and how frequent they are.
+
+    Args:
+        path: UTF-8 text whose words stand between white space; or a corpus: a folder, or a file named .jsonl or
+            .parquet, read as `read_corpus` does, without EOS.
+        num_types: How many words at most.
+
+    Returns:
+        Words, the most frequent first, those as frequent in order of appearance (of id in a corpus); and their
+        probabilities, shape (num_words,).
+
+    Raises:
+        CorpusError: If the file can't be read or has no words.
+    """
+    if path.is_dir() or path.suffix in (".jsonl", ".parquet"):
+        corpus = read_corpus(path)
+        dense, ids = corpus.reindexed()
+        names = corpus.symbol_names or {i: str(i) for i in ids.tolist()}
+        appearances = np.bincount(dense.values, minlength=len(ids)).tolist()
+        counter = Counter({names[i]: count for i, count in zip(ids.tolist(), appearances, strict=True)})
+    else:
+        try:
+            with open(path, encoding="utf-8-sig") as lines:
+                counter = Counter(word for line in lines for word in line.split())
+        except UnicodeDecodeError:
+            raise CorpusError(f"{path}: expected UTF-8 text") from None
+        except OSError as error:
+            raise CorpusError(f"cannot read {path}: {error.strerror or error}") from None
+    if not counter:
+        raise CorpusError(f"{path}: expected words, found none")
+    words, counts = zip(*counter.most_common(num_types), strict=True)
+    frequencies = np.array(counts, dtype=np.float64)
+    return words, frequencies / frequencies.sum()

@@ -1,0 +1,199 @@
+"""The artificial languages of ICY: a concatenation grammar, what hides its composition, and a holistic one.
+
+Perkins (2022), "Neural networks can understand compositional functions that humans do not, in the context of
+emergent communication", section 3.1 and appendix H.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.grammars.corruptions import CORRUPTIONS, Corruption
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.words import (
+    Symbols,
+    all_meanings,
+    concatenate,
+    draw_messages,
+    draw_words,
+    has_distinct_words,
+    stream,
+    symbol_type,
+)
+
+VERSION = 1
+"""Raised whenever a name, geometry and seed would give other messages than before."""
+
+BASES: dict[str, Callable[..., Symbols]] = {"concat": concatenate, "hol": draw_messages}
+"""What a chain begins with; concat if it is not said."""
+
+LANGUAGES = BASES | {name: corruption.apply for name, corruption in CORRUPTIONS.items()}
+"""What each grammar does, by name."""
+
+ALIASES = {
+    "comp": "concat",
+    "compositional": "concat",
+    "permute": "perm",
+    "randomproj": "proj",
+    "cumrot": "rot",
+    "shufflewordsdet": "shufdet",
+    "shufflewords": "shuf",
+    "holistic": "hol",
+    "wordpairsums": "pairsum",
+}
+"""The names that the paper's program has."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Language:
+    """What is said for every meaning: a pure function of name, geometry and seed."""
+
+    name: str
+    """The grammar, with those options that are not the default ones, such as `shufdet,decides=first`."""
+    geometry: Geometry
+    seed: int
+    messages: Symbols
+    """Content ids from 1, shape (num_meanings, message_length)."""
+    meanings: NDArray[np.int64]
+    """Attribute values, shape (num_meanings, num_attributes); the last attribute changes fastest."""
+    signature: str
+    """All that decides the messages, such as `shufdet,decides:last|5x10|w4|V4|seed:123|v:1`."""
+
+    def corpus(self) -> Corpus:
+        """All messages with their meanings and concepts (`attribute0=3`); there is no EOS."""
+        geometry = self.geometry
+        num_attributes = geometry.num_attributes
+        ids = self.meanings + geometry.num_values * np.arange(num_attributes)
+        names = (f"attribute{a}={v}" for a in range(num_attributes) for v in range(geometry.num_values))
+        return Corpus(
+            messages=_rows(self.messages.astype(np.int32)),
+            meanings=self.meanings,
+            concepts=_rows(ids.astype(np.int32)),
+            concept_names=tuple(names),
+            metadata={
+                "grammar": self.name,
+                "signature": self.signature,
+                "seed": self.seed,
+                "num_attributes": num_attributes,
+                "num_values": geometry.num_values,
+                "word_length": geometry.word_length,
+                "vocab_size": geometry.vocab_size,
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """A grammar of a chain and its options, all of them."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+def language(name: str, geometry: Geometry, seed: int) -> Language:
+    """Make a language.
+
+    Every random thing has a source of its own, so that a seed has the same words in all grammars, and the same
+    permutation in `perm` and `rot+perm`.
+
+    Args:
+        name: `concat`, `perm`, `proj`, `rot`, `shufdet`, `shuf`, `pairsum`, `hol` or what the paper's program
+            calls them; several joined by `+` are applied from left to right. Options follow after a comma:
+            `shufdet,decides=first`, `pairsum,last=program`.
+        geometry: How much there is to say.
+        seed: Of every random draw; at least 0.
+
+    Raises:
+        ConfigError: If there is no such grammar or option, or the geometry leaves too few words.
+    """
+    chain = parse(name)
+    meanings = all_meanings(geometry)
+    if chain[0].name == "concat":
+        messages = concatenate(draw_words(geometry, stream(seed, "words")), meanings)
+    else:
+        messages = draw_messages(geometry, stream(seed, "messages"))
+    times: dict[str, int] = {}
+    for link in chain[1:]:
+        times[link.name] = times.get(link.name, 0) + 1
+        rng = stream(seed, f"{link.name}{times[link.name]}")
+        messages = CORRUPTIONS[link.name].apply(messages, meanings, geometry, rng, **link.options)
+    parts = [_text(chain, all_options=True), str(geometry), f"seed:{seed}", f"v:{VERSION}"]
+    if chain[0].name == "concat" and not has_distinct_words(geometry):
+        parts.insert(2, "words:distinct-per-attribute")
+    return Language(
+        name=_text(chain, all_options=False),
+        geometry=geometry,
+        seed=seed,
+        messages=messages + symbol_type(geometry.vocab_size).type(1),
+        meanings=meanings,
+        signature="|".join(parts),
+    )
+
+
+def parse(name: str) -> list[Link]:
+    """The chain that a name stands for, its base first.
+
+    Raises:
+        ConfigError: If there is no such grammar or option, or a base is not the first of a chain.
+    """
+    known = {base: Corruption(apply=apply) for base, apply in BASES.items()} | CORRUPTIONS
+    links: list[Link] = []
+    for part in re.split(r"[+,]", name):
+        key, equals, value = (text.strip().lower() for text in part.partition("="))
+        if equals and links:
+            choices = known[links[-1].name].options
+            if not choices:
+                raise ConfigError(f"grammar '{name}': {links[-1].name} has no options, got '{part.strip()}'")
+            look_up(f"option of {links[-1].name}", key, choices)
+            look_up(f"{key} of {links[-1].name}", value, dict.fromkeys(choices[key]))
+            links[-1] = replace(links[-1], options={**links[-1].options, key: value})
+            continue
+        key = ALIASES.get(key, key)
+        options = look_up("grammar", key, known).options
+        if links and key in BASES:
+            raise ConfigError(f"grammar '{name}': {key} makes messages, so it must be the first of a chain")
+        if not links and key not in BASES:
+            links.append(Link(name="concat", options={}))
+        links.append(Link(name=key, options={option: values[0] for option, values in options.items()}))
+    return links
+
+
+def majority_accuracy(messages: NDArray[np.integer]) -> float:
+    """How often one is right who always says each position's most frequent symbol: the floor of any accuracy.
+
+    Args:
+        messages: Symbols, shape (num_messages, message_length).
+
+    Returns:
+        Accuracy of symbols, 0 to 1.
+
+    Raises:
+        ValueError: If there are no symbols.
+    """
+    if not messages.size:
+        raise ValueError("no symbols to be right about")
+    return float(np.mean([np.bincount(column).max() for column in messages.T]) / len(messages))
+
+
+def _text(chain: list[Link], *, all_options: bool) -> str:
+    """A chain as text: as users write it, or with all options as signatures have it."""
+    texts = []
+    for link in chain[1:] if chain[0].name == "concat" and chain[1:] else chain:
+        options = CORRUPTIONS[link.name].options if link.name in CORRUPTIONS else {}
+        said = [
+            f",{key}{':' if all_options else '='}{value}"
+            for key, value in link.options.items()
+            if all_options or value != options[key][0]
+        ]
+        texts.append(link.name + "".join(said))
+    return "+".join(texts)
+
+
+def _rows(table: NDArray[np.int32]) -> Ragged:
+    """Rows of equal length, shape (rows, length), as ragged ones."""
+    return Ragged.from_lengths(table.ravel(), np.full(len(table), table.shape[1], dtype=np.int64))

@@ -1,0 +1,143 @@
+"""Where the symbols of a language come from: random words, random messages, and the streams that draw them.
+
+Inside these modules symbols are numbered 0 to vocab_size - 1; `Language` has them as content ids from 1.
+"""
+
+from bisect import bisect_left
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError
+from ecsuite.grammars.geometry import Geometry
+
+Symbols = NDArray[Any]
+"""Symbols in the smallest integer type that holds them."""
+
+IID_FROM = 1000
+"""Random messages are drawn independently where there are so many possible ones for each meaning."""
+
+
+def stream(seed: int, purpose: str) -> np.random.Generator:
+    """The source of randomness for one purpose: another purpose never disturbs it."""
+    if seed < 0:
+        raise ConfigError(f"--seed: expected at least 0, got {seed}")
+    return np.random.default_rng(np.random.SeedSequence([seed, *purpose.encode()]))
+
+
+def symbol_type(vocab_size: int) -> np.dtype[Any]:
+    """The smallest type that holds content ids up to `vocab_size`."""
+    for kind in (np.uint8, np.uint16):
+        if vocab_size <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return np.dtype(np.int32)
+
+
+def all_meanings(geometry: Geometry) -> NDArray[np.int64]:
+    """Every meaning in order: the first attribute is the most significant digit, the last one changes fastest.
+
+    Returns:
+        Attribute values, shape (num_meanings, num_attributes).
+    """
+    powers = np.arange(geometry.num_attributes - 1, -1, -1)
+    index = np.arange(geometry.num_meanings)
+    return np.stack([index // geometry.num_values ** int(k) % geometry.num_values for k in powers], axis=1)
+
+
+def has_distinct_words(geometry: Geometry) -> bool:
+    """Whether there are enough words for all values of all attributes to have different ones."""
+    num_words = int(geometry.vocab_size**geometry.word_length)
+    return num_words >= geometry.num_attributes * geometry.num_values
+
+
+def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
+    """A word for each value of each attribute (section 3.1.1).
+
+    The paper asks for a bijection between the values of an attribute and their words. Its program draws words
+    that also differ between attributes; so do we where there are enough words, and where there are not, words
+    of different attributes may be equal (see `has_distinct_words`).
+
+    Returns:
+        Words, shape (num_attributes, num_values, word_length).
+
+    Raises:
+        ConfigError: If there are fewer words than values.
+    """
+    num_attributes, num_values, length = geometry.num_attributes, geometry.num_values, geometry.word_length
+    num_words = geometry.vocab_size**length
+    if num_words < num_values:
+        raise ConfigError(_too_few_words(geometry))
+    if has_distinct_words(geometry):
+        words = _distinct_rows(num_attributes * num_values, length, geometry.vocab_size, rng)
+        return words.reshape(num_attributes, num_values, length)
+    return np.stack(
+        [_distinct_rows(num_values, length, geometry.vocab_size, rng) for _ in range(num_attributes)]
+    )
+
+
+def concatenate(words: Symbols, meanings: NDArray[np.int64]) -> Symbols:
+    """Say the words of a meaning's values one after the other (CONCAT, section 3.1.1).
+
+    Args:
+        words: Shape (num_attributes, num_values, word_length).
+        meanings: Shape (num_meanings, num_attributes).
+
+    Returns:
+        Messages, shape (num_meanings, num_attributes * word_length).
+    """
+    num_meanings, num_attributes = meanings.shape
+    messages = np.empty((num_meanings, num_attributes, words.shape[2]), dtype=words.dtype)
+    for attribute in range(num_attributes):
+        messages[:, attribute] = words[attribute, meanings[:, attribute]]
+    return messages.reshape(num_meanings, -1)
+
+
+def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
+    """Say a random message for each meaning (HOL, section 3.1.2).
+
+    All are different where there are fewer than a thousand possible messages a meaning, and drawn
+    independently where there are more, as the paper's program does; then two are hardly ever equal.
+
+    Returns:
+        Messages, shape (num_meanings, message_length).
+
+    Raises:
+        ConfigError: If there are fewer messages than meanings.
+    """
+    num_meanings, length, vocab_size = geometry.num_meanings, geometry.message_length, geometry.vocab_size
+    num_messages = vocab_size**length
+    if num_messages < num_meanings:
+        raise ConfigError(
+            f"{num_meanings:,} meanings need as many different messages, but messages of {length} symbols over "
+            f"{vocab_size} make only {num_messages:,}: raise --word-length or --vocab-size"
+        )
+    if num_messages >= IID_FROM * num_meanings:
+        return rng.integers(vocab_size, size=(num_meanings, length), dtype=symbol_type(vocab_size))
+    return _distinct_rows(num_meanings, length, vocab_size, rng)
+
+
+def _distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.Generator) -> Symbols:
+    """Random rows of symbols, shape (num_rows, length), no two alike."""
+    kind = symbol_type(vocab_size)
+    if vocab_size**length < 2**63:
+        codes = rng.choice(vocab_size**length, size=num_rows, replace=False)
+        rows = np.empty((num_rows, length), dtype=kind)
+        for position in range(length):
+            codes, rows[:, position] = np.divmod(codes, vocab_size)
+        return rows
+    while True:  # among so many two are hardly ever alike
+        rows = rng.integers(vocab_size, size=(num_rows, length), dtype=kind)
+        if len(np.unique(rows, axis=0)) == num_rows:
+            return rows
+
+
+def _too_few_words(geometry: Geometry) -> str:
+    values, length, size = geometry.num_values, geometry.word_length, geometry.vocab_size
+    enough_length = next((n for n in range(length + 1, 32) if size**n >= values), None)
+    enough_size = bisect_left(range(values + 1), values, key=lambda n: n**length)
+    longer = f"--word-length to {enough_length} or " if enough_length else ""
+    return (
+        f"{values} values need {values} different words, but words of {length} symbols over {size} make only "
+        f"{size**length}: raise {longer}--vocab-size to {enough_size}"
+    )

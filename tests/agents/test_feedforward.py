@@ -1,0 +1,105 @@
+"""Agents without a memory against their formulas, and what they make of messages that end early."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import one_hot
+
+from ecsuite.agents import AttributeReader, make_receiver, make_sender
+from ecsuite.agents.message import Message
+from ecsuite.config import ConfigError
+
+NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum"]
+SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8}
+
+
+def make(name, style="egg"):
+    torch.manual_seed(0)
+    return make_receiver(name, **SIZES, style=style)
+
+
+def spoken(ids, length=None):
+    length = torch.full((ids.shape[1],), float(len(ids))) if length is None else length
+    return Message(symbols=ids, ends=None, length=length)
+
+
+def test_senders_are_one_and_two_linear_layers(soft_line):
+    torch.manual_seed(0)
+    meanings = torch.randn(3, 7)
+    sender = make_sender("fc1l", num_features=7, **SIZES)
+    expected = nn.functional.linear(meanings, sender.scores.weight, sender.scores.bias).view(3, 6, 5)
+    torch.testing.assert_close(sender(meanings, soft_line(6)), expected.transpose(0, 1))
+    torch.testing.assert_close(sender(meanings, soft_line(2)), expected.transpose(0, 1)[:2])
+    sender = make_sender("fc2l", num_features=7, **SIZES)
+    expected = sender.scores(sender.perceive(meanings).tanh()).view(3, 6, 5)
+    torch.testing.assert_close(sender(meanings, soft_line(6)), expected.transpose(0, 1))
+
+
+def test_fc1l_adds_up_an_answer_of_each_symbol_in_its_place():
+    reader = AttributeReader(make("fc1l", "icy"), 2, 3)
+    ids = torch.randint(1, 5, (6, 5))
+    table = reader.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
+    expected = sum(table[:, position, ids[position]] for position in range(6)).t()
+    torch.testing.assert_close(reader(spoken(ids)).flatten(1), expected)
+    assert reader.answer.bias is None
+    assert reader.answer.weight.std().item() == pytest.approx(1, abs=0.2)
+
+
+def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program():
+    ids = torch.randint(1, 5, (6, 5))
+    flat, total = make("fc2l", "icy"), make("fc2l,form=sum", "icy")
+    expected = flat.embed(ids).tanh().transpose(0, 1).flatten(1)
+    torch.testing.assert_close(flat(spoken(ids), torch.float32)[0][0], expected)
+    tables = total.embed.weight.t().view(6, 5, 8)
+    expected = sum(tables[position, ids[position]] for position in range(6)).tanh()
+    torch.testing.assert_close(total(spoken(ids), torch.float32)[0][0], expected)
+
+
+def test_cnn_is_torchs_convolution_pooling_and_relu():
+    receiver = make("cnn,blocks=2")
+    blocks = [nn.Sequential(layer, nn.MaxPool1d(2), nn.ReLU()) for layer in receiver.convolutions]
+    ids = torch.randint(1, 5, (6, 5))
+    expected = nn.Sequential(*blocks, nn.Flatten())(receiver.embed(ids).permute(1, 2, 0))
+    assert expected.shape == (5, 8)
+    torch.testing.assert_close(receiver(spoken(ids), torch.float32)[0][0], expected)
+
+
+def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
+    sizes = {"vocab_size": 4, "max_len": 20, "hidden_size": 8}
+    receiver = make_receiver("cnn", **sizes)
+    assert (len(receiver.convolutions), receiver.state_size) == (4, 8)
+    receiver = make_receiver("cnn,blocks=3", **sizes)
+    assert (len(receiver.convolutions), receiver.state_size) == (3, 16)
+    single = make_receiver("cnn", vocab_size=4, max_len=1, hidden_size=8, embedding_size=3)
+    assert (len(single.convolutions), single.state_size) == (0, 3)
+    with pytest.raises(ConfigError, match="cnn: blocks=5 leave nothing of 20 symbols; at most blocks=4"):
+        make_receiver("cnn,blocks=5", **sizes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_end_is_read_as_the_message_that_ends_there(name):
+    receiver = make(name)
+    weights = torch.rand(7, 5, 5).softmax(-1)
+    ends = torch.rand(7, 5).softmax(0)
+    message = Message(symbols=weights, ends=ends, length=torch.ones(5))
+    states, odds = receiver(message, torch.float32)
+    assert states.shape == (7, 5, receiver.state_size) and odds is ends
+    for end in range(6):
+        prefix = Message(symbols=weights[: end + 1], ends=None, length=torch.full((5,), end + 1.0))
+        torch.testing.assert_close(receiver(prefix, torch.float32)[0][0], states[end])
+    torch.testing.assert_close(states[6], states[5])  # the forced EOS is not seen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_and_weights_are_read_alike_and_nothing_after_the_end(name):
+    receiver = make(name)
+    ids = torch.tensor([[2, 3, 1], [0, 1, 4], [-1, 0, 2], [-1, -1, 0]])
+    length = torch.tensor([2.0, 3.0, 4.0])
+    states, _ = receiver(spoken(ids, length), torch.float32)
+    garbage = ids.clone()
+    garbage[2:, 0], garbage[3, 1] = torch.tensor([4, 3]), 1
+    torch.testing.assert_close(receiver(spoken(garbage, length), torch.float32)[0], states)
+    weights = one_hot(ids.clamp(min=0), 5).float()
+    ends = torch.zeros(4, 3).scatter_(0, length.long()[None] - 1, 1.0)
+    relaxed, odds = receiver(Message(symbols=weights, ends=ends, length=length), torch.float32)
+    torch.testing.assert_close((relaxed * odds[..., None]).sum(0), states[0])

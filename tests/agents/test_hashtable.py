@@ -1,0 +1,32 @@
+"""The hashtable: first told wins, the unknown is the first symbol all along."""
+
+import pytest
+import torch
+from torch.nn.functional import one_hot
+
+from ecsuite.agents import make_sender, parameter_count
+from ecsuite.agents.hashtable import HashtableSender
+
+
+def test_it_says_what_it_was_told_first():
+    table = HashtableSender(vocab_size=3, max_len=2)
+    meanings = torch.tensor([[0, 1], [1, 0], [0, 1]])
+    messages = torch.tensor([[1, 2], [3, 3], [2, 2]])
+    assert table.predict(meanings).tolist() == [[1, 1]] * 3
+    assert table.score(meanings, messages) == pytest.approx(1 / 6)
+    table.add(meanings, messages)
+    assert table.predict(meanings).tolist() == [[1, 2], [3, 3], [1, 2]]
+    assert table.predict(meanings.float()).tolist() == [[1, 2], [3, 3], [1, 2]]
+    assert table.score(meanings, messages) == pytest.approx(5 / 6)
+    messages.zero_()
+    assert table.predict(meanings[:1]).tolist() == [[1, 2]]
+
+
+def test_it_speaks_on_a_line_without_parameters(soft_line):
+    table = make_sender("hashtable", num_features=4, vocab_size=3, max_len=2, hidden_size=8)
+    assert parameter_count(table) == 0
+    meanings = one_hot(torch.tensor([2, 0]), 4).float()
+    table.add(meanings[:1], torch.tensor([[3, 2]]))
+    scores = table(meanings, soft_line(2))
+    assert scores.shape == (2, 2, 4) and scores.argmax(-1).t().tolist() == [[3, 2], [1, 1]]
+    assert scores.softmax(-1).amax(-1).min() > 0.999999

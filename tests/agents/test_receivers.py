@@ -1,0 +1,84 @@
+"""Recurrent receivers against torch's own layers, and the answer to each attribute."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents import AttributeReader, make_receiver
+from ecsuite.agents.message import Message
+from ecsuite.agents.receivers import RecurrentReceiver
+
+LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def spoken(ids):
+    return Message(symbols=ids, ends=None, length=torch.full((ids.shape[1],), float(len(ids))))
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("num_layers", [1, 2, 3])
+def test_layers_are_torchs(cell, num_layers):
+    torch.manual_seed(0)
+    receiver = RecurrentReceiver(
+        vocab_size=4, hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers
+    )
+    layers = LAYERS[cell](5, 6, num_layers)
+    with torch.no_grad():
+        for index, ours in enumerate(receiver.cells):
+            getattr(layers, f"weight_ih_l{index}").copy_(ours.input_map.weight)
+            getattr(layers, f"weight_hh_l{index}").copy_(ours.hidden_map.weight)
+            getattr(layers, f"bias_ih_l{index}").copy_(ours.input_map.bias)
+            getattr(layers, f"bias_hh_l{index}").copy_(ours.hidden_map.bias)
+    ids = torch.randint(0, 5, (7, 3))
+    outputs, _ = layers(receiver.embed(ids))
+    states, _ = receiver(spoken(ids), torch.float32)
+    torch.testing.assert_close(states, outputs[-1:])
+
+
+def test_sru_is_read_by_its_memory():
+    """Its output is mostly the last symbol: two messages that end alike are told apart by what came before."""
+    torch.manual_seed(0)
+    receiver = make_receiver("sru", vocab_size=4, max_len=3, hidden_size=6, embedding_size=2)
+    assert (
+        receiver.embed.out_features == 6
+    )  # SRU's input is as wide as its state, whatever the embedding size
+    step, state = receiver.cells[0].unroll(torch.float32), None
+    ids = torch.tensor([[1], [2], [3]])
+    for symbols in ids:
+        state = step(receiver.embed(symbols), state)
+    states, _ = receiver(spoken(ids), torch.float32)
+    torch.testing.assert_close(states[0], state[1])
+
+
+def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
+    torch.manual_seed(0)
+    receiver = make_receiver("gru", vocab_size=49, max_len=3, hidden_size=128, style="icy")
+    assert receiver.embed.bias is None
+    assert receiver.embed.weight.std().item() == pytest.approx(1, abs=0.05)
+    ids = torch.randint(0, 50, (3, 2))
+    torch.testing.assert_close(receiver.embed(ids), receiver.embed.weight.t()[ids])
+
+
+@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
+@pytest.mark.parametrize("style", ["egg", "icy"])
+def test_a_reader_answers_for_each_attribute(name, style):
+    torch.manual_seed(0)
+    receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
+    reader = AttributeReader(receiver, 2, 3)
+    ids = torch.randint(1, 5, (6, 5))
+    logits = reader(spoken(ids))
+    assert logits.shape == (5, 2, 3)
+    states, _ = receiver(spoken(ids), torch.float32)
+    assert states.shape == (1, 5, receiver.state_size)
+    torch.testing.assert_close(logits.flatten(1), reader.answer(states[0]))
+    logits.square().sum().backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in reader.parameters())
+
+
+def test_a_reader_needs_a_certain_end():
+    reader = AttributeReader(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
+    message = Message(
+        symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
+    )
+    with pytest.raises(AssertionError, match="several ends"):
+        reader(message)

@@ -1,0 +1,78 @@
+"""Recurrent senders against torch's own layers, and the two styles."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import one_hot
+
+from ecsuite.agents import make_sender
+from ecsuite.agents.message import EOS
+from ecsuite.agents.senders import RecurrentSender
+
+SIZES = {"num_features": 7, "vocab_size": 4, "hidden_size": 6, "embedding_size": 5}
+LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def torch_layers(sender, cell, input_size):
+    layers = LAYERS[cell](input_size, 6, len(sender.cells))
+    with torch.no_grad():
+        for index, ours in enumerate(sender.cells):
+            getattr(layers, f"weight_ih_l{index}").copy_(ours.input_map.weight)
+            getattr(layers, f"weight_hh_l{index}").copy_(ours.hidden_map.weight)
+            getattr(layers, f"bias_ih_l{index}").copy_(ours.input_map.bias)
+            getattr(layers, f"bias_hh_l{index}").copy_(ours.hidden_map.bias)
+    return layers
+
+
+def first_states(sender, cell, meanings):
+    """The meaning in the first layer, zeros in those above and in all memories of LSTM."""
+    hidden = torch.zeros(len(sender.cells), len(meanings), 6)
+    hidden[0] = sender.perceive(meanings)
+    return (hidden, torch.zeros_like(hidden)) if cell == "lstm" else hidden
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("num_layers", [1, 2, 3])
+def test_zero_input_is_torchs_layers_over_zeros(soft_line, cell, num_layers):
+    torch.manual_seed(0)
+    sender = RecurrentSender(**SIZES, cell=cell, num_layers=num_layers, zero_input=True)
+    assert sender.embed is None and sender.start is None
+    meanings = torch.randn(3, 7)
+    outputs, _ = torch_layers(sender, cell, 5)(torch.zeros(4, 3, 5), first_states(sender, cell, meanings))
+    torch.testing.assert_close(sender(meanings, soft_line(4)), sender.scores(outputs))
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("style", ["egg", "icy"])
+def test_what_was_said_goes_into_the_first_layer(soft_line, cell, style):
+    torch.manual_seed(0)
+    sender = RecurrentSender(**SIZES, cell=cell, num_layers=2, style=style)
+    meanings = torch.randn(3, 7)
+    layers, states = torch_layers(sender, cell, 5), first_states(sender, cell, meanings)
+    inputs = sender.start.expand(3, -1) if style == "egg" else sender.embed(torch.full((3,), EOS))
+    expected = []
+    for _ in range(4):
+        outputs, states = layers(inputs[None], states)
+        expected.append(sender.scores(outputs[0]))
+        inputs = sender.embed(expected[-1].softmax(-1))
+    torch.testing.assert_close(sender(meanings, soft_line(4)), torch.stack(expected))
+
+
+def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
+    torch.manual_seed(0)
+    sender = make_sender("gru", num_features=50, vocab_size=4, max_len=5, hidden_size=128, style="icy")
+    assert sender.perceive.bias is None and sender.start is None
+    assert sender.perceive.weight.mean().item() == pytest.approx(0, abs=0.05)
+    assert sender.perceive.weight.std().item() == pytest.approx(1, abs=0.05)
+    values = torch.tensor([[3, 10, 24, 31, 49]])
+    meaning = one_hot(values, 50).sum(1).float()
+    torch.testing.assert_close(sender.perceive(meaning), sender.perceive.weight[:, values[0]].sum(1)[None])
+    assert sender.embed.in_features == 5 and sender.embed.out_features == 128
+
+
+def test_the_default_style_is_eggs():
+    sender = RecurrentSender(**SIZES, cell="gru")
+    assert sender.perceive.bias is not None and sender.start.shape == (5,)
+    assert {name.split(".")[0] for name, _ in sender.named_parameters()} == {
+        "perceive", "cells", "scores", "embed", "start",
+    }  # fmt: skip

@@ -1,0 +1,89 @@
+"""Names of agents: what is equal is written equally, and what is wrong is named with what would be right."""
+
+import pytest
+
+from ecsuite.agents import RECEIVERS, SENDERS, parse_agent
+from ecsuite.agents.factory import DESCRIPTIONS
+from ecsuite.agents.spec import FAMILIES, OPTIONS
+from ecsuite.config import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "canonical"),
+    [
+        ("sender", "lstm", "lstm"),
+        ("sender", "LSTM-Z", "lstm-z"),
+        ("sender", "LSTM-1L", "lstm"),
+        ("sender", "GRU-2L-Z", "gru-2l-z"),
+        ("sender", "sru-tanh-3l", "sru-tanh-3l"),
+        ("sender", "RNNAutoReg:LSTM", "lstm"),
+        ("sender", "RNNAutoReg2L:LSTM", "lstm-2l"),
+        ("sender", "RNNZero:GRU", "gru-z"),
+        ("sender", "RNNZero2L:SRU", "sru-2l-z"),
+        ("sender", "HierZero:dgsend", "husendz:dgsend"),
+        ("sender", "HierAutoReg:RNN", "husenda:rnn"),
+        ("sender", "HUSendZ:dgsend", "husendz:dgsend"),
+        ("sender", "TransDecSoft", "transformer"),
+        ("sender", "TransDecSoft2L,init=copied", "transformer-2l,init=copied"),
+        ("sender", "FC1L", "fc1l"),
+        ("sender", "FC2L, hidden = 1280", "fc2l,hidden=1280"),
+        ("sender", "Hashtable", "hashtable"),
+        ("receiver", "RNN:LSTM", "lstm"),
+        ("receiver", "RNN1L:LSTM", "lstm"),
+        ("receiver", "RNN2L:GRU", "gru-2l"),
+        ("receiver", "Hier:GRU,stop=first,reset=on", "hier:gru,reset=on,stop=first"),
+        ("receiver", "hier:gru,stop=each,reset=off", "hier:gru"),
+        ("receiver", "CNN,blocks=3", "cnn,blocks=3"),
+        ("receiver", "FC2L,form=flat", "fc2l"),
+    ],
+)
+def test_names_become_canonical(role, text, canonical):
+    spec = parse_agent(role, text)
+    assert str(spec) == canonical
+    assert parse_agent(role, canonical) == spec
+    assert hash(spec) == hash(parse_agent(role, canonical))
+
+
+def test_a_spec_says_what_it_is():
+    spec = parse_agent("sender", "lstm-2l-z,hidden=64")
+    assert (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input) == (
+        "lstm-2l-z", "lstm", "lstm", 2, True,
+    )  # fmt: skip
+    assert spec.number("hidden") == 64
+    spec = parse_agent("receiver", "hier:dgrecv")
+    assert (spec.name, spec.family, spec.cell) == ("hier:dgrecv", "hier:CELL", "dgrecv")
+    assert spec.option("stop") == "each" and spec.option("reset") == "off" and spec.number("hidden") is None
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "message"),
+    [
+        ("sender", "lsmt", r"unknown sender 'lsmt'; did you mean 'lstm'\? choices: rnn, gru, lstm, "),
+        ("sender", "husend:gru", r"unknown sender over a cell 'husend'; did you mean 'husend[az]'\? choices: husenda"),
+        ("sender", "husendz", r"unknown sender 'husendz'; did you mean 'husendz:CELL'\?"),
+        ("sender", "husendz:CELL", r"unknown cell 'cell'; choices: rnn, gru"),
+        ("sender", "husendz:dgsnd", r"unknown cell 'dgsnd'; did you mean 'dgsend'\? choices: rnn, gru, lstm"),
+        ("sender", "fc1l-z", r"unknown sender 'fc1l-z'; did you mean 'fc1l'\?"),
+        ("sender", "hier:gru", "unknown sender over a cell 'hier'; choices: husenda, husendz"),
+        ("sender", "", "unknown sender ''; choices: rnn"),
+        ("receiver", "gru-z", r"unknown receiver 'gru-z'; did you mean 'gru'\?"),
+        ("receiver", "transformer", "unknown receiver 'transformer'"),
+        ("sender", "lstm,64", "lstm: expected key=value after the comma, got '64'"),
+        ("sender", "lstm,hiden=4", r"unknown option of lstm 'hiden'; did you mean 'hidden'\? choices: hidden"),
+        ("sender", "lstm,hidden=0", "lstm: hidden: expected a number from 1 to 999999, got '0'"),
+        ("sender", "fc1l,hidden=4", "fc1l has no options; leave out ',hidden=4'"),
+        ("receiver", "hier:gru,stop=frist", r"unknown value of stop 'frist'; did you mean 'first'\? choices: each"),
+        ("receiver", "cnn,blocks=two", "cnn: blocks: expected a number from 1 to 999999, got 'two'"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_named(role, text, message):
+    with pytest.raises(ConfigError, match=message):
+        parse_agent(role, text)
+
+
+def test_the_tables_agree():
+    assert list(FAMILIES["sender"]) == list(SENDERS)
+    assert list(FAMILIES["receiver"]) == list(RECEIVERS)
+    assert set(DESCRIPTIONS) == {*SENDERS, *RECEIVERS}
+    families = [family for each in FAMILIES.values() for family in each.values()]
+    assert {option for family in families for option in family.options} == set(OPTIONS)

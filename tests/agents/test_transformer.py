@@ -1,0 +1,77 @@
+"""The transformer against torch's, which computes the whole prefix again at every step."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents import make_sender
+from ecsuite.agents.message import EOS
+from ecsuite.agents.transformer import position_codes
+
+SIZE = 8
+
+
+def torch_layer(ours):
+    layer = nn.TransformerDecoderLayer(SIZE, nhead=1, dim_feedforward=4 * SIZE, dropout=0.0, batch_first=True)
+    pairs = [
+        (layer.self_attn.in_proj_weight, ours.to_said.inward.weight),
+        (layer.self_attn.in_proj_bias, ours.to_said.inward.bias),
+        (layer.self_attn.out_proj.weight, ours.to_said.outward.weight),
+        (layer.self_attn.out_proj.bias, ours.to_said.outward.bias),
+        (layer.multihead_attn.in_proj_weight, ours.to_meaning.inward.weight),
+        (layer.multihead_attn.in_proj_bias, ours.to_meaning.inward.bias),
+        (layer.multihead_attn.out_proj.weight, ours.to_meaning.outward.weight),
+        (layer.multihead_attn.out_proj.bias, ours.to_meaning.outward.bias),
+        (layer.linear1.weight, ours.widen.weight), (layer.linear1.bias, ours.widen.bias),
+        (layer.linear2.weight, ours.narrow.weight), (layer.linear2.bias, ours.narrow.bias),
+        *((getattr(layer, f"norm{i + 1}").weight, norm.weight) for i, norm in enumerate(ours.norms)),
+        *((getattr(layer, f"norm{i + 1}").bias, norm.bias) for i, norm in enumerate(ours.norms)),
+    ]  # fmt: skip
+    assert len(pairs) == len(list(layer.parameters())) == len(list(ours.parameters()))
+    with torch.no_grad():
+        for theirs, mine in pairs:
+            theirs.copy_(mine)
+    return layer
+
+
+@pytest.mark.parametrize("name", ["transformer", "transformer-2l", "transformer-3l,init=copied"])
+def test_the_cache_gives_what_the_whole_prefix_gives(soft_line, name):
+    torch.manual_seed(0)
+    sender = make_sender(name, num_features=6, vocab_size=3, max_len=5, hidden_size=SIZE, style="icy")
+    with torch.no_grad():
+        for parameter in sender.layers.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    layers = [torch_layer(layer) for layer in sender.layers]
+    meanings = torch.randn(4, 6)
+    memory = sender.perceive(meanings)[:, None]
+    prefix = sender.embed(torch.full((4, 1), EOS))
+    expected = []
+    for step in range(5):
+        hidden = prefix + sender.positions[: step + 1]
+        mask = nn.Transformer.generate_square_subsequent_mask(step + 1)
+        for layer in layers:
+            hidden = layer(hidden, memory, tgt_mask=mask)
+        expected.append(sender.scores(hidden[:, -1]))
+        prefix = torch.cat([prefix, sender.embed(expected[-1].softmax(-1))[:, None]], 1)
+    said = sender(meanings, soft_line(5))
+    torch.testing.assert_close(said, torch.stack(expected))
+
+    wanted = torch.autograd.grad(torch.stack(expected).square().sum(), [sender.perceive.weight])
+    found = torch.autograd.grad(said.square().sum(), [sender.perceive.weight])
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_begin_apart_unless_copied():
+    sizes = {"num_features": 6, "vocab_size": 3, "max_len": 5, "hidden_size": SIZE}
+    for name, is_copied in (("transformer-2l", False), ("transformer-2l,init=copied", True)):
+        first, second = make_sender(name, **sizes).layers
+        assert torch.equal(first.widen.weight, second.widen.weight) == is_copied
+        assert first.widen.weight is not second.widen.weight
+
+
+def test_positions_are_told_apart_by_sines_and_cosines():
+    codes = position_codes(3, 4)
+    steps = torch.tensor([0.0, 1.0, 2.0])
+    expected = [steps.sin(), steps.cos(), (steps / 100).sin(), (steps / 100).cos()]
+    torch.testing.assert_close(codes, torch.stack(expected, 1))
+    assert position_codes(2, 3).shape == (2, 3)

@@ -1,0 +1,47 @@
+"""Frequencies of texts and corpora."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.formats import write_corpus
+from ecsuite.grammars.frequencies import unigrams
+
+
+def test_words_of_a_text_by_frequency(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("\ufeffb a c\n\n a  ä\tc a", encoding="utf-8")
+    words, probabilities = unigrams(path, 10)
+    assert words == ("a", "c", "b", "ä")
+    assert probabilities == pytest.approx(np.array([3, 2, 1, 1]) / 7)
+    words, probabilities = unigrams(path, 2)
+    assert words == ("a", "c") and probabilities == pytest.approx(np.array([3, 2]) / 5)
+
+
+def test_symbols_of_a_corpus_by_frequency(tmp_path: Path) -> None:
+    write_corpus(Corpus(messages=Ragged.from_rows([[7, 3, 3, 0], [900_000, 3, 0]]), eos=0), tmp_path)
+    words, probabilities = unigrams(tmp_path, 10)
+    assert words == ("3", "7", "900000")  # EOS is no symbol
+    assert probabilities == pytest.approx(np.array([3, 1, 1]) / 5)
+    assert unigrams(tmp_path / "corpus.jsonl", 10)[0] == words
+
+
+def test_symbols_that_are_strings_keep_their_names(tmp_path: Path) -> None:
+    (tmp_path / "said.jsonl").write_text('"da bu da"\n"bu da"\n"ki"\n')
+    assert unigrams(tmp_path / "said.jsonl", 2)[0] == ("da", "bu")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b" \n", "expected words, found none"), (b"\xff\xfe", "expected UTF-8 text")]
+)
+def test_what_has_no_words_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        unigrams(tmp_path / "text.txt", 10)
+
+
+def test_a_text_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"cannot read .*none\.txt: No such file or directory"):
+        unigrams(tmp_path / "none.txt", 10)

@@ -1,0 +1,32 @@
+"""Sizes follow from the geometry, and what can't be is refused with what to change."""
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.grammars.geometry import Geometry
+
+
+def test_the_default_is_the_papers() -> None:
+    geometry = Geometry()
+    assert (geometry.message_length, geometry.num_meanings) == (20, 100_000)
+    assert str(geometry) == "5x10|w4|V4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
+        ({"word_length": -1}, "--word-length: expected 1 to 10,000, got -1"),
+        ({"num_attributes": 10**9}, "--num-attributes: expected 1 to 30, got 1,000,000,000"),
+        ({"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
+        (
+            {"num_attributes": 10},
+            "10^10 meanings in messages of 40 symbols are too much to keep in memory (at most 1,073,741,824 symbols "
+            "in all): lower --num-attributes or --num-values",
+        ),
+    ],
+)
+def test_impossible_sizes_are_refused(changes: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Geometry(**changes)
+    assert str(error.value) == message

@@ -1,0 +1,108 @@
+"""One door to all grammars: defaults, options, what is refused, and a folder that can be scored."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.grammars import GRAMMARS, Geometry, language, make_corpus
+from ecsuite.grammars.baselines import BASELINES
+
+
+def test_a_language_says_all_meanings() -> None:
+    corpus = make_corpus(
+        "ShuffleWordsDet,decides=first", seed=5, num_attributes=2, num_values=3, word_length=3, vocab_size=7
+    )
+    expected = language(
+        "shufdet,decides=first", Geometry(num_attributes=2, num_values=3, word_length=3, vocab_size=7), 5
+    )
+    assert corpus.messages.values.tolist() == expected.messages.ravel().tolist()
+    assert corpus.metadata["signature"] == expected.signature
+    assert len(make_corpus("concat", num_attributes=3).messages) == 1000
+
+
+def test_a_baseline_says_as_many_symbols_as_asked_for() -> None:
+    corpus = make_corpus("Regular, runs=5,repeat_probability=0.2", num_symbols=500, vocab_size=50, seed=3)
+    assert len(corpus.messages.values) == 500
+    assert corpus.metadata == {
+        "grammar": "regular",
+        "num_types": 50,
+        "runs": 5,
+        "repeat_probability": 0.2,
+        "signature": "regular|num_types:50|runs:5|repeat_probability:0.2|symbols:500|seed:3|v:1",
+        "seed": 3,
+        "vocab_size": 50,
+    }
+    assert len(make_corpus("uniform_noise").messages.values) == 1_000_000
+
+
+def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
+    signatures = set()
+    for text in ("a b", "a c", "a b b"):
+        (tmp_path / "text.txt").write_text(text)
+        corpus = make_corpus("text_parentheses", num_symbols=10, text=tmp_path / "text.txt")
+        signatures.add(corpus.metadata["signature"])
+    assert len(signatures) == 3
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_what_is_written_can_be_read(name: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("a b c b")
+    settings: dict[str, Any] = {"num_attributes": 2}
+    if name in BASELINES:
+        settings = {"num_symbols": 1000}
+    if name == "text_parentheses":
+        settings["text"] = tmp_path / "text.txt"
+    corpus = make_corpus(name, seed=1, **settings)
+    write_corpus(corpus, tmp_path / "out")
+    found = read_corpus(tmp_path / "out")
+    assert np.array_equal(found.messages.values, corpus.messages.values)
+    assert found.eos is None
+    assert found.metadata["signature"] == corpus.metadata["signature"]
+    assert found.metadata["vocab_size"] == corpus.metadata["vocab_size"]
+    if name not in BASELINES:
+        assert found.meanings is not None and corpus.meanings is not None
+        assert np.array_equal(found.meanings, corpus.meanings)
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_each_grammar_says_what_it_is_in_one_line(name: str) -> None:
+    line = (inspect.getdoc(GRAMMARS[name]) or "").split("\n")[0]
+    assert line.endswith(".") and len(line) <= 100
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("dick", {}, "unknown grammar 'dick'; did you mean 'dyck'? choices: concat, hol, perm, proj, rot, shufdet,"),
+        ("perm+dyck", {}, "unknown grammar 'dyck'; choices: concat, hol, perm, proj"),
+        ("dyck+perm", {}, "unknown grammar 'dyck'"),
+        ("dyck", {"num_values": 3}, "dyck has no meanings: leave out --num-values"),
+        ("rot+perm", {"num_symbols": 3}, "rot+perm says one message for each meaning: leave out --num-symbols"),
+        ("concat", {"text": Path("a")}, "concat says one message for each meaning: leave out --text"),
+        ("dyck", {"text": Path("a")}, "dyck takes no text: leave out --text"),
+        ("dyck", {"num_symbols": 0}, "--num-symbols: expected 1 to 1,073,741,824, got 0"),
+        ("dyck", {"vocab_size": 0}, "--vocab-size: expected 1 to 67,108,864, got 0"),
+        ("dyck", {"vocab_size": 1}, "brackets need 2 symbols to open and to close, got 1: raise --vocab-size"),
+        ("dyck", {"seed": -1}, "--seed: expected at least 0, got -1"),
+        ("concat", {"seed": -1}, "--seed: expected at least 0, got -1"),
+        ("concat", {"num_values": 300}, "300^5 meanings in messages of 20 symbols are too much to keep in memory"),
+        ("dyck,0.4", {}, "grammar 'dyck': '0.4' is not an option: expected one such as open_probability=…"),
+        ("uniform_noise,a=1", {}, "grammar 'uniform_noise': 'a=1' is not an option: it has none"),
+        ("dyck,open=0.4", {}, "unknown option of dyck 'open'; choices: open_probability"),
+        ("dyck,num_types=4", {}, "unknown option of dyck 'num_types'; choices: open_probability"),
+        ("regular,runs=1.5", {}, "regular: runs: expected a number such as 10, got '1.5'"),
+        ("dyck,open_probability=nan", {}, "open_probability: expected 0 to 1, got nan"),
+        ("text_parentheses", {}, "text_parentheses: expected a text to take frequencies from: give --text FILE"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_made_is_an_error_that_helps(
+    name: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        make_corpus(name, **settings)
+    assert str(error.value).startswith(message)

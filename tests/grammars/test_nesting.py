@@ -1,0 +1,63 @@
+"""What opens and closes, against a stack."""
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.grammars.nesting import check_probability, close_any, close_innermost, depths
+
+PROBABILITIES = [0.0, 0.3, 0.5, 0.6, 1.0]
+
+
+def decisions(probability: float, num_steps: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.random(num_steps) < probability, rng.integers(1000, size=num_steps)
+
+
+@pytest.mark.parametrize("probability", PROBABILITIES)
+@pytest.mark.parametrize("num_steps", [0, 1, 2, 3000])
+def test_the_innermost_is_closed_as_by_a_stack(probability: float, num_steps: int) -> None:
+    wants_open, opened = decisions(probability, num_steps)
+    stack: list[int] = []
+    expected, expected_depths = [], [0]
+    for wants, symbol in zip(wants_open, opened, strict=True):
+        if wants or not stack:
+            stack.append(symbol)
+            expected.append(symbol)
+        else:
+            expected.append(stack.pop())
+        expected_depths.append(len(stack))
+    depth = depths(wants_open)
+    assert depth.tolist() == expected_depths
+    assert close_innermost(depth, opened).tolist() == expected
+
+
+@pytest.mark.parametrize("probability", PROBABILITIES)
+def test_any_open_bracket_may_be_closed(probability: float) -> None:
+    wants_open, opened = decisions(probability)
+    depth = depths(wants_open)
+    stream = close_any(depth, opened, np.random.default_rng(0))
+    still_open: list[int] = []
+    for before, after, symbol, kind in zip(depth[:-1], depth[1:], stream, opened, strict=True):
+        if after > before:
+            assert symbol == kind
+            still_open.append(symbol)
+        else:
+            still_open.remove(symbol)
+
+
+def test_all_open_brackets_are_as_likely_to_be_closed() -> None:
+    """Three are opened and one is closed, again and again from the start."""
+    closed = [
+        close_any(np.array([0, 1, 2, 3, 2]), np.array([0, 1, 2, 9]), np.random.default_rng(seed))[-1]
+        for seed in range(3000)
+    ]
+    assert np.bincount(closed) / 3000 == pytest.approx(np.full(3, 1 / 3), abs=0.03)
+
+
+def test_probabilities_are_checked() -> None:
+    for value in (0, 0.4, 1):
+        check_probability("stop", value)
+    check_probability("repeat", 0, below=1)
+    with pytest.raises(ConfigError, match=r"^repeat: expected at least 0 and below 1, got 1$"):
+        check_probability("repeat", 1, below=1)

@@ -1,0 +1,122 @@
+"""Words are different where they must be, meanings are in order, and streams do not disturb each other."""
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.words import (
+    all_meanings,
+    concatenate,
+    draw_messages,
+    draw_words,
+    has_distinct_words,
+    stream,
+    symbol_type,
+)
+
+
+def num_distinct(rows: np.ndarray) -> int:
+    return len(np.unique(rows.reshape(-1, rows.shape[-1]), axis=0))
+
+
+def test_the_last_attribute_changes_fastest() -> None:
+    meanings = all_meanings(Geometry(num_attributes=3, num_values=2))
+    assert meanings.tolist() == [[i >> 2, i >> 1 & 1, i & 1] for i in range(8)]
+    assert all_meanings(Geometry(num_attributes=1, num_values=3)).tolist() == [[0], [1], [2]]
+    assert all_meanings(Geometry(num_attributes=2, num_values=1)).tolist() == [[0, 0]]
+
+
+def test_all_words_differ_where_there_are_enough() -> None:
+    geometry = Geometry()
+    assert has_distinct_words(geometry)
+    words = draw_words(geometry, stream(123, "words"))
+    assert words.shape == (5, 10, 4) and words.dtype == np.uint8
+    assert num_distinct(words) == 50
+    assert set(np.unique(words)) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("size", [{"word_length": 2}, {"word_length": 1, "vocab_size": 10}])
+def test_words_of_an_attribute_differ_where_there_are_fewer(size: dict[str, int]) -> None:
+    geometry = Geometry(**size)
+    assert not has_distinct_words(geometry)
+    words = draw_words(geometry, stream(0, "words"))
+    assert all(num_distinct(of_attribute) == 10 for of_attribute in words)
+
+
+def test_long_words_do_not_overflow() -> None:
+    words = draw_words(Geometry(word_length=40, vocab_size=1000), stream(0, "words"))
+    assert words.dtype == np.uint16 and num_distinct(words) == 50
+    assert words.mean() == pytest.approx(499.5, abs=30) and words.max() < 1000
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (
+            {"word_length": 1},
+            "10 values need 10 different words, but words of 1 symbols over 4 make only 4: raise --word-length to 2 "
+            "or --vocab-size to 10",
+        ),
+        (
+            {"num_values": 1000, "num_attributes": 1},
+            "1000 values need 1000 different words, but words of 4 symbols over 4 make only 256: raise "
+            "--word-length to 5 or --vocab-size to 6",
+        ),
+        (
+            {"vocab_size": 1},
+            "10 values need 10 different words, but words of 4 symbols over 1 make only 1: raise --vocab-size to 2",
+        ),
+    ],
+)
+def test_too_few_words_are_an_error_that_helps(size: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        draw_words(Geometry(**size), stream(0, "words"))
+    assert str(error.value) == message
+
+
+def test_concatenation_says_the_word_of_each_value() -> None:
+    geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
+    words, meanings = draw_words(geometry, stream(0, "words")), all_meanings(geometry)
+    messages = concatenate(words, meanings)
+    for meaning, message in zip(meanings, messages, strict=True):
+        assert message.tolist() == [s for a, value in enumerate(meaning) for s in words[a, value]]
+
+
+def test_random_messages_differ_where_there_are_few() -> None:
+    """4^6 = 4096 messages for 1000 meanings; independent draws would repeat some hundred."""
+    messages = draw_messages(Geometry(num_attributes=3, word_length=2), stream(0, "messages"))
+    assert messages.shape == (1000, 6) and num_distinct(messages) == 1000
+    every = draw_messages(Geometry(num_attributes=1, num_values=16, word_length=2), stream(0, "messages"))
+    assert num_distinct(every) == 16
+
+
+def test_random_messages_are_uniform_and_do_not_overflow() -> None:
+    messages = draw_messages(Geometry(num_attributes=3, word_length=20, vocab_size=30), stream(0, "messages"))
+    frequencies = np.bincount(messages.ravel(), minlength=30) / messages.size
+    assert frequencies == pytest.approx(np.full(30, 1 / 30), abs=0.005)
+
+
+def test_too_few_messages_are_an_error_that_helps() -> None:
+    with pytest.raises(ConfigError) as error:
+        draw_messages(Geometry(word_length=1), stream(0, "messages"))
+    assert str(error.value) == (
+        "100,000 meanings need as many different messages, but messages of 5 symbols over 4 make only 1,024: raise "
+        "--word-length or --vocab-size"
+    )
+
+
+def test_streams_are_of_their_seed_and_purpose() -> None:
+    draws = {
+        tuple(stream(seed, purpose).random(3)) for seed in (0, 1, 2**70) for purpose in ("words", "perm1")
+    }
+    assert len(draws) == 6
+    assert stream(1, "words").random() == stream(1, "words").random()
+    with pytest.raises(ConfigError, match="--seed: expected at least 0, got -1"):
+        stream(-1, "words")
+
+
+def test_symbols_are_kept_small() -> None:
+    assert [symbol_type(size) for size in (4, 255, 256, 65_535, 65_536)] == [
+        np.uint8, np.uint8, np.uint16, np.uint16, np.int32,
+    ]  # fmt: skip
