@@ -128,15 +128,169 @@ def score(
         scorecard = score_corpus(read_corpus(corpus), names, options)
     data = scorecard.to_json()
     if out is not None:
-        write_atomically(
-            out, (json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
-        )
+        write_json(out, data)
     if as_json:
         print_json(data)
     else:
         from rich.console import Console
 
         Console().print(scorecard.table())
+
+
+@app.command(epilog="Example: ecsuite icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json")
+def icy(
+    study: Annotated[
+        str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="An agent (see `ecsuite list`), with options; can be repeated.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="What the models are: sender or receiver.")] = None,
+    receiver: Annotated[
+        list[str] | None, typer.Option(help="The receiver of end-to-end; can be repeated.")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="soft, gumbel or reinforce; for budget and end-to-end.")
+    ] = None,
+    grammar: Annotated[
+        list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many (10), a range (123-132) or a list (123,125).")
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
+    cap: Annotated[float | None, typer.Option(help="Give up at so many times CONCAT's updates.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
+    clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
+    held_out: Annotated[
+        float | None, typer.Option(help="Keep this share of meanings from training, and ask for them.")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="fp32 or bf16.")] = None,
+    early_verdict: Annotated[
+        bool | None, typer.Option("--early-verdict", help="Give up hopeless runs at a quarter of the cap.")
+    ] = None,
+    hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
+    num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
+    num_values: Annotated[int | None, typer.Option(help="Values of an attribute.")] = None,
+    word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
+    vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw a PNG, where there is one to draw.")] = None,
+    save_corpora: Annotated[
+        Path | None, typer.Option(help="Folder for what each trained sender says of all meanings.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one a core if not given.")] = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
+    from ecsuite.eval.icy.study import load_study, num_cores, read_seeds
+
+    config = load_study(
+        study,
+        {
+            "models": model or None,
+            "role": role,
+            "receivers": receiver or None,
+            "protocol": protocol,
+            "channel": channel,
+            "grammars": grammar or None,
+            "seeds": read_seeds(seeds),
+            "target": target,
+            "cap_ratio": cap,
+            "max_steps": max_steps,
+            "clip": clip,
+            "held_out": held_out,
+            "precision": precision,
+            "early_verdict": early_verdict,
+            "hidden_size": hidden_size,
+            "num_attributes": num_attributes,
+            "num_values": num_values,
+            "word_length": word_length,
+            "vocab_size": vocab_size,
+        },
+    )
+    for file in (out, picture):
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)  # fails now, not after minutes of work
+    from ecsuite.agents.precision import choose_device
+    from ecsuite.eval.icy.measuring import measure
+
+    chosen = choose_device(device).type
+    kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
+    with Reporter() as reporter:
+        report = measure(
+            config,
+            num_workers=workers or (num_cores() if chosen == "cpu" else 1),
+            device=chosen,
+            folder=kept,
+            save_corpora=save_corpora,
+            progress=reporter.progress,
+        )
+    if out is not None:
+        write_json(out, report.data)
+    if picture is not None:
+        if report.draw is None:
+            raise ConfigError(f"--picture: there is none for --protocol {config.protocol}")
+        report.draw(picture)
+    if as_json:
+        print_json(report.data)
+        return
+    from rich.console import Console
+
+    Console().print(report.table)
+    for line in report.notes:
+        print(line)
+
+
+@app.command(epilog="Example: ecsuite grammar shufdet --out runs/shufdet && ecsuite score runs/shufdet")
+def grammar(
+    name: Annotated[
+        str, typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="The corpus's folder; runs/NAME if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    num_attributes: Annotated[
+        int | None, typer.Option(help="Attributes of a meaning; 5 if not given.")
+    ] = None,
+    num_values: Annotated[int | None, typer.Option(help="Values of an attribute; 10 if not given.")] = None,
+    word_length: Annotated[int | None, typer.Option(help="Symbols of a word; 4 if not given.")] = None,
+    vocab_size: Annotated[
+        int | None, typer.Option(help="Content symbols; 4 if not given, 30000 without meanings.")
+    ] = None,
+    num_symbols: Annotated[
+        int | None, typer.Option(help="Symbols said in all, without meanings; a million if not given.")
+    ] = None,
+    text: Annotated[
+        Path | None, typer.Option(help="Text or corpus whose frequencies text_parentheses takes.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write an artificial language as a corpus, with meanings where it has them."""
+    from ecsuite.formats import write_corpus
+    from ecsuite.grammars import make_corpus
+
+    corpus = make_corpus(
+        name,
+        seed=seed,
+        num_attributes=num_attributes,
+        num_values=num_values,
+        word_length=word_length,
+        vocab_size=vocab_size,
+        num_symbols=num_symbols,
+        text=text,
+    )
+    folder = out or Path("runs") / corpus.metadata["grammar"]
+    write_corpus(corpus, folder)
+    if as_json:
+        print_json({"folder": str(folder), "num_messages": len(corpus.messages), **corpus.metadata})
+    else:
+        print(f"{len(corpus.messages):,} messages in {folder} ({corpus.metadata['signature']})")
+        print(f"Next: ecsuite score {folder}")
 
 
 @app.command("list", epilog="Example: ecsuite list --json")
@@ -156,6 +310,7 @@ def registered_names() -> dict[str, dict[str, str]]:
     """What can be named on the command line and in a YAML file, by kind, with a line each."""
     from ecsuite import agents
     from ecsuite.eval import DESCRIPTIONS as METRIC_DESCRIPTIONS
+    from ecsuite.eval.icy.study import PROTOCOLS, named_studies
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.games.channels import CHANNELS
     from ecsuite.games.tasks import TASKS
@@ -168,6 +323,8 @@ def registered_names() -> dict[str, dict[str, str]]:
         "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
         "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
         "metrics": METRIC_DESCRIPTIONS,
+        "protocols": PROTOCOLS,
+        "studies": named_studies(),
         "presets": {
             name: f"{preset.num_layers} layers of {preset.width}, "
             f"{preset.pretrain_tokens * preset.pretrain_epochs:,} tokens to pretrain on"
@@ -250,7 +407,17 @@ class Reporter:
 
 def print_json(data: Any) -> None:
     """JSON on standard output, and nothing else."""
-    sys.stdout.write(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    sys.stdout.write(as_text(data))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """JSON in a file, all of it or nothing."""
+    write_atomically(path, as_text(data).encode())
+
+
+def as_text(data: Any) -> str:
+    """JSON for people and programs."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def main() -> None:

@@ -224,7 +224,7 @@ class Experiment:
 
 def named_configs() -> dict[str, str]:
     """Names of the shipped experiments and their descriptions."""
-    return {name: load_experiment(name).about for name in _shipped()}
+    return {name: load_experiment(name).about for name in shipped_configs()}
 
 
 def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experiment:
@@ -237,23 +237,38 @@ def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experim
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is wrong.
     """
+    tree = read_yaml(name_or_file, "game", shipped_configs())
+    experiment: Experiment = build(Experiment, tree, name_or_file)
+    return override(experiment, overrides)
+
+
+def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) -> dict[str, Any]:
+    """Read a shipped config by its name, or any YAML file; its name becomes the key `name` if it has none.
+
+    Args:
+        name_or_file: A name in `shipped`, or a path that ends in `.yaml` or `.yml`.
+        kind: What the config is of, for messages.
+        shipped: Where shipped ones are.
+
+    Raises:
+        ConfigError: If there is no such config or file, or it is not keys and values.
+    """
     if name_or_file.endswith((".yaml", ".yml")):
-        place, name = name_or_file, Path(name_or_file).stem
+        name = Path(name_or_file).stem
         try:
             text = Path(name_or_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{name_or_file}: can't be read: {error}") from None
     else:
-        place, name = f"configs/{name_or_file}.yaml", name_or_file
-        text = look_up("game", name, _shipped()).read_text(encoding="utf-8")
+        name = name_or_file
+        text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     try:
         tree = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{place}: not YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"{name_or_file}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(tree, dict):
-        raise ConfigError(f"{place}: expected keys and values, got {type(tree).__name__}")
-    experiment: Experiment = _build(Experiment, {"name": name, **tree}, place, "")
-    return override(experiment, overrides)
+        raise ConfigError(f"{name_or_file}: expected keys and values, got {type(tree).__name__}")
+    return {"name": name, **tree}
 
 
 def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
@@ -283,7 +298,7 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
             tree[section][leaf] = value
         else:
             tree[section] = value
-    built: Experiment = _build(Experiment, tree, "--set", "")
+    built: Experiment = build(Experiment, tree, "--set", "")
     return built
 
 
@@ -292,15 +307,25 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
     return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
 
 
-def _shipped() -> dict[str, Traversable]:
-    """The files of the shipped experiments, by name."""
-    files = resources.files("ecsuite").joinpath("configs").iterdir()
+def shipped_configs(folder: str = "") -> dict[str, Traversable]:
+    """The shipped configs in a folder of `configs/`, by name; the games are in none."""
+    files = resources.files("ecsuite").joinpath("configs", folder).iterdir()
     named = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
     return dict(sorted(named.items()))
 
 
-def _build(kind: Any, tree: Mapping[str, Any], place: str, path: str) -> Any:
-    """Make the dataclass `kind` from a mapping, checking every key and type on the way."""
+def build(kind: Any, tree: Mapping[str, Any], place: str, path: str = "") -> Any:
+    """Make the dataclass `kind` from a mapping, checking every key and type on the way.
+
+    Args:
+        kind: The dataclass.
+        tree: Its values by key; a section is a mapping, for a field that is a dataclass.
+        place: Where the mapping is from, for messages.
+        path: What leads to the mapping's keys, for messages.
+
+    Raises:
+        ConfigError: If a key is not known or a value is not of its type.
+    """
     hints = typing.get_type_hints(kind)
     for key in tree:
         if key not in hints:
@@ -313,7 +338,7 @@ def _build(kind: Any, tree: Mapping[str, Any], place: str, path: str) -> Any:
         if is_dataclass(hint):
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{place}: {path}{key}: expected a section with keys, got {value!r}")
-            values[key] = _build(hint, value, place, f"{path}{key}.")
+            values[key] = build(hint, value, place, f"{path}{key}.")
         else:
             values[key] = _checked(value, hint, f"{place}: {path}{key}")
     try:
@@ -329,6 +354,10 @@ def _checked(value: Any, hint: Any, where: str) -> Any:
         if value not in choices:
             raise ConfigError(f"{where}: {unknown_name('value', str(value), choices)}")
         return value
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where}: expected a list, got {value!r}")
+        return tuple(_checked(entry, typing.get_args(hint)[0], where) for entry in value)
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, int | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):

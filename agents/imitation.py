@@ -1,8 +1,8 @@
 """Imitation: senders learn a given language by cross-entropy, many replicas of one sender at once.
 
 What a sender feels is defined by its module: it says scores, hears their softmax, and minimises the mean cross-entropy
-of all symbols. Here that is written out for speed: autograd folds the maps and sees one function, `_Decode`, whose
-gradients were found by hand while it ran.
+of all symbols. Here that is written out for speed: autograd folds the maps and sees one function, `_LearnByHand`,
+whose gradients were found by hand while it ran.
 """
 
 from abc import ABC, abstractmethod
@@ -53,18 +53,49 @@ class Lesson:
         return -chosen.clamp_min(torch.finfo(torch.float32).tiny).log().sum() * self.share
 
     def targets(self) -> Tensor:
-        """Minus the gradient's constant part: `share` at the right symbols, (length, replicas, num_symbols, batch)."""
+        """`share` at the right symbols, zero elsewhere, (length, replicas, num_symbols, batch)."""
         length, replicas, _, batch = self.messages.shape
         hot = torch.zeros(length, replicas, self.num_symbols, batch, device=self.messages.device)
         return hot.scatter_(2, self.messages, self.share)
 
 
-class Imitator(ABC):
-    """How one kind of sender learns from a lesson."""
+class Pupil(ABC):
+    """How one kind of agent learns from a lesson."""
 
     @abstractmethod
     def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
-        """The sum over replicas of the mean cross-entropy, differentiable in the parameters."""
+        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `lesson.right`."""
+
+
+class Imitator(Pupil):
+    """A pupil whose gradients are written out."""
+
+    @abstractmethod
+    def run(
+        self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Speak, and learn.
+
+        Args:
+            lesson: What to say.
+            start: What the meanings are perceived as, (replicas, features, batch).
+            groups: Matrices by group: first those that are read out, then those of each layer.
+            gradients: Zeros like them; the gradients are added in place.
+
+        Returns:
+            The loss, and the gradient of `start`, None if it needs none.
+        """
+
+    def head(self, parameters: Parameters) -> list[Tensor]:
+        """Weight and bias, (replicas, rows, 1), of the scores."""
+        return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
+
+
+def learn_by_hand(imitator: Imitator, lesson: Lesson, start: Tensor, groups: list[list[Tensor]]) -> Tensor:
+    """The loss that `Imitator.run` finds, with its gradients, for autograd to go on with."""
+    sizes = [len(group) for group in groups]
+    loss: Tensor = _learn_by_hand(imitator, lesson, sizes, start, *(m for group in groups for m in group))
+    return loss
 
 
 def make_imitator(sender: nn.Module) -> Imitator | None:
@@ -93,17 +124,25 @@ class FeedForwardImitator(Imitator):
 
     def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
         """See the base class."""
-        values = lesson.features
+        start = lesson.features
         if self.has_hidden_layer:
-            values = tanh(_affine(parameters, "perceive", values))
-        scores = _affine(parameters, "scores", values)
-        replicas, _, batch = scores.shape
-        log_probabilities = (
-            scores.view(replicas, -1, lesson.num_symbols, batch).log_softmax(2).transpose(0, 1)
-        )
-        with torch.no_grad():
-            lesson.check(log_probabilities.exp())
-        return -log_probabilities.gather(2, lesson.messages).sum() * lesson.share
+            weight, bias = parameters["perceive.weight"], parameters["perceive.bias"]
+            start = tanh(torch.baddbmm(bias.unsqueeze(-1), weight, start))
+        return learn_by_hand(self, lesson, start, [self.head(parameters)])
+
+    def run(
+        self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
+    ) -> tuple[Tensor, Tensor | None]:
+        """See the base class."""
+        ((weight, bias),), ((to_weight, to_bias),) = groups, gradients
+        scores = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
+        by_step = scores.unflatten(1, (-1, lesson.num_symbols))
+        probabilities = by_step.softmax(2)
+        loss = lesson.check(probabilities.transpose(0, 1))
+        to_scores = probabilities.mul_(lesson.share).sub_(lesson.targets().transpose(0, 1)).flatten(1, 2)
+        torch.bmm(to_scores, start.mT, out=to_weight)
+        torch.sum(to_scores, 2, keepdim=True, out=to_bias)
+        return loss, torch.bmm(weight.mT, to_scores) if start.requires_grad else None
 
 
 class StepDecoder(Imitator):
@@ -123,24 +162,12 @@ class StepDecoder(Imitator):
 
     def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
         """See the base class."""
-        groups = [self.head(parameters), *self.layers(parameters)]
         start = torch.bmm(parameters["perceive.weight"], lesson.features)
-        sizes = [len(group) for group in groups]
-        return _decode(self, lesson, sizes, start, *(matrix for group in groups for matrix in group))
-
-    def head(self, parameters: Parameters) -> list[Tensor]:
-        """Weight and bias, (replicas, rows, 1), of what is read from the last layer's state."""
-        return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
+        return learn_by_hand(self, lesson, start, [self.head(parameters), *self.layers(parameters)])
 
     @abstractmethod
     def layers(self, parameters: Parameters) -> list[list[Tensor]]:
         """The matrices of each layer."""
-
-    @abstractmethod
-    def run(
-        self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
-    ) -> tuple[Tensor, Tensor]:
-        """Speak, and learn: the loss and the gradient of `start`; those of the matrices are added in place."""
 
     def heard(self, parameters: Parameters) -> Source:
         """What enters the layer that hears the symbols: their weights, which add up to 1, or nothing."""
@@ -196,7 +223,7 @@ class StackDecoder(StepDecoder):
 
     def run(
         self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), *layers = groups
         (to_head, to_bias), *to_layers = gradients
@@ -256,7 +283,7 @@ class UnitDecoder(StepDecoder):
 
     def run(
         self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), up, low = groups
         (to_head, to_bias), to_up, to_low = gradients
@@ -304,15 +331,15 @@ class UnitDecoder(StepDecoder):
         return loss, to_upper[0]
 
 
-class _Decode(torch.autograd.Function):
-    """Runs a `StepDecoder`, which finds all gradients on the way; backward hands them on."""
+class _LearnByHand(torch.autograd.Function):
+    """Runs an `Imitator`, which finds all gradients on the way; backward hands them on."""
 
     @staticmethod
     def forward(
-        ctx: Any, decoder: StepDecoder, lesson: Lesson, sizes: list[int], start: Tensor, *matrices: Tensor
+        ctx: Any, imitator: Imitator, lesson: Lesson, sizes: list[int], start: Tensor, *matrices: Tensor
     ) -> Tensor:
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        loss, to_start = decoder.run(lesson, start, _grouped(matrices, sizes), _grouped(gradients, sizes))
+        loss, to_start = imitator.run(lesson, start, _grouped(matrices, sizes), _grouped(gradients, sizes))
         ctx.gradients = [to_start, *gradients]
         return loss
 
@@ -322,16 +349,12 @@ class _Decode(torch.autograd.Function):
         return None, None, None, *ctx.gradients
 
 
-_decode = _Decode.apply
+_learn_by_hand: Any = _LearnByHand.apply
 
 
 def _grouped(flat: Any, sizes: list[int]) -> list[list[Tensor]]:
     iterator = iter(flat)
     return [[next(iterator) for _ in range(size)] for size in sizes]
-
-
-def _affine(parameters: Parameters, name: str, values: Tensor) -> Tensor:
-    return torch.baddbmm(parameters[f"{name}.bias"].unsqueeze(-1), parameters[f"{name}.weight"], values)
 
 
 def _under(parameters: Parameters, prefix: str) -> Parameters:

@@ -49,7 +49,8 @@ class SymbolEmbedding(Linear):
         """(..., vocab_size + 1) weights, or (...) ids, to (..., embedding). Ids below zero are padding, read as 0."""
         if symbols.is_floating_point():
             return super().forward(symbols)
-        return nn.functional.embedding(symbols.clamp(min=0), self.weight.t()) + self.bias
+        embedded = nn.functional.embedding(symbols.clamp(min=0), self.weight.t())
+        return embedded if self.bias is None else embedded + self.bias
 
     def unroll(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
         """See the base class; takes what `forward` takes."""

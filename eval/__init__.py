@@ -15,6 +15,9 @@ METRICS: dict[str, str] = {
     "posdis": "ecsuite.eval.disentanglement:posdis",
     "bosdis": "ecsuite.eval.disentanglement:bosdis",
     "ami": "ecsuite.eval.information:ami",
+    "hce": "ecsuite.eval.residual_entropy:hce",
+    "residual_entropy": "ecsuite.eval.residual_entropy:residual_entropy",
+    "tre7": "ecsuite.eval.tre:tre7",
     "xferbench": "ecsuite.eval.xferbench.transfer:xferbench",
 }
 """Where each metric lives, `module:function`, cheapest first; imported when it is asked for."""
@@ -26,6 +29,9 @@ DESCRIPTIONS: dict[str, str] = {
     "posdis": "positional disentanglement: does each position speak of one attribute?",
     "bosdis": "bag-of-symbols disentanglement: does each symbol's count speak of one attribute?",
     "ami": "adjusted mutual information between whole messages and whole meanings",
+    "hce": "human compositional entropy: do the positions of each attribute tell it?",
+    "residual_entropy": "what the best assignment of positions to attributes leaves open",
+    "tre7": "tree reconstruction error: are messages sums of their attributes' parts?",
     "xferbench": "what a language model learns from the corpus that helps it with other languages",
 }
 """What each metric asks, in a line."""

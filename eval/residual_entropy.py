@@ -30,7 +30,7 @@ Partition = tuple[int, ...]
 
 
 def hce(corpus: Corpus, options: Options) -> list[Score]:
-    """Human compositional entropy: Perkins (2022), appendix D, equation 1.
+    """Human compositional entropy: Perkins (2021), appendix D, equation 1.
 
     Each position goes to the attribute that it shares most information with (of equals, the first). HCE is
     1 - mean_i H(o_i | z[p_i]) / H(o_i), where p_i are the positions of attribute i. Range 0 to 1; 1 where
@@ -54,7 +54,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
-    """Residual entropy: Resnick et al. (2020), as Perkins (2022) defines it in appendix D.
+    """Residual entropy: Resnick et al. (2020), as Perkins (2021) defines it in appendix D.
 
     The least over all assignments of positions to attributes of mean_i H(o_i | z[p_i]) / H(o_i); an
     attribute may go without a position. Range 0 to 1; 0 where every attribute has positions that tell it
@@ -62,8 +62,8 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     have another assignment.
 
     `search:exact` in the signature: all assignments were weighed. `search:greedy`, for longer messages
-    or more of them: from HCE's assignment, one position at a time moves to where it helps most, until
-    no move helps; so the value is an upper bound, and never above 1 - HCE. Otherwise as `hce`.
+    or more of them: an assignment that moving any one position would not improve (`greedy_search`); so the
+    value is an upper bound, and never above 1 - HCE. Otherwise as `hce`.
     """
     entropies = entropies_or_reason(corpus)
     is_exact = not isinstance(entropies, str) and entropies.can_try_all()
@@ -192,7 +192,10 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
 
 
 def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
-    """HCE's assignment, improved: one position after another moves to where it helps most, until none helps.
+    """The better of two assignments that moving any one position would not improve.
+
+    The search begins once with HCE's assignment and once with equal blocks, the first positions for the first
+    attribute; one position after another moves to where it helps most, until none helps.
 
     Args:
         entropies: Of the corpus.
@@ -202,17 +205,21 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
     def cost(partition: Partition) -> float:
         return float(entropies.residuals(partition) @ weights)
 
-    best = entropies.favourites()
-    least, has_improved = cost(best), True
-    while has_improved:
-        has_improved = False
-        for position in range(entropies.num_positions):
-            moves = [(*best[:position], i, *best[position + 1 :]) for i in range(entropies.num_attributes)]
-            costs = [cost(move) for move in moves]
-            if min(costs) < least - _NOTHING:
-                least, best = min(costs), moves[int(np.argmin(costs))]
-                has_improved = True
-    return best
+    def improve(best: Partition) -> Partition:
+        least, has_improved = cost(best), True
+        while has_improved:
+            has_improved = False
+            for position in range(num_positions):
+                moves = [(*best[:position], i, *best[position + 1 :]) for i in range(num_attributes)]
+                costs = [cost(move) for move in moves]
+                if min(costs) < least - _NOTHING:
+                    least, best = min(costs), moves[int(np.argmin(costs))]
+                    has_improved = True
+        return best
+
+    num_positions, num_attributes = entropies.num_positions, entropies.num_attributes
+    blocks = tuple(position * num_attributes // num_positions for position in range(num_positions))
+    return min(improve(entropies.favourites()), improve(blocks), key=cost)
 
 
 def _renumber(codes: Ints) -> tuple[Ints, int]:

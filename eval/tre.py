@@ -17,7 +17,7 @@ NUM_OBJECTS = 300
 
 
 def tre7(corpus: Corpus, options: Options) -> list[Score]:
-    """Tree reconstruction error of Andreas (2019), section 7, as Perkins (2022), section 3.2, measures it.
+    """Tree reconstruction error of Andreas (2019), section 7, as Perkins (2021), section 3.2, measures it.
 
     A message is the table of what stands where, a 1 for each position and symbol. Its reconstruction is the
     sum of one free table for each of its attribute values, moved by a projection of positions that belongs
@@ -36,7 +36,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     """
     drawn = {"objects": NUM_OBJECTS, "seed": options.seed}
     objects = drawn if len(corpus.messages) > NUM_OBJECTS else {"objects": "all"}
-    how = {"composition": "additive", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
+    how = {"compose": "sum", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
     about = "distance from sums of attributes' parts"
     score = partial(Score, name="tre7", about=about, signature=signature("tre7", VERSION, **how, **objects))
     attributes = attributes_or_reason(corpus)

@@ -1,7 +1,7 @@
 """What ICY does to the messages of a concatenation grammar: each hides how they are composed, and nothing else.
 
 Each takes the messages of all meanings, symbols from 0 and shape (num_meanings, message_length), and gives new
-ones alike (Perkins 2022, sections 3.1.3-3.1.6 and appendix H).
+ones alike (Perkins 2021, sections 3.1.3-3.1.6 and appendix H).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -13,7 +13,7 @@ LIMITS = {"num_attributes": 30, "num_values": 2**30, "word_length": 10_000, "voc
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Geometry:
-    """Attributes, values, words; the defaults are those of ICY's tables (Perkins 2022, section 4.1)."""
+    """Attributes, values, words; the defaults are those of ICY's tables (Perkins 2021, section 4.1)."""
 
     num_attributes: int = 5
     """Attributes of a meaning."""

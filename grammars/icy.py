@@ -1,6 +1,6 @@
 """The artificial languages of ICY: a concatenation grammar, what hides its composition, and a holistic one.
 
-Perkins (2022), "Neural networks can understand compositional functions that humans do not, in the context of
+Perkins (2021), "Neural networks can understand compositional functions that humans do not, in the context of
 emergent communication", section 3.1 and appendix H.
 """
 

@@ -15,6 +15,7 @@ from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.cli import Reporter, app, main
 from ecsuite.config import named_configs
 from ecsuite.eval import METRICS
+from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.tasks import TASKS
@@ -68,6 +69,16 @@ OPTIONS = {
         "--train-data", "--valid-data", "--set", "--resume", "--device", "--json", "--help",
     },
     "score": {"corpus", "--metrics", "--preset", "--targets", "--seed", "--out", "--device", "--json", "--help"},
+    "icy": {
+        "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
+        "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-verdict", "--hidden-size",
+        "--num-attributes", "--num-values", "--word-length", "--vocab-size", "--out", "--picture", "--save-corpora",
+        "--cache", "--workers", "--device", "--json", "--help",
+    },
+    "grammar": {
+        "name", "--out", "--seed", "--num-attributes", "--num-values", "--word-length", "--vocab-size",
+        "--num-symbols", "--text", "--json", "--help",
+    },
     "list": {"--json", "--help"},
 }  # fmt: skip
 """Scripts rely on these: adding one is fine, renaming or removing one breaks somebody's work."""
@@ -91,7 +102,8 @@ def test_every_option_is_explained():
 def test_list_names_everything(ecsuite):
     registries = {
         "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
-        "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS,
+        "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
+        "studies": named_studies(),
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")
     names = json.loads(out)

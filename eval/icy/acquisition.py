@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ecsuite.agents.imitation import Imitator, Lesson
+from ecsuite.agents.imitation import Lesson, Pupil
 from ecsuite.agents.kernels import Parameters
 from ecsuite.agents.precision import routed_products
 from ecsuite.agents.spec import Role, parse_agent
-from ecsuite.eval.icy.course import Course, Run
+from ecsuite.eval.icy.course import BLOCK, Course, Run
+from ecsuite.eval.icy.links import parse_link
 from ecsuite.eval.icy.protocol import Protocol, Watch
 from ecsuite.eval.icy.pupils import make_agent, make_pupil
 from ecsuite.eval.icy.replicas import Replicas
@@ -58,6 +59,7 @@ def learn(
     runs: Sequence[Run],
     protocol: Protocol,
     *,
+    channel: str = "soft",
     device: torch.device | None = None,
     tell: Watcher = lambda index, updates, accuracy: None,
 ) -> list[Outcome]:
@@ -69,6 +71,7 @@ def learn(
         geometry: Of all the languages.
         runs: What to learn.
         protocol: How to measure.
+        channel: What scores go through, see `ecsuite.eval.icy.links`; over any but soft a run learns alone.
         device: CPU if not given.
         tell: Is told how it goes.
 
@@ -79,10 +82,11 @@ def learn(
     began = told = time.monotonic()
     spec = parse_agent(role, model)
     agents = []
-    for run in runs:
-        torch.manual_seed(run.seed)  # the first weights, and nothing else, come from torch's own generator
-        agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
-    pupil = make_pupil(agents[0], geometry)
+    with torch.random.fork_rng(devices=[]):  # the first weights, and nothing else, come from torch's own generator
+        for run in runs:
+            torch.manual_seed(run.seed)
+            agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
+    pupil = make_pupil(agents[0], geometry, parse_link(channel), runs[0].seed)
     replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
     school = School(runs, role, geometry, protocol, device)
     outcomes = dict[int, Outcome]()
@@ -150,36 +154,41 @@ class School:
         self.alive = list(range(len(runs)))
         """Indices of the runs that go on; the place of a run in this list is that of its replica."""
 
+        self._block = -1
+        self._meanings = self._messages = torch.zeros(0)
+
     def keep(self, places: Sequence[int]) -> None:
         """Let only the runs at these places go on."""
         self.alive = [self.alive[place] for place in places]
+        self._meanings, self._messages = self._meanings[:, list(places)], self._messages[:, :, list(places)]
 
     def lesson(self, updates: int) -> Lesson:
         """The batches of all runs that go on."""
-        return self._lesson([(index, self.courses[index].batch(updates)) for index in self.alive])
+        block, place = divmod(updates, BLOCK)
+        if block != self._block:
+            self._block = block
+            meanings, messages = zip(*(self.courses[index].block(block) for index in self.alive), strict=True)
+            self._meanings = torch.stack(meanings, dim=1).to(
+                self.device
+            )  # (BLOCK, replicas, attributes, batch)
+            self._messages = torch.stack(messages, dim=2).to(self.device)  # (BLOCK, length, replicas, batch)
+        return self._lesson(self._meanings[place], self._messages[place])
 
-    def held_out_accuracy(self, pupil: Imitator, parameters: Parameters, place: int) -> float | None:
+    def held_out_accuracy(self, pupil: Pupil, parameters: Parameters, place: int) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""
-        index = self.alive[place]
-        held_out = self.courses[index].held_out
-        if not len(held_out):
+        course = self.courses[self.alive[place]]
+        if not len(course.held_out):
             return None
         own = {name: value[place : place + 1].detach() for name, value in parameters.items()}
         right = 0.0
-        for chosen in held_out.split(HELD_OUT_BATCH):
-            lesson = self._lesson([(index, chosen)])
+        for start in range(0, len(course.held_out), HELD_OUT_BATCH):
+            chosen = course.held_out[start : start + HELD_OUT_BATCH]
+            meanings, messages = course.examples(chosen[None])
+            lesson = self._lesson(meanings.to(self.device), messages[0, :, None].to(self.device))
             with torch.no_grad():
                 pupil.loss(own, lesson)
             right += float(lesson.right) * len(chosen)
-        return right / len(held_out)
+        return right / len(course.held_out)
 
-    def _lesson(self, batches: Sequence[tuple[int, Tensor]]) -> Lesson:
-        courses = [(self.courses[index], chosen) for index, chosen in batches]
-        meanings = torch.stack([course.meanings[chosen].t() for course, chosen in courses])
-        messages = torch.stack([course.messages[chosen].t() for course, chosen in courses], dim=1)
-        return Lesson(
-            meanings.to(self.device, non_blocking=True),
-            messages.to(self.device, non_blocking=True),
-            self.geometry.num_values,
-            self.geometry.vocab_size + 1,
-        )
+    def _lesson(self, meanings: Tensor, messages: Tensor) -> Lesson:
+        return Lesson(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)

@@ -31,36 +31,32 @@ class Course:
     Args:
         run: What to learn.
         geometry: Of the language.
-        batch_size: Meanings in a batch, drawn uniformly and independently.
+        batch_size: Meanings in a batch, drawn uniformly and independently of each other.
         held_out: Share of meanings never to train on; which ones is the seed's choice, the same for all languages.
     """
 
     def __init__(self, run: Run, geometry: Geometry, *, batch_size: int, held_out: float) -> None:
         made = language(run.grammar, geometry, run.seed)
-        self.seed, self.batch_size = run.seed, batch_size
-        self.signature = made.signature
+        self.seed, self.batch_size, self.geometry = run.seed, batch_size, geometry
         self.floor = majority_accuracy(made.messages)
-        self.messages = torch.from_numpy(made.messages.astype(np.int64))  # (num_meanings, message_length)
-        self.meanings = torch.from_numpy(made.meanings)  # (num_meanings, num_attributes)
+        self.messages = made.messages  # (num_meanings, message_length)
         order = np.arange(len(made.messages))
         if held_out:
             order = np.random.default_rng([run.seed, *b"held-out"]).permutation(order)
         num_held_out = round(held_out * len(order))
         self.train = np.sort(order[num_held_out:])
-        self.held_out = torch.from_numpy(np.sort(order[:num_held_out]))
-        self._block: tuple[int, Tensor] = (-1, torch.zeros(0))
+        self.held_out = np.sort(order[:num_held_out])
 
-    def batch(self, number: int) -> Tensor:
-        """Which meanings batch `number` has, (batch,)."""
-        block, place = divmod(number, BLOCK)
-        if block != self._block[0]:
-            self._block = (block, torch.from_numpy(self._draw(block)))
-        return self._block[1][place]
-
-    def _draw(self, block: int) -> NDArray[np.int64]:
-        """The meanings of a block of batches, (BLOCK, batch)."""
-        places = np.arange(block * BLOCK, (block + 1) * BLOCK) * self.batch_size
+    def block(self, number: int) -> tuple[Tensor, Tensor]:
+        """The batches number * BLOCK and on: meanings (BLOCK, attributes, batch), messages (BLOCK, length, batch)."""
+        places = np.arange(number * BLOCK, (number + 1) * BLOCK) * self.batch_size
         indices = (places[:, None] + np.arange(self.batch_size)).ravel()
         words = random_words(self.seed, "icy", indices, 1)[:, 0] % np.uint64(len(self.train))
-        drawn: NDArray[np.int64] = self.train[words.astype(np.int64)].reshape(BLOCK, self.batch_size)
-        return drawn
+        return self.examples(self.train[words.astype(np.int64)].reshape(BLOCK, self.batch_size))
+
+    def examples(self, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Meanings (batches, attributes, batch) and messages (batches, length, batch) of indices (batches, batch)."""
+        weights = self.geometry.num_values ** np.arange(self.geometry.num_attributes)[::-1]
+        meanings = chosen[:, None] // weights[:, None] % self.geometry.num_values
+        messages = self.messages[chosen].transpose(0, 2, 1).astype(np.int64)
+        return torch.from_numpy(meanings), torch.from_numpy(messages)

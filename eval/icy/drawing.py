@@ -20,7 +20,8 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 def draw_bars(study: "Study") -> bytes:
     """Draw a group of bars a grammar, a bar a measure, with the 95 % confidence interval.
 
-    Measures between 0 and 1 stand on the left-hand axis, others on the right-hand one.
+    Measures between 0 and 1 stand on the left-hand axis, others on the right-hand one; `none` stands where a
+    measure is undefined.
 
     Returns:
         A PNG.
@@ -33,8 +34,8 @@ def draw_bars(study: "Study") -> bytes:
     except ImportError:
         raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[pictures]'") from None
 
-    shares = [name for name in study.metrics if MEASURES[name].is_share]
-    others = [name for name in study.metrics if not MEASURES[name].is_share]
+    shares = [name for name in study.metrics if not MEASURES[name].unit]
+    others = [name for name in study.metrics if MEASURES[name].unit]
     figure = Figure(figsize=(2 + 1.4 * len(study.grammars), 4.6), dpi=150, layout="constrained")
     left = figure.subplots()
     right = left.twinx() if others and shares else left
@@ -45,9 +46,13 @@ def draw_bars(study: "Study") -> bytes:
     for index, name in enumerate(shares + others):
         axes = left if name in shares else right
         of_measure = [rows[grammar, name] for grammar in study.grammars]
+        centres = places + width * (index - (len(study.metrics) - 1) / 2)
+        for centre, row in zip(centres, of_measure, strict=True):
+            if row.mean is None:
+                left.text(centre, 0.02, "none", rotation=90, ha="center", va="bottom", fontsize=8)
         handles.append(
             axes.bar(
-                places + width * (index - (len(study.metrics) - 1) / 2),
+                centres,
                 [row.mean or 0.0 for row in of_measure],
                 width,
                 yerr=[row.ci95 or 0.0 for row in of_measure],
@@ -68,7 +73,7 @@ def draw_bars(study: "Study") -> bytes:
         left.set_ylabel("score, 0 to 1")
     if others:
         right.set_ylim(bottom=0)
-        right.set_ylabel(", ".join(others))
+        right.set_ylabel(", ".join(dict.fromkeys(MEASURES[name].unit for name in others)))
     seeds = "seed" if len(study.seeds) == 1 else "seeds"
     low = [name for name in study.metrics if MEASURES[name].low_is_compositional]
     notes = [

@@ -6,15 +6,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
-from scipy.stats import t as student
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import write_atomically
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
+from ecsuite.eval.icy.statistics import mean_and_half_width
 from ecsuite.eval.score import Options, no_progress
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -167,7 +166,8 @@ def grammar_metrics(
                 found[metric].append((value, score.reason, f"{made.signature} {score.signature}"))
         for metric, outcomes in found.items():
             values, reasons, signatures = zip(*outcomes, strict=True)
-            mean, half_width = mean_and_ci95([value for value in values if value is not None])
+            defined = [value for value in values if value is not None]
+            mean, half_width = mean_and_half_width(defined) if defined else (None, None)
             rows.append(
                 Row(
                     grammar=name,
@@ -181,16 +181,6 @@ def grammar_metrics(
                 )
             )
     return rows
-
-
-def mean_and_ci95(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The mean, and half the width of its 95 % confidence interval by Student's t; None where undefined."""
-    if not values:
-        return None, None
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, None
-    return mean, float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
 
 
 def write_rows(rows: Iterable[Row], path: Path | str) -> None:

@@ -24,8 +24,8 @@ class Measure:
 
     score: Callable[[Corpus, Options], Score]
     low_is_compositional: bool = False
-    is_share: bool = True
-    """Whether it lies between 0 and 1, so that a picture shows it on the left-hand axis."""
+    unit: str = ""
+    """Empty where it lies between 0 and 1, so that a picture shows it on the left-hand axis."""
 
 
 def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
@@ -97,11 +97,11 @@ MEASURES: dict[str, Measure] = {
     "bosdis": Measure(score=_value(bosdis)),
     "hce": Measure(score=_value(hce)),
     "residual_entropy": Measure(score=_value(residual_entropy), low_is_compositional=True),
-    "tre7": Measure(score=_value(tre7), low_is_compositional=True, is_share=False),
+    "tre7": Measure(score=_value(tre7), low_is_compositional=True, unit="error a message"),
     "resent_ours": Measure(score=_value(residual_entropy), low_is_compositional=True),
     "resent_relax": Measure(score=_one_less_hce, low_is_compositional=True),
-    "resent_ours_bits": Measure(score=_bits(residual_entropy), low_is_compositional=True, is_share=False),
-    "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, is_share=False),
-    "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, is_share=False),
+    "resent_ours_bits": Measure(score=_bits(residual_entropy), low_is_compositional=True, unit="bits"),
+    "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, unit="bits"),
+    "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
 }
 """By name; those that begin with `resent` are called as in the paper's Table 8, and `bits` are not normalised."""

@@ -1,4 +1,4 @@
-"""Protocols: when a language counts as acquired (Perkins 2022, section 4.4), and when to stop hoping.
+"""Protocols: when a language counts as acquired (Perkins 2021, section 4.4), and when to stop hoping.
 
 A watch sees the accuracy of every training batch before it is learnt from. Meanings are drawn afresh for each batch, so
 this is accuracy on new draws, and costs nothing.
@@ -129,7 +129,7 @@ class PaperWatch(Watch):
 
     def look(self, updates: int, accuracy: float) -> int | None:
         """See the base class."""
-        if updates % self.protocol.check_every != 1 % self.protocol.check_every:
+        if updates == 0 or (updates - 1) % self.protocol.check_every:
             return None
         self.accuracy = accuracy
         return updates - 1

@@ -3,16 +3,22 @@
 `make_pupil` gives the fast way of `ecsuite.agents.imitation` where there is one.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from ecsuite.agents import make_receiver, make_sender
-from ecsuite.agents.imitation import Imitator, Lesson, make_imitator
+from ecsuite.agents.hashtable import HashtableSender
+from ecsuite.agents.imitation import Lesson, Pupil, make_imitator
 from ecsuite.agents.kernels import Parameters
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import AttributeReader
+from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.links import Link, Noise, one_hot, straight_through, supervised_loss
 from ecsuite.grammars.geometry import Geometry
 
 
@@ -44,9 +50,39 @@ class ScoreLine:
         return Message(symbols=weights, ends=None, length=length)
 
 
+class HardLine(ScoreLine):
+    """A line that keeps the scores, and lets the sender hear what it said: one-hot rows.
+
+    Args:
+        noise: Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for the likeliest.
+        length: Symbols in a message.
+    """
+
+    def __init__(self, length: int, noise: Tensor | None) -> None:
+        super().__init__(length)
+        self.noise = noise
+
+    def say(self, scores: Tensor) -> Tensor:
+        """See the base class."""
+        place = len(self.scores)
+        self.scores.append(scores)
+        if self.noise is None:
+            return one_hot(scores.argmax(-1), scores)
+        return straight_through(scores, self.noise[:, place])
+
+
+def hears_itself(sender: nn.Module) -> bool:
+    """Whether what a sender says changes what it says next."""
+    return isinstance(sender, Decoder) and sender.embed is not None
+
+
 def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
     """An agent as the ICY paper has it; a receiver with its answer, (batch, attributes, values)."""
-    shape = {"vocab_size": geometry.vocab_size, "max_len": geometry.message_length, "hidden_size": hidden_size}
+    shape = {
+        "vocab_size": geometry.vocab_size,
+        "max_len": geometry.message_length,
+        "hidden_size": hidden_size,
+    }
     if role == "sender":
         num_features = geometry.num_attributes * geometry.num_values
         return make_sender(spec, num_features=num_features, style="icy", **shape)
@@ -54,26 +90,49 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
     return AttributeReader(receiver, geometry.num_attributes, geometry.num_values)
 
 
-def make_pupil(agent: nn.Module, geometry: Geometry) -> Imitator:
-    """How an agent learns: by its fast way, or as its module says."""
+def make_pupil(agent: nn.Module, geometry: Geometry, link: Link | None = None, seed: int = 0) -> Pupil:
+    """How an agent learns: by its fast way, or as its module says.
+
+    Args:
+        agent: As `make_agent` makes it.
+        geometry: Of the language.
+        link: The channel that its scores go through; soft if not given. Over others a pupil has one replica.
+        seed: Of the noise of the channel.
+
+    Raises:
+        ConfigError: If a hashtable is to learn over a channel: it has no scores to draw from.
+    """
+    link = link or Link()
     if isinstance(agent, AttributeReader):
-        return ReadingPupil(agent, geometry)
-    return make_imitator(agent) or SpeakingPupil(agent, geometry)
+        return ReadingPupil(agent, geometry, link, seed)
+    if isinstance(agent, HashtableSender):
+        if link.channel != "soft":
+            raise ConfigError(f"hashtable learns nothing over the channel {link}; use --channel soft")
+        return RememberingPupil(agent)
+    fast = make_imitator(agent) if link.channel == "soft" else None
+    return fast or SpeakingPupil(agent, geometry, link, seed)
 
 
-class ModulePupil(Imitator):
+class ModulePupil(Pupil):
     """What pupils share that learn through their module, replica by replica.
 
     Args:
         module: A module of the right kind; its own parameters are not used.
         geometry: Of the language.
+        link: The channel that its scores go through.
+        seed: Of the channel's noise.
     """
 
-    def __init__(self, module: nn.Module, geometry: Geometry) -> None:
-        self.module, self.geometry = module, geometry
+    def __init__(self, module: nn.Module, geometry: Geometry, link: Link, seed: int) -> None:
+        self.module, self.geometry, self.link = module, geometry, link
+        self.source = Noise(seed, type(self).__name__)
+        self.updates = 0
 
     def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
         """See the base class."""
+        assert self.link.channel == "soft" or len(lesson.features) == 1, "noise is that of one run"
+        self.source.at(self.updates)
+        self.updates += torch.is_grad_enabled()
         losses, rights = zip(
             *(
                 self.replica_loss({name: value[index] for name, value in parameters.items()}, lesson, index)
@@ -84,32 +143,80 @@ class ModulePupil(Imitator):
         lesson.right = torch.stack(rights)
         return torch.stack(losses).sum()
 
-    def replica_loss(self, parameters: dict[str, Tensor], lesson: Lesson, index: int) -> tuple[Tensor, Tensor]:
+    def noise(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
+        """The channel's noise in this update, on the device of `like`; None for a channel without."""
+        return None if self.link.channel == "soft" else self.source.draw(shape, like.device)
+
+    def replica_loss(
+        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+    ) -> tuple[Tensor, Tensor]:
         """Loss of one replica, and its share of right answers."""
         raise NotImplementedError
 
 
 class SpeakingPupil(ModulePupil):
-    """A sender: the mean cross-entropy of all symbols."""
+    """A sender. Its accuracy is that of its likeliest symbols, said without noise."""
 
-    def replica_loss(self, parameters: dict[str, Tensor], lesson: Lesson, index: int) -> tuple[Tensor, Tensor]:
+    def replica_loss(
+        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+    ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        line = ScoreLine(self.geometry.message_length)
-        functional_call(self.module, parameters, (lesson.features[index].t().contiguous(), line))
-        scores, messages = torch.stack(line.scores).flatten(0, 1), lesson.messages[:, index, 0].flatten()
-        loss = nn.functional.cross_entropy(scores, messages)
+        features = lesson.features[index].t().contiguous()
+        messages = lesson.messages[:, index, 0].t()  # (batch, length)
+        noise = self.noise((*messages.shape, lesson.num_symbols), features)
+        hears_samples = self.link.channel == "gumbel" and hears_itself(self.module)
+        scores = self.speak(parameters, features, noise if hears_samples else None, hears_samples)
+        loss = supervised_loss(self.link, scores, messages, noise, is_answer=False)
+        if hears_samples:
+            with torch.no_grad():
+                scores = self.speak(parameters, features, None, hears_samples)
         return loss, (scores.argmax(-1) == messages).float().mean()
+
+    def speak(
+        self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, hears_samples: bool
+    ) -> Tensor:
+        """The scores of a message, (batch, length, vocab_size + 1)."""
+        length = self.geometry.message_length
+        line = HardLine(length, noise) if hears_samples else ScoreLine(length)
+        functional_call(self.module, parameters, (features, line))
+        return torch.stack(line.scores, dim=1)
 
 
 class ReadingPupil(ModulePupil):
-    """A receiver: the sum over attributes of the mean cross-entropy, as the published program has it."""
+    """A receiver. Its accuracy is that of its likeliest answers."""
 
-    def replica_loss(self, parameters: dict[str, Tensor], lesson: Lesson, index: int) -> tuple[Tensor, Tensor]:
+    def replica_loss(
+        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+    ) -> tuple[Tensor, Tensor]:
         """See the base class."""
         symbols = lesson.messages[:, index, 0]  # (length, batch)
         length = torch.full((symbols.shape[1],), float(len(symbols)), device=symbols.device)
         message = Message(symbols=symbols, ends=None, length=length)
-        answers = functional_call(self.module, parameters, (message, torch.float32))  # (batch, attributes, values)
+        answers = functional_call(
+            self.module, parameters, (message, torch.float32)
+        )  # (batch, attributes, values)
         meanings = lesson.meanings[index].t()  # (batch, attributes)
-        loss = nn.functional.cross_entropy(answers.flatten(0, 1), meanings.flatten()) * meanings.shape[1]
+        loss = supervised_loss(
+            self.link, answers, meanings, self.noise(answers.shape, answers), is_answer=True
+        )
         return loss, (answers.argmax(-1) == meanings).float().mean()
+
+
+class RememberingPupil(Pupil):
+    """A hashtable: says what it knows, and is then told. It has no weights, so there can be only one of it.
+
+    Args:
+        sender: Where to remember.
+    """
+
+    def __init__(self, sender: HashtableSender) -> None:
+        self.sender = sender
+
+    def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
+        """Nothing to minimise; it is told unless gradients are off."""
+        assert len(lesson.meanings) == 1, "a hashtable learns alone"
+        meanings, messages = lesson.meanings[0].t(), lesson.messages[:, 0, 0].t()
+        lesson.right = torch.tensor([self.sender.score(meanings, messages)])
+        if torch.is_grad_enabled():
+            self.sender.add(meanings, messages)
+        return torch.zeros(())

@@ -23,9 +23,10 @@ class Replicas:
     ) -> None:
         states = [dict(module.named_parameters()) for module in modules]
         self.shapes = {name: parameter.shape for name, parameter in states[0].items()}
+        empty = [torch.zeros(0)]  # for agents without parameters
         stacked = [torch.stack([state[name].detach() for state in states]).flatten() for name in self.shapes]
         self.count, self.lr, self.clip = len(modules), lr, clip
-        self.flat = torch.cat(stacked).to(device).requires_grad_()
+        self.flat = torch.cat(stacked or empty).to(device).requires_grad_()
         self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
 
     def parameters(self) -> Parameters:
@@ -36,6 +37,8 @@ class Replicas:
 
     def update(self, loss: Tensor) -> None:
         """One step down the sum of the replicas' losses."""
+        if not self.shapes:
+            return
         self.optimizer.zero_grad()
         loss.backward()
         if self.clip is not None:
@@ -59,7 +62,8 @@ class Replicas:
     def _gather(self, flat: Tensor, kept: Sequence[int]) -> Tensor:
         sizes = [shape.numel() for shape in self.shapes.values()]
         blocks = flat.split([self.count * size for size in sizes])
-        return torch.cat([block.view(self.count, -1)[list(kept)].flatten() for block in blocks])
+        rows = [block.view(self.count, -1)[list(kept)].flatten() for block in blocks]
+        return torch.cat(rows) if rows else flat
 
     def _clip(self, largest: float) -> None:
         gradient = self.flat.grad

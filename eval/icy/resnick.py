@@ -11,7 +11,7 @@ def resnick_residual_bits(corpus: Corpus) -> float | None:
     """Mean bits that positions leave open, each position given to the attribute whose values sway it most.
 
     The sway of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
-    that probability's mean over the values of all attributes|: Perkins (2022), Table 8, `resent_resnick`.
+    that probability's mean over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`.
     The program adds 1e-8 to every count before it takes entropies; we add nothing.
 
     Returns:

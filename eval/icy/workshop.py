@@ -1,4 +1,4 @@
-"""The workshop: independent jobs over local processes, each result written as it comes, so that nothing is done twice."""
+"""The workshop: independent jobs over local processes; results are kept, so that nothing is done twice."""
 
 import hashlib
 import json

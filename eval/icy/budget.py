@@ -1,0 +1,395 @@
+"""Budget: how much of each grammar is learnt in the updates that CONCAT takes (Perkins 2021, appendix J, Tables 16, 17, 20).
+
+CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed, and what counts is the
+accuracy then. Where acquisition asks how long, and may have to give up, this always has an answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ecsuite.agents.parameters import published_parameters
+from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.links import Link, parse_link
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.published_budget import published_budget
+from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.workshop import Job, Tell, Workshop
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+from ecsuite.grammars.icy import language, parse
+
+VERSION = 1
+"""Raised whenever the same inputs would give other accuracies than before."""
+
+BASIS = "concat"
+"""The grammar that sets the budget."""
+
+GRAMMARS: Mapping[Role, tuple[str, ...]] = {
+    "sender": ("perm", "proj", "rot", "shufdet", "hol", "pairsum"),
+    "receiver": ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum"),
+}
+"""What is compared with CONCAT. A sender cannot know which order of words SHUF drew (appendix H)."""
+
+RED_BELOW, GREEN_ABOVE = 0.5, 0.8
+"""Accuracies that the paper's Table 20 colours."""
+
+EXPECTED_STEPS = 1000
+"""About how many updates CONCAT takes; decides only the ETA."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetCell:
+    """One model on one grammar."""
+
+    grammar: str
+    runs: tuple[Mapping[str, Any], ...]
+    """One a seed: seed, steps, reached, accuracy, floor, held_out."""
+    mean: float | None
+    """Mean accuracy; None if CONCAT never set a budget."""
+    half_width: float | None
+    """Half of the mean's 95 % interval; None for fewer than two runs."""
+    floor: float
+    """Mean accuracy that needs no learning: of each position's most frequent symbol, or of a guess."""
+    held_out: float | None
+    """Mean accuracy on held-out meanings, if any were held out."""
+
+    @property
+    def style(self) -> str:
+        """Red where less than half is right, green above four fifths."""
+        if self.mean is None:
+            return "dim"
+        return "red" if self.mean < RED_BELOW else "green" if self.mean > GREEN_ABOVE else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetRow:
+    """One model over one channel."""
+
+    model: str
+    role: Role
+    channel: str
+    parameters: int
+    """As the paper counts them."""
+    seeds: tuple[int, ...]
+    steps: float | None
+    """CONCAT's mean updates to the target, over the seeds that reached it; None if none did."""
+    cells: tuple[BudgetCell, ...]
+    """CONCAT first."""
+    reason: str | None
+    """Why accuracies are missing."""
+    signature: str
+    """Everything that can change the figures."""
+    published: Mapping[str, float]
+    """The paper's accuracies, where it has any."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        return asdict(self)
+
+
+def budget_rows(
+    models: Sequence[str],
+    *,
+    role: Role,
+    geometry: Geometry,
+    seeds: Sequence[int],
+    protocol: Protocol,
+    workshop: Workshop,
+    grammars: Sequence[str] | None = None,
+    channels: Sequence[str] = ("soft",),
+    target: float = 0.99,
+    max_steps: int = 20_000,
+    device: str = "cpu",
+) -> list[BudgetRow]:
+    """Train every model over every channel: on CONCAT to the target, then on each grammar for as many updates.
+
+    Args:
+        models: Names and options.
+        role: Of the models.
+        geometry: Of the languages.
+        seeds: Of languages, weights, batches and noise.
+        protocol: How to measure; `exact` reports the mean of its window about the last update, `paper` one batch.
+        workshop: Where it is done.
+        grammars: What to compare with CONCAT; those of the paper's tables if not given.
+        channels: What the models' scores go through, see `ecsuite.eval.icy.links`.
+        target: CONCAT's accuracy that ends its training, 0 to 1.
+        max_steps: Updates after which CONCAT is given up.
+        device: cpu or cuda.
+
+    Returns:
+        A row for each channel and model, models changing faster.
+
+    Raises:
+        ConfigError: If a name or number is wrong; nothing has been trained then.
+    """
+    if not 0 < target <= 1:
+        raise ConfigError(f"target: expected an accuracy above 0 and at most 1, got {target:g}")
+    if max_steps < 1:
+        raise ConfigError(f"max-steps: expected at least 1, got {max_steps}")
+    if not seeds:
+        raise ConfigError("seeds: expected at least one")
+    names = [str(parse_agent(role, model)) for model in models]
+    links = [parse_link(channel) for channel in channels]
+    if "hashtable" in names and any(link.channel != "soft" for link in links):
+        raise ConfigError("hashtable has no scores that a channel could draw from; use --channel soft")
+    for grammar in grammars or ():
+        parse(grammar)
+    chosen = [grammar for grammar in grammars or GRAMMARS[role] if str(grammar) != BASIS]
+    basis_protocol = replace(protocol, target=target, cap_ratio=1.0, early_verdict=False)
+    kinds = [(link, name) for link in links for name in names]
+
+    def job(link: Link, name: str, runs: list[Run], how: Protocol) -> Job:
+        return teaching(
+            model=name, role=role, geometry=geometry, runs=runs, protocol=how, link=link, device=device
+        )
+
+    first = [
+        (kind, [Run(grammar=BASIS, seed=seed, cap=max_steps) for seed in group])
+        for kind in kinds
+        for group in _groups(seeds, *kind, role)
+    ]
+    basis: dict[tuple[Link, str], dict[int, Any]] = {kind: {} for kind in kinds}
+    outcomes = workshop.run([job(*kind, runs, basis_protocol) for kind, runs in first])
+    for (kind, _), group in zip(first, outcomes, strict=True):
+        basis[kind].update({outcome["seed"]: outcome for outcome in group})
+
+    rest_protocol = replace(basis_protocol, target=None)
+    second = []
+    for kind in kinds:
+        steps = {seed: basis[kind][seed]["steps"] for seed in seeds if basis[kind][seed]["reached"]}
+        second += [
+            (kind, [Run(grammar=grammar, seed=seed, cap=steps[seed]) for seed in group])
+            for grammar in chosen
+            for group in _groups(list(steps), *kind, role)
+        ]
+    rest: dict[tuple[Link, str], dict[str, list[Any]]] = {
+        kind: {grammar: [] for grammar in chosen} for kind in kinds
+    }
+    outcomes = workshop.run([job(*kind, runs, rest_protocol) for kind, runs in second])
+    for (kind, runs), group in zip(second, outcomes, strict=True):
+        rest[kind][runs[0].grammar] += group
+
+    floors = _floors(chosen, role, geometry, seeds)
+    about = f"{geometry}|grammars:{GRAMMARS_VERSION}|seeds:{','.join(map(str, seeds))}|max-steps:{max_steps}"
+    return [
+        _row(
+            link=link,
+            model=name,
+            role=role,
+            geometry=geometry,
+            protocol=basis_protocol,
+            max_steps=max_steps,
+            about=about,
+            basis=[basis[link, name][seed] for seed in seeds],
+            rest=rest[link, name],
+            floors=floors,
+        )
+        for link, name in kinds
+    ]
+
+
+def teaching(
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    link: Link,
+    device: str,
+    keeps_weights: bool = False,
+) -> Job:
+    """The job of training one model on some runs; its result is what `teach` gives."""
+    inputs = {
+        "model": model,
+        "role": role,
+        "geometry": geometry,
+        "runs": runs,
+        "protocol": protocol,
+        "channel": str(link),
+        "device": device,
+        "keeps_weights": keeps_weights,
+    }
+    key = {
+        "what": "teaching",
+        "model": model,
+        "role": role,
+        "geometry": str(geometry),
+        "grammars": GRAMMARS_VERSION,
+        "runs": [[run.grammar, run.seed, run.cap] for run in runs],
+        "protocol": protocol.signature(),
+        "channel": link.signature,
+        "device": device,
+        "weights": keeps_weights,
+        "version": VERSION,
+    }
+    is_endless = protocol.target is not None
+    work = sum(EXPECTED_STEPS if is_endless else run.cap or EXPECTED_STEPS for run in runs)
+    return Job(function=teach, inputs=inputs, key=key, work=work)
+
+
+def teach(
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    channel: str,
+    device: str,
+    keeps_weights: bool,
+    tell: Tell,
+) -> list[dict[str, Any]]:
+    """Train a model: for each run its seed, steps, reached, accuracy, floor, held_out, and weights if they are kept."""
+    import torch
+
+    from ecsuite.eval.icy.acquisition import learn
+    from ecsuite.eval.icy.weights import pack
+
+    ends = [EXPECTED_STEPS if protocol.target is not None else run.cap or EXPECTED_STEPS for run in runs]
+
+    def told(index: int, updates: int, accuracy: float) -> None:
+        label = f"{model} {runs[index].grammar} {runs[index].seed} {accuracy:.2f}"
+        tell(label, min(1.0, updates / ends[index]))
+
+    outcomes = learn(
+        model, role, geometry, runs, protocol, channel=channel, device=torch.device(device), tell=told
+    )
+    kept = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
+    return [
+        {key: getattr(outcome, key) for key in kept}
+        | ({"weights": pack(outcome.weights)} if keeps_weights else {})
+        for outcome in outcomes
+    ]
+
+
+def make_table(rows: Sequence[BudgetRow]) -> Table:
+    """Rows for people: mean ± half of the 95 % interval, the paper's figure faint beneath, and the floors at the end."""
+    table = Table(pad_edge=False)
+    for heading in ("channel", "model", "params", "updates"):
+        table.add_column(heading, justify="right" if heading in ("params", "updates") else "left", no_wrap=True)
+    for cell in rows[0].cells:
+        table.add_column(cell.grammar.upper(), justify="right", no_wrap=True)
+    for row in rows:
+        steps = Text("never", "red") if row.steps is None else Text(f"{row.steps:.0f}")
+        cells = [_cell_text(cell, row.published.get(cell.grammar)) for cell in row.cells]
+        table.add_row(Text(row.channel), Text(row.model), Text(f"{row.parameters:,}"), steps, *cells)
+    table.add_section()
+    what = "most frequent symbol" if rows[0].role == "sender" else "a guess"
+    table.add_row("", Text(what), "", "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
+    return table
+
+
+def notes(rows: Sequence[BudgetRow]) -> list[str]:
+    """What a reader of the table has to know."""
+    seeds = rows[0].seeds
+    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    span = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
+    unit = "symbols" if rows[0].role == "sender" else "attributes"
+    lines = [
+        f"{count} ({span}): accuracy of {unit} after the updates that CONCAT took with the same seed; "
+        f"red below {RED_BELOW:g}, green above {GREEN_ABOVE:g}."
+    ]
+    lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]
+    for row in rows:
+        held_out = [f"{cell.grammar.upper()} {cell.held_out:.3f}" for cell in row.cells if cell.held_out is not None]
+        if held_out:
+            lines.append(f"{row.model} over {row.channel}, accuracy on held-out meanings: {', '.join(held_out)}.")
+    return [*lines, *(row.signature for row in rows)]
+
+
+def _cell_text(cell: BudgetCell, published: float | None) -> Text:
+    spread = "" if cell.half_width is None else f" ± {cell.half_width:.3f}"
+    mean = "none" if cell.mean is None else f"{cell.mean:.3f}{spread}"
+    return Text.assemble((mean, cell.style), ("" if published is None else f"\n{published:.3f}", "dim"))
+
+
+def _groups(seeds: Sequence[int], link: Link, model: str, role: Role) -> list[Sequence[int]]:
+    """Which seeds learn side by side: those of small senders over a channel without noise, where that pays."""
+    is_small = role == "sender" and parse_agent(role, model).family in ("fc1l", "fc2l")
+    size = 16 if is_small and link.channel == "soft" else 1
+    return [seeds[start : start + size] for start in range(0, len(seeds), size)]
+
+
+def _floors(
+    grammars: Sequence[str], role: Role, geometry: Geometry, seeds: Sequence[int]
+) -> dict[str, float]:
+    """The floor of each grammar, whether it was trained on or not."""
+    from ecsuite.grammars.icy import majority_accuracy
+
+    if role == "receiver":
+        return dict.fromkeys(grammars, 1 / geometry.num_values)
+    return {
+        grammar: mean_and_half_width(
+            [majority_accuracy(language(grammar, geometry, seed).messages) for seed in seeds]
+        )[0]
+        for grammar in grammars
+    }
+
+
+def _row(
+    *,
+    link: Link,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    protocol: Protocol,
+    max_steps: int,
+    about: str,
+    basis: Sequence[Mapping[str, Any]],
+    rest: Mapping[str, Sequence[Mapping[str, Any]]],
+    floors: Mapping[str, float],
+) -> BudgetRow:
+    is_paper = protocol.name == "paper"
+    reached = [run for run in basis if run["reached"]]
+    reason = None
+    if len(reached) < len(basis):
+        best = max(run["accuracy"] for run in basis if not run["reached"])
+        reason = (
+            f"CONCAT reached {protocol.target:g} with {len(reached)} of {len(basis)} seeds within {max_steps:,} "
+            f"updates (others at most {best:.3f}); those alone have a budget, so raise --max-steps or lower --target"
+        )
+    cells = []
+    for grammar, runs in {BASIS: basis, **rest}.items():
+        held_out = [run["held_out"] for run in runs if run["held_out"] is not None]
+        mean, half_width = (
+            mean_and_half_width([run["accuracy"] for run in runs], published=is_paper) if runs else (None, None)
+        )
+        floor = floors[grammar] if grammar in floors else sum(run["floor"] for run in runs) / len(runs)
+        cells.append(
+            BudgetCell(
+                grammar=grammar,
+                runs=tuple(runs),
+                mean=mean,
+                half_width=half_width,
+                floor=floor,
+                held_out=sum(held_out) / len(held_out) if held_out else None,
+            )
+        )
+    parameters = published_parameters(
+        model,
+        role,
+        num_attributes=geometry.num_attributes,
+        num_values=geometry.num_values,
+        vocab_size=geometry.vocab_size,
+        length=geometry.message_length,
+        hidden=protocol.hidden_size,
+    )
+    return BudgetRow(
+        model=model,
+        role=role,
+        channel=str(link),
+        parameters=parameters,
+        seeds=tuple(run["seed"] for run in basis),
+        steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
+        cells=tuple(cells),
+        reason=reason,
+        signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}",
+        published=published_budget(model, role, link.channel) if geometry == Geometry() else {},
+    )

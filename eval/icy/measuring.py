@@ -1,0 +1,100 @@
+"""From a study to its report: each protocol's one call."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from ecsuite.agents.spec import parse_agent
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.study import FIRST_SEED, Report, StudyConfig
+from ecsuite.eval.icy.workshop import Workshop
+
+GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
+"""The columns of the paper's tables."""
+
+FAST = ("fc1l", "fc2l", "hashtable")
+"""Families of which ten seeds take less time than two of others."""
+
+
+def measure(
+    config: StudyConfig,
+    *,
+    num_workers: int,
+    device: str,
+    folder: Path | None,
+    save_corpora: Path | None = None,
+    progress: Callable[[str, float, float], None],
+) -> Report:
+    """Run a study.
+
+    Args:
+        config: What to measure.
+        num_workers: Processes to use.
+        device: cpu or cuda.
+        folder: Where results are kept, so that nothing is computed twice; None keeps none.
+        save_corpora: Folder for what trained senders say of all meanings (exact and paper only).
+        progress: Called as `progress(label, done, total)`.
+    """
+    if config.protocol == "metrics":
+        return _metrics(config, progress)
+    with Workshop(num_workers=num_workers, folder=folder, progress=progress) as workshop:
+        return _acquisition(config, workshop, device, save_corpora)
+
+
+def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corpora: Path | None) -> Report:
+    from ecsuite.eval.icy.rows import make_table, measure_rows, notes
+
+    protocol = _protocol(config, default_target=0.8)
+    seeds = config.seeds or _default_seeds(config)
+    rows = measure_rows(
+        config.models,
+        role=config.role,
+        geometry=config.geometry,
+        grammars=config.grammars or GRAMMARS,
+        seeds=seeds,
+        protocol=protocol,
+        workshop=workshop,
+        device=device,
+        save_corpora=save_corpora,
+        table=config.published,
+    )
+    return Report(
+        table=make_table(rows, protocol),
+        notes=tuple(notes(rows, protocol)),
+        data={"study": asdict(config) | {"seeds": seeds}, "rows": [row.to_json() for row in rows]},
+    )
+
+
+def _metrics(config: StudyConfig, progress: Callable[[str, float, float], None]) -> Report:
+    from ecsuite.eval.icy.grammar_metrics import run_study
+
+    given = {
+        "about": config.about,
+        "grammars": config.grammars or None,
+        "metrics": config.metrics or None,
+        "seeds": config.seeds or None,
+        "published": config.published,
+        "geometry": asdict(config.geometry),
+    }
+    study = run_study({key: value for key, value in given.items() if value is not None}, progress)
+    return Report(table=study.table(), notes=(), data=study.to_json(), draw=study.draw)
+
+
+def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:
+    """What a study says of how runs are trained and measured."""
+    return Protocol(
+        name="paper" if config.protocol == "paper" else "exact",
+        target=default_target if config.target is None else config.target,
+        cap_ratio=config.cap_ratio,
+        clip=config.clip,
+        held_out=config.held_out,
+        precision=config.precision,
+        early_verdict=config.early_verdict,
+        hidden_size=config.hidden_size,
+    )
+
+
+def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
+    """As many seeds as take about three minutes a model on two cores."""
+    families = {parse_agent(config.role, model).family for model in config.models}
+    return tuple(range(FIRST_SEED, FIRST_SEED + (10 if families <= set(FAST) else 2)))

@@ -1,0 +1,340 @@
+"""Rows: what each model takes to learn each grammar, relative to CONCAT (Perkins 2021, Tables 3 to 6, 12 to 15, 19)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from ecsuite.agents.parameters import published_parameters
+from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.published_acquisition import published
+from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.workshop import Job, Tell, Workshop
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+
+BASIS = "concat"
+"""The grammar that all others are measured by."""
+
+EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufdet": 2.0, "proj": 2.3}
+"""About how long grammars take relative to CONCAT; decides only what begins first, and the ETA."""
+
+EXPECTED_STEPS = 350
+"""About how many updates CONCAT takes; likewise."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One model on one grammar."""
+
+    grammar: str
+    runs: tuple[Mapping[str, Any], ...]
+    """One a seed: seed, steps, ratio, reached, is_early, accuracy, floor, held_out."""
+    mean: float
+    """Mean ratio, runs that were given up counting as what they had come to: then it is a lower bound."""
+    half_width: float | None
+    """Half of the mean's 95 % interval; None for one seed, or if any run was given up."""
+    num_censored: int
+    """Runs that were given up."""
+
+    @property
+    def is_early(self) -> bool:
+        """Whether any run was given up before the cap."""
+        return any(run["is_early"] for run in self.runs)
+
+    def text(self, cap: float) -> str:
+        """The figure as people write it, with half of its interval below."""
+        if self.num_censored == len(self.runs):
+            return "hopeless" if self.is_early else f">{cap:g}"
+        if self.num_censored:
+            return f"≥{self.mean:.3g}\n{self.num_censored}/{len(self.runs)} capped"
+        return _with_interval(self.mean, self.half_width)
+
+    def style(self, cap: float) -> str:
+        """Red where nothing was learnt in time, green where it took less than a third of the cap (section 4.4)."""
+        if self.num_censored == len(self.runs):
+            return "red"
+        return "green" if not self.num_censored and self.mean < cap / 3 else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One model."""
+
+    model: str
+    role: Role
+    parameters: int
+    """As the paper counts them."""
+    seeds: tuple[int, ...]
+    concat_steps: Mapping[str, Any]
+    """mean, half_width, runs."""
+    cells: tuple[Cell, ...]
+    signature: str
+    """Everything that can change the figures."""
+    published: Mapping[str, tuple[float, float]]
+    """The paper's means and half-widths, where it has any."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        return asdict(self)
+
+
+def measure_rows(
+    models: Sequence[str],
+    *,
+    role: Role,
+    geometry: Geometry,
+    grammars: Sequence[str],
+    seeds: Sequence[int],
+    protocol: Protocol,
+    workshop: Workshop,
+    device: str = "cpu",
+    save_corpora: Path | None = None,
+    table: str | None = None,
+) -> list[Row]:
+    """Train every model on CONCAT and on every grammar with every seed.
+
+    Args:
+        models: Names and options.
+        role: Of the models.
+        geometry: Of the languages.
+        grammars: What to compare with CONCAT.
+        seeds: Of languages, weights and batches.
+        protocol: How to measure.
+        workshop: Where it is done.
+        device: cpu or cuda.
+        save_corpora: Folder for what each trained sender says of all meanings.
+        table: The paper's table to show beside, `table12` to `table15`; the best one if not given.
+    """
+    specs = [parse_agent(role, model) for model in models]
+    names = [str(spec) for spec in specs]
+
+    def jobs(groups: Sequence[tuple[str, list[Run]]]) -> list[Job]:
+        return [_job(name, runs, role, geometry, protocol, device, save_corpora) for name, runs in groups]
+
+    company = {name: _company(name, role, device, len(seeds), workshop.num_workers) for name in names}
+    first = [
+        (name, [Run(grammar=BASIS, seed=seed) for seed in group])
+        for name in names
+        for group in _groups(seeds, company[name])
+    ]
+    basis = {name: dict[int, Mapping[str, Any]]() for name in names}
+    for (name, _), outcomes in zip(first, workshop.run(jobs(first)), strict=True):
+        basis[name].update({outcome["seed"]: outcome for outcome in outcomes})
+
+    def cap(name: str, seed: int) -> int:
+        return int(protocol.cap_ratio * basis[name][seed]["steps"])
+
+    second = [
+        (name, [Run(grammar=grammar, seed=seed, cap=cap(name, seed)) for seed in group])
+        for name in names
+        for grammar in grammars
+        for group in _groups(seeds, company[name])
+    ]
+    rest = {name: {grammar: dict[int, Any]() for grammar in grammars} for name in names}
+    for (name, group), outcomes in zip(second, workshop.run(jobs(second)), strict=True):
+        rest[name][group[0].grammar].update({outcome["seed"]: outcome for outcome in outcomes})
+    return [
+        _row(name, role, geometry, protocol, [basis[name][seed] for seed in seeds], rest[name], table)
+        for name in names
+    ]
+
+
+def learn_and_report(
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    device: str,
+    folder: Path | None,
+    tell: Tell,
+) -> list[dict[str, Any]]:
+    """The job behind a row: `learn`, as JSON; saves what the senders say if there is a folder."""
+    import torch
+
+    from ecsuite.eval.icy.acquisition import learn
+    from ecsuite.eval.icy.speaking import write_speech
+
+    ends = [run.cap or EXPECTED_STEPS for run in runs]
+
+    def told(index: int, updates: int, accuracy: float) -> None:
+        run = runs[index]
+        tell(f"{run.grammar} {run.seed} {accuracy:.2f}", min(1.0, updates / ends[index]))
+
+    outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), tell=told)
+    if folder is not None and role == "sender":
+        for outcome in outcomes:
+            write_speech(outcome, model, geometry, protocol, folder)
+    return [
+        {key: getattr(outcome, key) for key in outcome.__dataclass_fields__ if key != "weights"}
+        for outcome in outcomes
+    ]
+
+
+def make_table(rows: Sequence[Row], protocol: Protocol) -> Table:
+    """Rows for people: mean, half of the 95 % interval, and in faint type what the paper has."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model")
+    for heading in ("params", "CONCAT", *(cell.grammar.upper() for cell in rows[0].cells)):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        texts = [Text(row.model), Text(f"{row.parameters:,}")]
+        texts.append(Text(_with_interval(row.concat_steps["mean"], row.concat_steps["half_width"])))
+        for cell in row.cells:
+            texts.append(Text(cell.text(protocol.cap_ratio), style=cell.style(protocol.cap_ratio)))
+        table.add_row(*texts, end_section=not row.published)
+        if row.published:
+            theirs = (
+                _published_text(row.published.get(cell.grammar), protocol.cap_ratio) for cell in row.cells
+            )
+            table.add_row("  the paper", "", "", *theirs, style="dim", end_section=True)
+    return table
+
+
+def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
+    """What a reader of the table has to know."""
+    seeds = rows[0].seeds
+    which = f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]})" if len(seeds) > 1 else f"one seed ({seeds[0]})"
+    lines = [
+        f"{which}, protocol {protocol.name}: updates to {protocol.target:.0%} accuracy, relative to CONCAT with the "
+        "same seed; ± is half of the 95 % interval of the mean."
+    ]
+    for row in rows:
+        for cell in row.cells:
+            if cell.num_censored:
+                given_up = [run for run in cell.runs if not run["reached"]]
+                accuracy = sum(run["accuracy"] for run in given_up) / len(given_up)
+                floor = sum(run["floor"] for run in given_up) / len(given_up)
+                how = "by an early verdict" if cell.is_early else f"at {protocol.cap_ratio:g} x CONCAT"
+                lines.append(
+                    f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs given up {how}, "
+                    f"at accuracy {accuracy:.3f} (always the most frequent symbol: {floor:.3f})."
+                )
+        held_out = [
+            f"{cell.grammar.upper()} {sum(run['held_out'] for run in cell.runs) / len(cell.runs):.3f}"
+            for cell in row.cells
+            if cell.runs[0]["held_out"] is not None
+        ]
+        if held_out:
+            lines.append(f"{row.model}, accuracy on held-out meanings at the end: {', '.join(held_out)}.")
+    return [*lines, *(f"{row.model}: {row.signature}" for row in rows)]
+
+
+def _job(
+    model: str,
+    runs: list[Run],
+    role: Role,
+    geometry: Geometry,
+    protocol: Protocol,
+    device: str,
+    folder: Path | None,
+) -> Job:
+    inputs = {
+        "model": model,
+        "role": role,
+        "geometry": geometry,
+        "runs": runs,
+        "protocol": protocol,
+        "device": device,
+        "folder": folder,
+    }
+    key = {
+        "what": "acquisition",
+        "model": model,
+        "role": role,
+        "geometry": str(geometry),
+        "grammars": GRAMMARS_VERSION,
+        "runs": [[run.grammar, run.seed, run.cap] for run in runs],
+        "protocol": protocol.signature(),
+        "device": device,
+        "speaks": folder is not None,
+    }
+    work = max(run.cap or 0 for run in runs) / 20 * EXPECTED_RATIO.get(runs[0].grammar, 1.5) or EXPECTED_STEPS
+    return Job(function=learn_and_report, inputs=inputs, key=key, work=work * len(runs))
+
+
+def _company(model: str, role: Role, device: str, num_seeds: int, num_workers: int) -> int:
+    """How many seeds learn side by side: as many as pay, and no fewer jobs than workers."""
+    family = parse_agent(role, model).family
+    if role == "receiver" or family in ("hashtable", "transformer", "sru", "sru-tanh"):
+        return 1
+    if device != "cpu":
+        return num_seeds
+    most = 16 if family in ("fc1l", "fc2l") else 2
+    return max(1, min(most, num_seeds // num_workers))
+
+
+def _groups(seeds: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [seeds[start : start + size] for start in range(0, len(seeds), size)]
+
+
+def _row(
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    protocol: Protocol,
+    basis: Sequence[Mapping[str, Any]],
+    rest: Mapping[str, Mapping[int, Mapping[str, Any]]],
+    table: str | None,
+) -> Row:
+    is_paper = protocol.name == "paper"
+    steps = {run["seed"]: run["steps"] for run in basis}
+    cells = []
+    for grammar, outcomes in rest.items():
+        runs = []
+        for seed, outcome in outcomes.items():
+            # The published program rounds each ratio before it takes the mean, and may divide by a first look at 0.
+            ratio = outcome["steps"] / max(1, steps[seed])
+            runs.append({**outcome, "ratio": round(ratio, 1) if is_paper else ratio})
+        mean, half_width = mean_and_half_width([run["ratio"] for run in runs], published=is_paper)
+        num_censored = sum(not run["reached"] for run in runs)
+        cells.append(
+            Cell(
+                grammar=grammar,
+                runs=tuple(runs),
+                mean=mean,
+                half_width=half_width if is_paper or not num_censored else None,
+                num_censored=num_censored,
+            )
+        )
+    mean, half_width = mean_and_half_width([run["steps"] for run in basis], published=is_paper)
+    shape = {
+        "num_attributes": geometry.num_attributes,
+        "num_values": geometry.num_values,
+        "vocab_size": geometry.vocab_size,
+        "length": geometry.message_length,
+        "hidden": protocol.hidden_size,
+    }
+    seeds = tuple(run["seed"] for run in basis)
+    is_standard = geometry == Geometry() and role == "sender"
+    return Row(
+        model=model,
+        role=role,
+        parameters=published_parameters(model, role, **shape),
+        seeds=seeds,
+        concat_steps={"mean": mean, "half_width": half_width, "runs": list(basis)},
+        cells=tuple(cells),
+        signature=f"icy|{role}:{model}|{geometry}|seeds:{','.join(map(str, seeds))}|{protocol.signature()}",
+        published=published(model, table) if is_standard else {},
+    )
+
+
+def _with_interval(mean: float, half_width: float | None) -> str:
+    digits = 0 if mean >= 100 else 1 if mean >= 10 else 2
+    text = f"{mean:.{digits}f}"
+    return text if half_width is None else f"{text}\n±{half_width:.{digits}f}"
+
+
+def _published_text(figures: tuple[float, float] | None, cap: float) -> str:
+    if figures is None:
+        return ""
+    mean, half_width = figures
+    return f">{cap:g}" if mean >= cap else f"{mean:g}\n±{half_width:g}"

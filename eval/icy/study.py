@@ -1,0 +1,196 @@
+"""A study: which models, grammars and seeds, by which protocol; one call measures it."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.table import Table
+
+from ecsuite.agents.spec import parse_agent
+from ecsuite.config import ConfigError, build, read_yaml, shipped_configs
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import parse as parse_grammar
+
+FIRST_SEED = 123
+"""Where seeds begin if only their number is given, as in the paper."""
+
+PROTOCOLS = {
+    "exact": "updates to the target, from the accuracy of every training batch (Tables 3 to 6, 12 to 15, 19)",
+    "paper": "the same as the published program looks at it: one batch every 50 updates, rounded ratios",
+    "budget": "accuracy after as many updates as CONCAT took (Tables 16, 17, 20)",
+    "end-to-end": "how much of a grammar is left when sender and receiver train each other (Table 18, figure 7)",
+    "metrics": "what the metrics of compositionality say of the grammars themselves (figure 3, Tables 9, 10)",
+}
+"""Protocols by the names that users write."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyConfig:
+    """Everything that a study depends on; the keys of its YAML file."""
+
+    name: str = "icy"
+    about: str = ""
+    """One line for people."""
+    protocol: Literal["exact", "paper", "budget", "end-to-end", "metrics"] = "exact"
+    """See `PROTOCOLS`."""
+    role: Literal["sender", "receiver"] = "sender"
+    """What the models are."""
+    models: tuple[str, ...] = ()
+    """Names and options; in `end-to-end` the senders."""
+    receivers: tuple[str, ...] = ()
+    """The receivers of `end-to-end`, one for each sender or one for all."""
+    channel: Literal["soft", "gumbel", "reinforce"] = "soft"
+    """How scores become symbols in training, in `budget` and `end-to-end`."""
+    grammars: tuple[str, ...] = ()
+    """What to learn besides CONCAT; none: those of the paper's tables."""
+    seeds: tuple[int, ...] = ()
+    """Of languages, weights and batches; none: as many as take about three minutes on two cores."""
+    target: float | None = None
+    """Accuracy that counts as acquired; none: 0.8, in `budget` and `end-to-end` 0.99."""
+    cap_ratio: float = 20.0
+    """A run is given up at so many times CONCAT's updates."""
+    max_steps: int | None = None
+    """Most updates of CONCAT in `budget` (20 000 if not given); updates of `end-to-end` (10 000 if not given)."""
+    clip: float | None = None
+    """Largest norm of a gradient. The paper says 5.0; its program never clipped."""
+    held_out: float = 0.0
+    """Share of meanings that are kept from training and asked for at the end."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """bf16: factors of products are rounded where the processor multiplies those faster."""
+    early_verdict: bool = False
+    """Give a run up at a quarter of its cap if it is less than a quarter of the way from floor to target."""
+    hidden_size: int = 128
+    """Width of states and embeddings, unless a model says."""
+    num_attributes: int = 5
+    """Attributes of a meaning."""
+    num_values: int = 10
+    """Values of an attribute."""
+    word_length: int = 4
+    """Symbols of a word."""
+    vocab_size: int = 4
+    """Content symbols."""
+    metrics: tuple[str, ...] = ()
+    """What to measure in `metrics`; none: all of figure 3."""
+    published: str | None = None
+    """The paper's table to print beside, such as `table12`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can't be measured, before anything is.
+
+        Raises:
+            ConfigError: With the key and what to change.
+        """
+        if not self.models and self.protocol != "metrics":
+            raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
+        for model in self.models:
+            parse_agent(self.role, model)
+        for receiver in self.receivers:
+            parse_agent("receiver", receiver)
+        if self.protocol == "end-to-end":
+            if len(self.receivers) not in (1, len(self.models)):
+                raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
+            if self.role != "sender":
+                raise ConfigError("end-to-end: models are the senders; leave out --role receiver")
+        elif self.receivers:
+            raise ConfigError(f"--receiver belongs to --protocol end-to-end, not to {self.protocol}")
+        if self.channel != "soft" and self.protocol not in ("budget", "end-to-end"):
+            raise ConfigError(
+                f"--channel {self.channel} belongs to --protocol budget or end-to-end; {self.protocol} is soft"
+            )
+        for grammar in self.grammars:
+            parse_grammar(grammar)
+        if self.target is not None and not 0 < self.target <= 1:
+            raise ConfigError(f"target: expected an accuracy, more than 0 and at most 1, got {self.target:g}")
+        if not self.cap_ratio >= 1:
+            raise ConfigError(f"cap_ratio: expected 1 or more, got {self.cap_ratio:g}")
+        if not 0 <= self.held_out <= 0.9:
+            raise ConfigError(f"held_out: expected a share from 0 to 0.9, got {self.held_out:g}")
+        if self.clip is not None and not self.clip > 0:
+            raise ConfigError(f"clip: expected more than 0, got {self.clip:g}")
+        if self.hidden_size < 1:
+            raise ConfigError(f"hidden_size: expected 1 or more, got {self.hidden_size}")
+        if any(seed < 0 for seed in self.seeds) or len(set(self.seeds)) < len(self.seeds):
+            raise ConfigError("seeds: expected different numbers from 0")
+        _ = self.geometry
+
+    @property
+    def geometry(self) -> Geometry:
+        """The size of the languages."""
+        return Geometry(
+            num_attributes=self.num_attributes,
+            num_values=self.num_values,
+            word_length=self.word_length,
+            vocab_size=self.vocab_size,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What a study found."""
+
+    table: Table
+    """For people."""
+    notes: tuple[str, ...]
+    """What a reader of the table has to know."""
+    data: Mapping[str, Any]
+    """All of it, JSON-ready."""
+    draw: Callable[[Path], None] | None = None
+    """Draws a picture into a file, where there is one to draw."""
+
+
+def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyConfig:
+    """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and change it.
+
+    Args:
+        name_or_file: None begins from the defaults.
+        changes: Values by key; those that are None change nothing.
+
+    Raises:
+        ConfigError: If there is no such study, or a key or value is wrong.
+    """
+    tree: dict[str, Any] = {}
+    if name_or_file is not None:
+        name = (
+            name_or_file if name_or_file.endswith((".yaml", ".yml")) else name_or_file.removeprefix("paper/")
+        )
+        tree = read_yaml(name, "study", shipped_configs("paper"))
+    given = {key: value for key, value in changes.items() if value is not None}
+    return build(StudyConfig, tree | given, name_or_file or "ecsuite icy")  # type: ignore[no-any-return]
+
+
+def named_studies() -> dict[str, str]:
+    """The shipped studies, each with its line."""
+    return {f"paper/{name}": load_study(name, {}).about for name in shipped_configs("paper")}
+
+
+def read_seeds(text: str | None) -> tuple[int, ...] | None:
+    """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    if text is None:
+        return None
+    try:
+        if "," in text:
+            return tuple(int(part) for part in text.split(",") if part.strip())
+        first, dash, last = text.partition("-")
+        if dash:
+            return tuple(range(int(first), int(last) + 1)) or (_ for _ in ()).throw(ValueError)
+        if int(text) < 1:
+            raise ValueError
+        return tuple(range(FIRST_SEED, FIRST_SEED + int(text)))
+    except ValueError:
+        raise ConfigError(
+            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125)"
+        ) from None
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+__all__ = ["PROTOCOLS", "Report", "StudyConfig", "load_study", "named_studies", "num_cores", "read_seeds"]

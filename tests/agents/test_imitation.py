@@ -1,0 +1,183 @@
+"""Imitation against the senders' own modules: loss, share of right symbols, and the gradient of every parameter."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents import make_sender, parse_agent
+from ecsuite.agents.imitation import Lesson, make_imitator
+
+NUM_ATTRIBUTES, NUM_VALUES, LENGTH, VOCAB_SIZE, HIDDEN, BATCH = 3, 4, 6, 5, 8, 10
+CELLS = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]
+SHAPES = ["{}", "{}-z", "{}-2l", "{}-2l-z", "{}-3l", "husenda:{}", "husendz:{}"]
+SENDERS = [shape.format(cell) for cell in CELLS for shape in SHAPES] + ["fc1l", "fc2l"]
+
+
+def make(name, seed=0, style="icy"):
+    torch.manual_seed(seed)
+    return make_sender(
+        parse_agent("sender", name),
+        num_features=NUM_ATTRIBUTES * NUM_VALUES,
+        vocab_size=VOCAB_SIZE,
+        max_len=LENGTH,
+        hidden_size=HIDDEN,
+        style=style,
+    )
+
+
+def stacked(senders):
+    """Parameters of all senders by name, with a leading replica dimension."""
+    names = dict(senders[0].named_parameters())
+    return {
+        name: torch.stack(
+            [dict(sender.named_parameters())[name].detach() for sender in senders]
+        ).requires_grad_()
+        for name in names
+    }
+
+
+def make_lesson(replicas, batch=BATCH, seed=1):
+    draw = torch.Generator().manual_seed(seed)
+    meanings = torch.randint(0, NUM_VALUES, (replicas, NUM_ATTRIBUTES, batch), generator=draw)
+    messages = torch.randint(1, VOCAB_SIZE + 1, (LENGTH, replicas, batch), generator=draw)
+    return Lesson(meanings, messages, NUM_VALUES, VOCAB_SIZE + 1)
+
+
+def by_module(sender, lesson, replica, soft_line):
+    """Loss, share of right symbols and gradients as the module and torch have them."""
+    line = soft_line(LENGTH)
+    sender(lesson.features[replica].T.contiguous(), line)
+    scores, messages = torch.stack(line.scores), lesson.messages[:, replica, 0]
+    loss = nn.functional.cross_entropy(scores.flatten(0, 1), messages.flatten())
+    gradients = torch.autograd.grad(loss, list(sender.parameters()), materialize_grads=True)
+    right = (scores.argmax(-1) == messages).float().mean()
+    names = [name for name, _ in sender.named_parameters()]
+    return loss.detach(), right, dict(zip(names, gradients, strict=True))
+
+
+def assert_same_gradient(mine, wanted, name):
+    """Equal but for rounding, against the largest entry; a sum that cancels exactly may leave a little."""
+    error = (mine - wanted).abs().max()
+    assert error <= 2e-5 * wanted.abs().max() + 1e-8, f"{name}: {error:.2g} of {wanted.abs().max():.2g}"
+
+
+@pytest.mark.parametrize("name", SENDERS)
+def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_line):
+    senders = [make(name, seed) for seed in range(2)]
+    parameters, lesson = stacked(senders), make_lesson(2)
+    loss = make_imitator(senders[0]).loss(parameters, lesson)
+    loss.backward()
+    results = [by_module(sender, lesson, place, soft_line) for place, sender in enumerate(senders)]
+    torch.testing.assert_close(loss, sum(result[0] for result in results))
+    torch.testing.assert_close(lesson.right, torch.stack([result[1] for result in results]))
+    for replica, (_, _, gradients) in enumerate(results):
+        for key, wanted in gradients.items():
+            mine = parameters[key].grad
+            mine = torch.zeros_like(wanted) if mine is None else mine[replica]
+            assert_same_gradient(mine, wanted, key)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru-2l", "husenda:rnn", "husendz:dgsend", "fc2l"])
+def test_gradients_hold_where_the_sender_is_sure(name, soft_line):
+    """Scores and states far from where they begin: gates that are shut, probabilities near 0 and 1."""
+    sender = make(name)
+    with torch.no_grad():
+        for parameter in sender.parameters():
+            parameter.mul_(2.5)
+    parameters, lesson = stacked([sender]), make_lesson(1)
+    loss = make_imitator(sender).loss(parameters, lesson)
+    loss.backward()
+    wanted_loss, _, gradients = by_module(sender, lesson, 0, soft_line)
+    torch.testing.assert_close(loss.detach(), wanted_loss)
+    for key, wanted in gradients.items():
+        mine = parameters[key].grad
+        mine = torch.zeros_like(wanted) if mine is None else mine[0]
+        assert (mine - wanted).abs().max() <= 1e-3 * wanted.abs().max() + 1e-8, key
+
+
+@pytest.mark.parametrize("name", ["lstm", "husendz:dgsend", "fc1l"])
+def test_a_replica_learns_the_same_in_any_company(name):
+    senders, lesson = [make(name, seed) for seed in range(3)], make_lesson(3)
+    imitator, parameters = make_imitator(senders[0]), stacked(senders)
+    imitator.loss(parameters, lesson).backward()
+    for replica, sender in enumerate(senders):
+        own = stacked([sender])
+        messages = lesson.messages[:, replica : replica + 1, 0]
+        alone = Lesson(lesson.meanings[replica : replica + 1], messages, NUM_VALUES, VOCAB_SIZE + 1)
+        imitator.loss(own, alone).backward()
+        torch.testing.assert_close(alone.right, lesson.right[replica : replica + 1])
+        for key, value in own.items():
+            if value.grad is not None:
+                assert_same_gradient(value.grad[0], parameters[key].grad[replica], key)
+
+
+@pytest.mark.parametrize("name", ["gru-z", "husenda:dgsend", "fc2l"])
+def test_it_is_deterministic_and_draws_nothing(name):
+    sender = make(name)
+    before = torch.random.get_rng_state()
+    results = []
+    for _ in range(2):
+        parameters = stacked([sender])
+        make_imitator(sender).loss(parameters, make_lesson(1)).backward()
+        results.append([value.grad for value in parameters.values() if value.grad is not None])
+    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_without_gradient_the_lesson_is_still_checked():
+    sender = make("husendz:gru")
+    lesson, other = make_lesson(1), make_lesson(1)
+    with torch.no_grad():
+        loss = make_imitator(sender).loss(stacked([sender]), lesson)
+    wanted = make_imitator(sender).loss(stacked([sender]), other)
+    assert torch.equal(loss, wanted.detach())
+    assert torch.equal(lesson.right, other.right)
+
+
+@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
+def test_some_senders_have_no_fast_way(name):
+    assert make_imitator(make(name)) is None
+
+
+def test_the_fast_way_is_for_senders_of_style_icy():
+    """In style egg they perceive with a bias and begin with a learnt input. FC1L has but one style."""
+    assert make_imitator(make("lstm", style="egg")) is None
+    assert make_imitator(make("husenda:lstm", style="egg")) is None
+    assert make_imitator(make("fc1l", style="egg")) is not None
+
+
+def test_a_lesson_has_one_hot_features():
+    lesson = Lesson(torch.tensor([[[0, 2], [1, 1]]]), torch.ones(1, 1, 2, dtype=torch.long), 3, 2)
+    assert lesson.features.tolist() == [[[1, 0], [0, 0], [0, 1], [0, 0], [1, 1], [0, 0]]]
+
+
+def test_a_lesson_counts_what_is_likeliest_and_weighs_it_by_its_surprise():
+    messages = torch.tensor([[[1, 2]]]).transpose(0, 1)  # one symbol, one replica, two examples
+    lesson = Lesson(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
+    probabilities = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).T[None, None]
+    surprise = lesson.check(probabilities)
+    assert lesson.right.tolist() == [0.5]
+    assert surprise.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
+
+
+def test_surprise_is_finite_where_a_right_symbol_has_no_weight_left():
+    lesson = Lesson(torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2)
+    assert 80 < lesson.check(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
+    assert lesson.right.tolist() == [0]
+
+
+@pytest.mark.parametrize("name", ["lstm", "fc1l"])
+def test_learning_lowers_the_loss(name):
+    sender = make(name)
+    parameters, imitator = stacked([sender]), make_imitator(sender)
+    optimizer = torch.optim.Adam(list(parameters.values()), lr=0.03)
+    losses = []
+    for _ in range(60):
+        lesson = make_lesson(1)
+        loss = imitator.loss(parameters, lesson)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+    assert lesson.right.item() > 0.7

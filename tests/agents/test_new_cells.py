@@ -1,0 +1,159 @@
+"""Cells that torch does not have, against their formulas written in numpy, one example at a time."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.agents.cells import CELLS
+from ecsuite.config import ConfigError
+
+HIDDEN, BATCH = 6, 3
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+
+
+def sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def make(name, input_size=HIDDEN):
+    torch.manual_seed(3)
+    cell = CELLS[name](input_size, HIDDEN)
+    with torch.no_grad():
+        for parameter in cell.parameters():  # biases too, so that none is forgotten
+            parameter.copy_(torch.randn_like(parameter) * 0.7)
+    return cell, {name: value.detach().double().numpy() for name, value in cell.named_parameters()}
+
+
+def node(matrix, value, activation):
+    """A gated node: from its predecessor's value (hidden,) on the way to an activation of a map of it."""
+    gate, new = np.split(matrix @ value, 2)
+    return value + sigmoid(gate) * (activation(new) - value)
+
+
+def first_node(weights, inputs, state):
+    both = np.concatenate([weights["input_map.weight"], weights["hidden_map.weight"]], axis=1)
+    gate, new = np.split(both @ np.concatenate([inputs, state]), 2)
+    return state + sigmoid(gate) * (np.tanh(new) - state)
+
+
+def dgsend(weights, inputs, state):
+    return node(weights["node_maps.0.weight"], first_node(weights, inputs, state), lambda new: new)
+
+
+def dgrecv(weights, inputs, state):
+    s0 = first_node(weights, inputs, state)
+    s1 = node(weights["node_maps.0.weight"], s0, np.tanh)
+    s2 = node(weights["node_maps.1.weight"], s0, np.tanh)
+    s3 = node(weights["node_maps.2.weight"], s0, lambda new: new)
+    s4 = node(weights["node_maps.3.weight"], s2, lambda new: np.maximum(new, 0))
+    return (s1 + s2 + s3 + s4) / 4
+
+
+def sru(weights, inputs, memory, activation):
+    """Next output and memory; both gates read the last memory."""
+    new, forget, highway = np.split(weights["input_map.weight"] @ inputs, 3)
+    peep_forget, peep_highway = np.split(weights["peephole"], 2)
+    bias_forget, bias_highway = np.split(weights["bias"], 2)
+    forget = sigmoid(forget + memory * peep_forget + bias_forget)
+    highway = sigmoid(highway + memory * peep_highway + bias_highway)
+    memory = new + (memory - new) * forget
+    return inputs + (activation(memory) - inputs) * highway, memory
+
+
+@pytest.mark.parametrize("input_size", [1, 4, HIDDEN])
+@pytest.mark.parametrize(("name", "formula"), [("dgsend", dgsend), ("dgrecv", dgrecv)])
+def test_searched_cells_are_their_nodes(name, formula, input_size):
+    cell, weights = make(name, input_size)
+    inputs, hidden = torch.randn(4, BATCH, input_size), torch.randn(BATCH, HIDDEN)
+    step, state = cell.unroll(torch.float32), cell.start(hidden)
+    wanted = hidden.double().numpy()
+    for entering in inputs:
+        state = step(entering, state)
+        wanted = np.stack(
+            [formula(weights, *pair) for pair in zip(entering.double().numpy(), wanted, strict=True)]
+        )
+        torch.testing.assert_close(state[0].double(), torch.from_numpy(wanted), **CLOSE)
+    assert cell.summary(state) is state[0]
+
+
+@pytest.mark.parametrize(("name", "activation"), [("sru", lambda memory: memory), ("sru-tanh", np.tanh)])
+def test_sru_is_its_formula(name, activation):
+    cell, weights = make(name)
+    inputs, memory = torch.randn(4, BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
+    step, state = cell.unroll(torch.float32), cell.start(memory)
+    assert torch.equal(cell.summary(state), memory)
+    wanted = memory.double().numpy()
+    for entering in inputs:
+        state = step(entering, state)
+        pairs = zip(entering.double().numpy(), wanted, strict=True)
+        outputs, memories = zip(*(sru(weights, *pair, activation) for pair in pairs), strict=True)
+        wanted = np.stack(memories)
+        torch.testing.assert_close(state[0].double(), torch.from_numpy(np.stack(outputs)), **CLOSE)
+        torch.testing.assert_close(cell.summary(state).double(), torch.from_numpy(wanted), **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_input_is_an_input_of_zeros(name):
+    cell, _ = make(name)
+    hidden, weights = torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
+    results = []
+    for inputs in (None, torch.zeros(BATCH, HIDDEN)):
+        step, state = cell.unroll(torch.float32), cell.start(hidden)
+        for _ in range(3):
+            state = step(inputs, state)
+        gradients = torch.autograd.grad(
+            (cell.summary(state) * weights).sum(), list(cell.parameters()), materialize_grads=True
+        )
+        results.append([*state, *gradients])
+    for mine, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(mine, wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_state_is_a_state_of_zeros(name):
+    cell, _ = make(name)
+    inputs, step = torch.randn(BATCH, HIDDEN), cell.unroll(torch.float32)
+    begun = cell.start(torch.zeros(BATCH, HIDDEN))
+    for mine, wanted in zip(step(inputs, None), step(inputs, begun), strict=True):
+        torch.testing.assert_close(mine, wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_step_needs_an_input_or_a_state(name):
+    with pytest.raises(AssertionError, match="an input or a state"):
+        make(name)[0].unroll(torch.float32)(None, None)
+
+
+@pytest.mark.parametrize("name", ["dgsend", "dgrecv", "sru", "sru-tanh"])
+def test_bf16_is_close(name):
+    cell, _ = make(name)
+    inputs, hidden = torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
+    exact = cell.unroll(torch.float32)(inputs, cell.start(hidden))[0]
+    rough = cell.unroll(torch.bfloat16)(inputs.bfloat16(), cell.start(hidden.bfloat16()))[0]
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.float(), exact, rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize(("name", "num_nodes"), [("dgsend", 1), ("dgrecv", 4)])
+def test_searched_cells_begin_by_glorots_rule(name, num_nodes):
+    """Input and hidden map as one matrix of 96 + 64 by 128; each node's of 64 by 128. No biases."""
+    torch.manual_seed(0)
+    cell = CELLS[name](96, 64)
+    sizes = {key: tuple(value.shape) for key, value in cell.named_parameters()}
+    node_sizes = {f"node_maps.{index}.weight": (128, 64) for index in range(num_nodes)}
+    assert sizes == {"input_map.weight": (128, 96), "hidden_map.weight": (128, 64)} | node_sizes
+    for key, value in cell.named_parameters():
+        bound = (6 / (96 + 64 + 128 if "node" not in key else 64 + 128)) ** 0.5
+        assert bound * 0.98 < value.abs().max() <= bound
+        assert value.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
+
+
+def test_sru_has_three_maps_two_peepholes_and_two_biases():
+    cell = CELLS["sru"](128, 128)
+    assert sum(parameter.numel() for parameter in cell.parameters()) == 3 * 128**2 + 2 * 128 + 2 * 128
+
+
+@pytest.mark.parametrize("name", ["sru", "sru-tanh"])
+def test_sru_needs_an_input_as_wide_as_its_state(name):
+    with pytest.raises(ConfigError, match="embedding_size=4 and hidden_size=6: make them equal"):
+        CELLS[name](4, 6)

@@ -1,0 +1,212 @@
+"""Acquisition on a language of nine meanings: it is learnt, the same each time, in any company and by either way."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from ecsuite.agents import parse_agent
+from ecsuite.agents.message import Message
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy import acquisition, pupils
+from ecsuite.eval.icy.acquisition import School, learn
+from ecsuite.eval.icy.course import Course, Run
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language, majority_accuracy
+
+GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2, vocab_size=4)
+PROTOCOL = Protocol(hidden_size=16, batch_size=32, lr=1e-2, window=5)
+SENDERS = ["lstm", "gru-2l", "rnn-z", "husenda:rnn", "husendz:dgsend", "fc1l", "fc2l", "sru", "transformer"]
+RECEIVERS = ["gru", "dgrecv", "sru", "hier:gru", "cnn", "fc1l", "fc2l"]
+CONCAT = Run(grammar="concat", seed=123, cap=400)
+
+
+def learnt(model, *runs, role="sender", protocol=PROTOCOL, **options):
+    return learn(model, role, GEOMETRY, runs, protocol, **options)
+
+
+def facts(outcome):
+    """All but the time that it took."""
+    return replace(outcome, seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    ("role", "model"),
+    [*(("sender", model) for model in SENDERS), *(("receiver", model) for model in RECEIVERS)],
+)
+def test_every_agent_acquires_a_small_language(role, model):
+    (outcome,) = learnt(model, CONCAT, role=role)
+    assert (outcome.grammar, outcome.seed) == ("concat", 123)
+    assert outcome.reached
+    assert not outcome.is_early
+    assert 0 < outcome.steps < 200
+    assert 0.8 <= outcome.accuracy <= 1
+    assert outcome.held_out is None
+    assert outcome.seconds > 0
+
+
+def test_a_hashtable_knows_nine_meanings_after_a_few_batches():
+    """A batch of 32 misses (8/9)^32 = 2 % of nine meanings."""
+    (outcome,) = learnt("hashtable", CONCAT, protocol=replace(PROTOCOL, window=1))
+    assert outcome.reached
+    assert outcome.steps <= 2
+    assert outcome.weights == {}
+
+
+@pytest.mark.parametrize("model", ["lstm", "husendz:dgsend", "fc1l", "transformer"])
+def test_it_is_the_same_each_time(model):
+    first, second = (learnt(model, CONCAT)[0] for _ in range(2))
+    assert facts(first) == facts(second)
+    assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
+
+
+@pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
+def test_a_run_counts_the_same_in_any_company(model):
+    """Also once those that finished earlier are gone."""
+    runs = [CONCAT, Run(grammar="hol", seed=123, cap=400), Run(grammar="perm", seed=124, cap=400)]
+    together = learnt(model, *runs)
+    assert len({outcome.steps for outcome in together}) > 1
+    for run, outcome in zip(runs, together, strict=True):
+        (alone,) = learnt(model, run)
+        assert (alone.grammar, alone.seed) == (outcome.grammar, outcome.seed) == (run.grammar, run.seed)
+        assert (alone.steps, alone.reached) == (outcome.steps, outcome.reached)
+        assert alone.accuracy == pytest.approx(outcome.accuracy, abs=1e-6)
+        for name, value in alone.weights.items():
+            torch.testing.assert_close(outcome.weights[name], value, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
+def test_the_fast_way_learns_as_the_module_does(model, monkeypatch):
+    (fast,) = learnt(model, CONCAT)
+    monkeypatch.setattr(pupils, "make_imitator", lambda sender: None)
+    (slow,) = learnt(model, CONCAT)
+    assert fast.steps == slow.steps
+    assert fast.accuracy == pytest.approx(slow.accuracy, abs=1e-6)
+
+
+def test_the_floor_of_a_sender_is_the_majority_symbol_and_of_a_receiver_a_guess():
+    (sender,) = learnt("fc1l", CONCAT)
+    (receiver,) = learnt("fc2l", CONCAT, role="receiver")
+    assert sender.floor == majority_accuracy(language("concat", GEOMETRY, 123).messages)
+    assert receiver.floor == pytest.approx(1 / 3)
+
+
+def test_who_does_not_make_it_ends_at_the_cap():
+    (outcome,) = learnt("fc1l", replace(CONCAT, cap=3))
+    assert (outcome.steps, outcome.reached) == (3, False)
+    assert outcome.accuracy < 0.8
+
+
+def test_without_a_target_all_runs_end_at_their_caps():
+    runs = [replace(CONCAT, cap=5), replace(CONCAT, cap=20, seed=124)]
+    outcomes = learnt("fc1l", *runs, protocol=replace(PROTOCOL, target=None))
+    assert [outcome.steps for outcome in outcomes] == [5, 20]
+
+
+def test_the_paper_looks_every_fifty_updates():
+    (outcome,) = learnt("fc1l", CONCAT, protocol=replace(PROTOCOL, name="paper", lr=3e-3))
+    assert outcome.reached
+    assert outcome.steps in (50, 100, 150, 200)
+
+
+def test_an_early_verdict_only_when_asked_for():
+    """FC1L on a holistic language of 81 meanings, to 0.99: hopeless."""
+    geometry = Geometry(num_attributes=4, num_values=3, word_length=2, vocab_size=4)
+    run = Run(grammar="hol", seed=1, cap=100)
+    results = {}
+    for early in (False, True):
+        protocol = replace(PROTOCOL, target=0.99, lr=1e-3, early_verdict=early)
+        (results[early],) = learn("fc1l", "sender", geometry, [run], protocol)
+    assert (results[True].steps, results[True].is_early, results[True].reached) == (25, True, False)
+    assert (results[False].steps, results[False].is_early, results[False].reached) == (100, False, False)
+
+
+def right_answers(agent, role, meanings, messages):
+    """Share of right symbols or attributes; meanings (batch, attributes), messages (batch, length)."""
+    if role == "sender":
+        line = pupils.ScoreLine(GEOMETRY.message_length)
+        agent(torch.nn.functional.one_hot(meanings, 3).flatten(1).float(), line)
+        return (torch.stack(line.scores, 1).argmax(-1) == messages).float().mean().item()
+    length = torch.full((len(messages),), float(GEOMETRY.message_length))
+    answers = agent(Message(symbols=messages.T, ends=None, length=length))
+    return (answers.argmax(-1) == meanings).float().mean().item()
+
+
+def trained(role, model, outcome):
+    agent = pupils.make_agent(parse_agent(role, model), role, GEOMETRY, PROTOCOL.hidden_size)
+    agent.load_state_dict(outcome.weights)
+    return agent
+
+
+@pytest.mark.parametrize(("role", "model"), [("sender", "gru"), ("sender", "sru"), ("receiver", "fc2l")])
+def test_an_agent_loads_what_was_learnt_and_knows_the_language(role, model):
+    (outcome,) = learnt(model, CONCAT, role=role, protocol=replace(PROTOCOL, target=0.99))
+    made = language("concat", GEOMETRY, 123)
+    meanings, messages = torch.from_numpy(made.meanings), torch.from_numpy(made.messages.astype("int64"))
+    assert right_answers(trained(role, model, outcome), role, meanings, messages) >= 0.95
+
+
+@pytest.mark.parametrize(("role", "model"), [("sender", "gru"), ("sender", "sru"), ("receiver", "fc2l")])
+def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, model):
+    protocol = replace(PROTOCOL, held_out=0.3)
+    runs = [CONCAT, Run(grammar="hol", seed=124, cap=60)]
+    for run, outcome in zip(runs, learnt(model, *runs, role=role, protocol=protocol), strict=True):
+        unseen = Course(run, GEOMETRY, batch_size=4, held_out=0.3).held_out
+        made = language(run.grammar, GEOMETRY, run.seed)
+        meanings, messages = made.meanings[unseen], made.messages[unseen].astype("int64")
+        wanted = right_answers(
+            trained(role, model, outcome), role, torch.from_numpy(meanings), torch.from_numpy(messages)
+        )
+        assert outcome.held_out == pytest.approx(wanted)
+
+
+def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
+    protocol = replace(PROTOCOL, held_out=0.5)
+    (whole,) = learnt("fc2l", CONCAT, protocol=protocol)
+    monkeypatch.setattr(acquisition, "HELD_OUT_BATCH", 3)
+    (parts,) = learnt("fc2l", CONCAT, protocol=protocol)
+    assert parts.held_out == pytest.approx(whole.held_out)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_nothing_global_is_changed(precision):
+    torch.manual_seed(5)
+    state, products = torch.random.get_rng_state(), torch.get_float32_matmul_precision()
+    learnt("fc1l", CONCAT, protocol=replace(PROTOCOL, precision=precision))
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert torch.get_float32_matmul_precision() == products
+
+
+def test_it_tells_how_it_goes(monkeypatch):
+    clock = iter(range(10**6))
+    monkeypatch.setattr(acquisition.time, "monotonic", lambda: next(clock))
+    news = []
+    runs = [CONCAT, replace(CONCAT, seed=124)]
+    outcomes = learnt("fc1l", *runs, tell=lambda *what: news.append(what))
+    for index, outcome in enumerate(outcomes):
+        told = [(updates, accuracy) for which, updates, accuracy in news if which == index]
+        # One look at a window of 5 is three updates after its middle, and the last one ends the run untold.
+        assert [updates for updates, _ in told] == list(range(1, outcome.steps + 3))
+        assert all(0 <= accuracy < 0.8 for _, accuracy in told)
+
+
+def test_what_is_not_known_is_refused():
+    with pytest.raises(ConfigError, match="lstn"):
+        learnt("lstn", CONCAT)
+    with pytest.raises(ConfigError, match="grammer"):
+        learnt("lstm", Run(grammar="grammer", seed=1))
+
+
+def test_a_school_gives_each_run_its_own_language_and_batches():
+    runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
+    school = School(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
+    for updates, alive in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
+        school.keep([school.alive.index(index) for index in alive]) if updates else None
+        lesson = school.lesson(updates)
+        assert school.alive == alive
+        for place, index in enumerate(alive):
+            course = Course(runs[index], GEOMETRY, batch_size=32, held_out=0)
+            meanings, messages = course.block(updates // 64)
+            assert torch.equal(lesson.meanings[place], meanings[updates % 64])
+            assert torch.equal(lesson.messages[:, place, 0], messages[updates % 64])

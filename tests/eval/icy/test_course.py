@@ -1,0 +1,105 @@
+"""Courses: the same batches for all languages of a seed, and held-out meanings that stay unseen."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.eval.icy.course import BLOCK, Course, Run
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language, majority_accuracy
+
+GEOMETRY = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
+GRAMMARS = ["concat", "perm", "proj", "rot", "shufdet", "hol", "rot+perm"]
+
+
+def make(grammar="concat", seed=123, *, batch_size=16, held_out=0.0):
+    return Course(Run(grammar=grammar, seed=seed), GEOMETRY, batch_size=batch_size, held_out=held_out)
+
+
+def drawn(course, numbers=(0, 1)):
+    """Indices of the meanings in so many blocks of batches, (batches, batch)."""
+    meanings = torch.cat([course.block(number)[0] for number in numbers]).numpy()
+    return np.ravel_multi_index(tuple(meanings.transpose(1, 0, 2)), (5, 5, 5))
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_a_course_teaches_its_language(grammar):
+    course, made = make(grammar), language(grammar, GEOMETRY, 123)
+    meanings, messages = course.block(1)
+    assert meanings.shape == (BLOCK, 3, 16)
+    assert messages.shape == (BLOCK, 9, 16)
+    assert meanings.dtype == messages.dtype == torch.int64
+    chosen = drawn(course, [1])
+    assert (messages.numpy().transpose(0, 2, 1) == made.messages[chosen]).all()
+    assert (meanings.numpy().transpose(0, 2, 1) == made.meanings[chosen]).all()
+    assert course.floor == majority_accuracy(made.messages)
+
+
+def test_examples_are_those_asked_for():
+    course, made = make("rot"), language("rot", GEOMETRY, 123)
+    chosen = np.array([[0, 124], [7, 7]])
+    meanings, messages = course.examples(chosen)
+    assert meanings.tolist() == [[[0, 4], [0, 4], [0, 4]], [[0, 0], [1, 1], [2, 2]]]
+    assert (messages.numpy().transpose(0, 2, 1) == made.messages[chosen]).all()
+
+
+@pytest.mark.parametrize("held_out", [0.0, 0.2])
+def test_all_languages_of_a_seed_have_the_same_batches_and_held_out_meanings(held_out):
+    courses = [make(grammar, held_out=held_out) for grammar in GRAMMARS]
+    for course in courses[1:]:
+        assert (drawn(course) == drawn(courses[0])).all()
+        assert (course.held_out == courses[0].held_out).all()
+
+
+def test_seeds_have_different_batches_and_held_out_meanings():
+    one, other = make(held_out=0.2), make(seed=124, held_out=0.2)
+    assert (drawn(one) != drawn(other)).mean() > 0.9
+    assert (one.held_out != other.held_out).any()
+
+
+def test_a_block_depends_on_its_number_only():
+    """In any order, and again."""
+    numbers = [0, 1, 7]
+    forwards, backwards = make(), make()
+    wanted = {number: drawn(forwards, [number]) for number in numbers}
+    for number in [*reversed(numbers), *numbers]:
+        assert (drawn(backwards, [number]) == wanted[number]).all()
+    assert (wanted[0] != wanted[1]).mean() > 0.9
+
+
+def test_the_size_of_a_batch_does_not_change_the_order_of_meanings():
+    small, large = drawn(make(batch_size=8)).ravel(), drawn(make(batch_size=32), [0]).ravel()
+    assert (small == large[: len(small)]).all()
+
+
+def test_a_course_draws_nothing_from_global_randomness():
+    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()
+    drawn(make("hol", held_out=0.3))
+    assert torch.equal(torch_state, torch.random.get_rng_state())
+    assert (numpy_state == np.random.get_state()[1]).all()
+
+
+@pytest.mark.parametrize("held_out", [0.1, 0.5, 0.9])
+def test_held_out_meanings_are_never_in_a_batch_and_all_others_are(held_out):
+    course = make(held_out=held_out, batch_size=64)
+    seen, unseen = set(drawn(course).ravel().tolist()), set(course.held_out.tolist())
+    assert len(unseen) == round(held_out * GEOMETRY.num_meanings) == len(course.held_out)
+    assert seen | unseen == set(range(GEOMETRY.num_meanings))
+    assert not seen & unseen
+
+
+def test_without_held_out_meanings_all_are_taught():
+    course = make(batch_size=64)
+    assert len(course.held_out) == 0
+    assert course.train.tolist() == list(range(GEOMETRY.num_meanings))
+
+
+def test_meanings_are_drawn_uniformly_and_independently():
+    """Chi-square of 125 cells: 124 expected, standard deviation 15.7. A batch has repeats, batches are not alike."""
+    found = drawn(make(batch_size=128), [0, 1, 2, 3])
+    expected = found.size / 125
+    statistic = ((np.bincount(found.ravel(), minlength=125) - expected) ** 2 / expected).sum()
+    assert abs(statistic - 124) < 4 * 15.7
+    assert len(set(found[0].tolist())) < 128
+    assert (found[1:] == found[:-1]).mean() == pytest.approx(1 / 125, abs=0.003)
+    assert (found[:, 1:] == found[:, :-1]).mean() == pytest.approx(1 / 125, abs=0.003)

@@ -1,0 +1,209 @@
+"""The study of grammars: figures that are known, intervals, tables, pictures, and wrong configs."""
+
+import io
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy.stats import ttest_1samp
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.icy.grammar_metrics import grammar_metrics, run_study, write_rows
+from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.icy.resnick import resnick_residual_bits
+from ecsuite.eval.score import Options
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+SMALL = {"num_attributes": 3, "num_values": 4, "word_length": 2, "vocab_size": 4}
+BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 2}
+
+
+@pytest.fixture(scope="module")
+def study():
+    config = {"about": "Small grammars", "grammars": ["concat", "hol"], "seeds": [1, 2], "geometry": SMALL}
+    return run_study(config | {"metrics": ["resent_relax", "resent_ours", "tre7"], "published": "table10"})
+
+
+def printed(table):
+    buffer = io.StringIO()
+    Console(file=buffer, width=120).print(table)
+    return buffer.getvalue()
+
+
+def test_a_concatenation_is_compositional(study):
+    for row in study.rows[:3]:
+        assert (row.grammar, row.mean, row.ci95) == ("concat", 0, 0)
+
+
+def test_a_holistic_language_is_not(study):
+    assert [row.grammar for row in study.rows[3:]] == ["hol"] * 3
+    assert [round(row.published, 2) for row in study.rows[3:5]] == [0.62, 0.50]
+    assert all(row.mean > 0.3 for row in study.rows[3:])
+
+
+def test_what_is_measured_is_in_the_signature(study):
+    row = study.rows[-1]
+    assert row.signatures[0].startswith("hol|3x4|w2|V4|seed:1|v:1 tre7|compose:sum|")
+    assert len(row.signatures) == len(row.values) == 2
+
+
+def test_sanity_figures_of_the_papers_program():
+    """posdis 1 and HCE 1 for any seed; topsim near .84 and bosdis near .2, by the words drawn."""
+    names = ["posdis", "hce", "topsim_hamming", "bosdis"]
+    rows = grammar_metrics(["concat"], Geometry(**SMALL), range(20), names)
+    assert [row.mean for row in rows[:2]] == pytest.approx([1, 1])
+    assert rows[2].mean == pytest.approx(0.84, abs=0.02)
+    assert rows[3].mean == pytest.approx(0.2, abs=0.05)
+
+
+def test_tables_9_and_10_within_their_noise():
+    """The paper's mean of five seeds is no outlier among means of five of ours."""
+    for geometry, table, names in (
+        (BINARY, "table9", ["resent_relax_bits", "resent_resnick_bits"]),
+        (SMALL, "table10", ["resent_relax"]),
+    ):
+        grammars = ["proj", "shufdet", "hol"]
+        for row in grammar_metrics(grammars, Geometry(**geometry), range(20), names, published=table):
+            error = np.std(row.values, ddof=1) / 5**0.5
+            assert abs(row.mean - row.published) < 3 * error, row
+
+
+def test_resnick_s_search_takes_two_symbols():
+    corpus = language("concat", Geometry(**BINARY), 0).corpus()
+    assert resnick_residual_bits(corpus) == 0
+    three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
+    score = MEASURES["resent_resnick_bits"].score(three, Options())
+    assert (score.value, score.reason) == (None, "it takes two symbols in messages of equal length")
+
+
+def test_resnick_s_search_by_hand():
+    """The first position sways both attributes alike, the second one none: both go to the first attribute."""
+    meanings = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    messages = [[1, 1], [2, 1], [2, 1], [2, 2]]
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
+    assert resnick_residual_bits(corpus) == pytest.approx((0.5 + 1) / 2)
+
+
+def test_topsim_by_positions():
+    """A message moved by one place is as far by positions as can be, and near by edit distance."""
+    meanings = np.array([[0, 0], [1, 1], [1, 1]])
+    messages = [[1, 2, 3, 4], [2, 3, 4, 1], [2, 1, 4, 3]]
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
+    score = MEASURES["topsim_hamming"].score(corpus, Options())
+    assert score.value == pytest.approx(1)
+    line = "topsim_hamming|dist:hamming|mdist:hamming|past_end:blank|eos:strip|pairs:all|v:1"
+    assert score.signature == line
+    assert MEASURES["topsim"].score(corpus, Options()).value < 0.9
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "the corpus has no meanings"),
+        ([[1], [1], [1]], [[0, 0], [0, 1], [1, 1]], "all messages are equally far apart"),
+        ([[1], [2], [1]], [[0, 0], [0, 0], [0, 0]], "all meanings are equally far apart"),
+        ([[1]], [[0, 0]], "all messages are equally far apart"),
+    ],
+)
+def test_undefined_topsim_by_positions(messages, meanings, reason):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
+    assert MEASURES["topsim_hamming"].score(corpus, Options()).reason == reason
+
+
+def test_undefined_measures_say_why():
+    rows = grammar_metrics(["concat"], Geometry(**SMALL), [1, 2], ["resent_resnick_bits"])
+    assert (rows[0].mean, rows[0].ci95, rows[0].values) == (None, None, (None, None))
+    assert rows[0].reason == "it takes two symbols in messages of equal length"
+
+
+def test_the_interval_is_student_s():
+    row = grammar_metrics(["hol"], Geometry(**SMALL), range(5), ["hce"])[0]
+    interval = ttest_1samp(row.values, 0).confidence_interval(0.95)
+    assert (row.mean - row.ci95, row.mean + row.ci95) == pytest.approx(tuple(interval))
+    assert grammar_metrics(["hol"], Geometry(**SMALL), [0], ["hce"])[0].ci95 is None
+
+
+def test_the_table_has_ours_and_the_papers(study):
+    text = printed(study.table())
+    assert "Small grammars" in text
+    assert "0.0000 ± 0.0000" in text
+    assert "0.4954" in text
+    assert "3x4|w2|V4, 2 seeds" in text
+
+
+def test_a_measure_that_is_undefined_for_some_seeds(study):
+    row = replace(study.rows[-1], values=(0.5, None), mean=0.5, ci95=None)
+    none = replace(study.rows[0], values=(None, None), mean=None, ci95=None, reason="so")
+    text = printed(replace(study, rows=(none, *study.rows[1:-1], row)).table())
+    assert "0.5000 (1 of 2)" in text
+    assert "none" in text
+
+
+def test_rows_are_json(study, tmp_path):
+    write_rows(study.rows, tmp_path / "rows.json")
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [row["grammar"] for row in rows] == ["concat"] * 3 + ["hol"] * 3
+    assert json.loads(json.dumps(study.to_json(), allow_nan=False))["geometry"] == SMALL
+
+
+def test_the_picture_is_the_same_each_time(study, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("first.png", "second.png"):
+        study.draw(tmp_path / name)
+    data = (tmp_path / "first.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert data == (tmp_path / "second.png").read_bytes()
+
+
+def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[pictures\]'"):
+        study.draw(tmp_path / "picture.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_of_what_is_undefined(tmp_path):
+    """A missing bar is not a bar of zero."""
+    pytest.importorskip("matplotlib")
+    config = {"grammars": ["concat"], "seeds": [1], "geometry": SMALL}
+    pictures = []
+    for metrics in (["resent_resnick_bits"], ["resent_ours_bits"], ["hce", "resent_resnick_bits"]):
+        run_study(config | {"metrics": metrics}).draw(tmp_path / "picture.png")
+        pictures.append((tmp_path / "picture.png").read_bytes())
+    assert len(set(pictures)) == 3
+
+
+def test_progress_counts_languages():
+    seen = []
+    config = {"grammars": ["concat", "perm"], "seeds": [1, 2], "geometry": SMALL, "metrics": ["hce"]}
+    run_study(config, lambda *step: seen.append(step))
+    assert seen == [("concat", 0, 4), ("concat", 1, 4), ("perm", 2, 4), ("perm", 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"grammar": ["concat"]}, "unknown key 'grammar'; did you mean 'grammars'?"),
+        ({"grammars": "concat"}, "grammars: expected a list of names, got 'concat'"),
+        ({"grammars": []}, "grammars: expected a list of names, got []"),
+        ({"metrics": ["hce", "hce"]}, "metrics: a name stands there twice: hce, hce"),
+        ({"metrics": ["tre"]}, "unknown metric 'tre'; did you mean 'tre7'?"),
+        ({"seeds": 5}, "seeds: expected a list of integers from 0, got 5"),
+        ({"seeds": [-1]}, "seeds: expected a list of integers from 0, got [-1]"),
+        ({"geometry": 3}, "geometry: expected a section with keys, got 3"),
+        ({"geometry": {"values": 3}}, "unknown key of geometry 'values'; did you mean 'num_values'?"),
+        ({"geometry": {"num_values": "3"}}, "geometry.num_values: expected an integer, got '3'"),
+        ({"published": "table8"}, "unknown table 'table8'; did you mean 'table9'?"),
+        ({"grammars": ["konkat"], "geometry": SMALL}, "unknown grammar 'konkat'; did you mean 'concat'?"),
+    ],
+)
+def test_wrong_configs(config, message):
+    with pytest.raises(ConfigError) as error:
+        run_study(config)
+    assert str(error.value).startswith(message)

@@ -1,0 +1,134 @@
+"""Replicas against modules that are trained alone with torch's own optimiser and clipping."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.eval.icy.replicas import Replicas
+
+CPU = torch.device("cpu")
+STEPS = 6
+
+
+def modules(count=3):
+    made = []
+    for seed in range(count):
+        torch.manual_seed(seed)
+        made.append(nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
+    return made
+
+
+def batch(seed, step):
+    return torch.randn(7, 4, generator=torch.Generator().manual_seed(100 * seed + step))
+
+
+def loss_of(forward, seed, step):
+    """Replica `seed` has gradients ten times as large as its neighbour's, so that clipping tells them apart."""
+    return 10.0**seed * forward(batch(seed, step)).square().sum()
+
+
+def train(replicas, seeds, steps):
+    """Update replicas, which are those of the given seeds."""
+    for step in steps:
+        parameters = replicas.parameters()
+
+        def forward(inputs, place, parameters=parameters):
+            hidden = (inputs @ parameters["0.weight"][place].T + parameters["0.bias"][place]).tanh()
+            return hidden @ parameters["2.weight"][place].T + parameters["2.bias"][place]
+
+        losses = [
+            loss_of(lambda inputs, place=place: forward(inputs, place), seed, step)
+            for place, seed in enumerate(seeds)
+        ]
+        replicas.update(torch.stack(losses).sum())
+
+
+def trained_alone(seed, clip=None, steps=STEPS):
+    module = modules()[seed]
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss_of(module, seed, step).backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(module.parameters(), clip)
+        optimizer.step()
+    return module.state_dict()
+
+
+def assert_same(mine, wanted):
+    assert list(mine) == list(wanted)
+    for name, value in wanted.items():
+        torch.testing.assert_close(mine[name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_parameters_are_those_of_the_modules():
+    made = modules()
+    replicas = Replicas(made, lr=0.01, clip=None, device=CPU)
+    assert replicas.count == 3
+    for place, module in enumerate(made):
+        state = module.state_dict()
+        assert {name: value.shape[1:] for name, value in replicas.parameters().items()} == {
+            name: value.shape for name, value in state.items()
+        }
+        for name, value in replicas.replica(place).items():
+            assert torch.equal(value, state[name])
+
+
+def test_the_modules_themselves_are_left_alone():
+    made = modules(1)
+    before = {name: value.clone() for name, value in made[0].state_dict().items()}
+    train(Replicas(made, lr=0.01, clip=None, device=CPU), [0], range(2))
+    assert all(torch.equal(value, before[name]) for name, value in made[0].state_dict().items())
+
+
+@pytest.mark.parametrize("clip", [None, 2.0])
+def test_each_replica_is_trained_as_if_alone(clip):
+    replicas = Replicas(modules(), lr=0.01, clip=clip, device=CPU)
+    train(replicas, [0, 1, 2], range(STEPS))
+    for seed in range(3):
+        assert_same(replicas.replica(seed), trained_alone(seed, clip))
+
+
+@pytest.mark.parametrize("kept", [[1], [0, 2], [2, 0], [0, 1, 2]])
+def test_those_that_are_kept_go_on_as_if_nothing_had_happened(kept):
+    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
+    train(replicas, [0, 1, 2], range(3))
+    replicas.keep(kept)
+    assert replicas.count == len(kept)
+    train(replicas, kept, range(3, STEPS))
+    for place, seed in enumerate(kept):
+        assert_same(replicas.replica(place), trained_alone(seed))
+
+
+def test_replicas_can_be_dropped_before_the_first_update():
+    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
+    replicas.keep([2])
+    train(replicas, [2], range(STEPS))
+    assert_same(replicas.replica(0), trained_alone(2))
+
+
+def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
+    """Two replicas of one weight and one bias: (3, 4) is shortened to (0.6, 0.8), (0.3, 0.4) is left as it is."""
+    replicas = Replicas([nn.Linear(1, 1), nn.Linear(1, 1)], lr=0.01, clip=1.0, device=CPU)
+    parameters = replicas.parameters()
+    slopes = torch.tensor([1.0, 0.1])
+    weights, biases = parameters["weight"].flatten(), parameters["bias"].flatten()
+    replicas.update((slopes * (3 * weights + 4 * biases)).sum())
+    torch.testing.assert_close(replicas.flat.grad, torch.tensor([0.6, 0.3, 0.8, 0.4]))
+
+
+def test_a_replica_is_a_copy():
+    replicas = Replicas(modules(1), lr=0.01, clip=None, device=CPU)
+    taken = replicas.replica(0)
+    before = {name: value.clone() for name, value in taken.items()}
+    train(replicas, [0], range(2))
+    assert not any(value.requires_grad for value in taken.values())
+    assert all(torch.equal(value, before[name]) for name, value in taken.items())
+
+
+def test_a_module_loads_what_its_replica_learnt():
+    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
+    train(replicas, [0, 1, 2], range(STEPS))
+    module = modules()[1]
+    module.load_state_dict(replicas.replica(1))
+    assert_same(module.state_dict(), trained_alone(1))
