@@ -207,7 +207,7 @@ class DAGKernel(Kernel):
             gate.sigmoid_()
             _ACTIVATE[activation](new)
             values.append(torch.lerp(value, new, gate))
-            saved += [value, maps]
+            saved += [value, gate, new]
         output = torch.stack(values[2:]).mean(0) if self.takes_mean else values[-1]
         return (output,), tuple(saved)
 
@@ -220,25 +220,29 @@ class DAGKernel(Kernel):
         shared = to_state[0] / (num_nodes - 1) if self.takes_mean else to_state[0]
         for index in range(2 if self.takes_mean else num_nodes, num_nodes + 1):
             to_values[index] = shared
+        size = shared.shape[-2]
+        to_maps = shared.new_empty(len(shared), 2 * size, shared.shape[-1])
+        to_gate, to_new = to_maps.chunk(2, dim=-2)
         for index in reversed(range(num_nodes)):
             (activation, predecessor), to_value = self.nodes[index], to_values[index + 1]
-            value, maps = saved[1 + 2 * index], saved[2 + 2 * index]
+            value, gate, new = saved[1 + 3 * index : 4 + 3 * index]
             assert to_value is not None
-            gate, new = maps.chunk(2, dim=-2)
-            to_maps = torch.empty_like(maps)
-            to_gate, to_new = to_maps.chunk(2, dim=-2)
-            torch.mul(to_value, new - value, out=to_gate)
+            torch.sub(new, value, out=to_gate).mul_(to_value)
             _sigmoid_backward_(to_gate, gate)
             torch.mul(to_value, gate, out=to_new)
-            kept = to_value - to_new
+            below = to_value - to_new
             _DEACTIVATE_[activation](to_new, new)
-            below = _through(matrices[index], gradients[index], value if index else saved[0], to_maps)
-            below[:, : kept.shape[-2]] += kept
+            if index:
+                gradients[index].baddbmm_(to_maps, value.mT)
+                below.baddbmm_(matrices[index].mT, to_maps)
+            else:
+                to_column = _through(matrices[0], gradients[0], saved[0], to_maps)
+                to_column[:, :size] += below
+                below = to_column
             earlier = to_values[predecessor + 1]
             to_values[predecessor + 1] = below if earlier is None else earlier + below
-        to_column = to_values[0]
-        assert to_column is not None
-        return to_column, ()
+        assert to_values[0] is not None
+        return to_values[0], ()
 
 
 def tanh_(inputs: Tensor) -> Tensor:

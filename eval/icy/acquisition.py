@@ -82,7 +82,9 @@ def learn(
     began = told = time.monotonic()
     spec = parse_agent(role, model)
     agents = []
-    with torch.random.fork_rng(devices=[]):  # the first weights, and nothing else, come from torch's own generator
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # the first weights, and nothing else, come from torch's own generator
         for run in runs:
             torch.manual_seed(run.seed)
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))

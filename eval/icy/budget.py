@@ -1,7 +1,7 @@
-"""Budget: how much of each grammar is learnt in the updates that CONCAT takes (Perkins 2021, appendix J, Tables 16, 17, 20).
+"""Budget: how much of each grammar is learnt in the updates that CONCAT takes (Perkins 2021, appendices G and J).
 
-CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed, and what counts is the
-accuracy then. Where acquisition asks how long, and may have to give up, this always has an answer.
+CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed, and what counts is
+the accuracy then: Tables 16, 17 and 20. Where acquisition asks how long, and may have to give up, this has an answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from ecsuite.eval.icy.statistics import mean_and_half_width
 from ecsuite.eval.icy.workshop import Job, Tell, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
-from ecsuite.grammars.icy import language, parse
+from ecsuite.grammars.icy import language, majority_accuracy, parse
 
 VERSION = 1
 """Raised whenever the same inputs would give other accuracies than before."""
@@ -140,7 +140,7 @@ def budget_rows(
         raise ConfigError("hashtable has no scores that a channel could draw from; use --channel soft")
     for grammar in grammars or ():
         parse(grammar)
-    chosen = [grammar for grammar in grammars or GRAMMARS[role] if str(grammar) != BASIS]
+    chosen = [grammar for grammar in grammars or GRAMMARS[role] if grammar != BASIS]
     basis_protocol = replace(protocol, target=target, cap_ratio=1.0, early_verdict=False)
     kinds = [(link, name) for link in links for name in names]
 
@@ -270,19 +270,19 @@ def teach(
 
 
 def make_table(rows: Sequence[BudgetRow]) -> Table:
-    """Rows for people: mean ± half of the 95 % interval, the paper's figure faint beneath, and the floors at the end."""
+    """Rows for people: the mean, half of its 95 % interval, and faint the paper's figure; at the end the floors."""
     table = Table(pad_edge=False)
-    for heading in ("channel", "model", "params", "updates"):
-        table.add_column(heading, justify="right" if heading in ("params", "updates") else "left", no_wrap=True)
-    for cell in rows[0].cells:
-        table.add_column(cell.grammar.upper(), justify="right", no_wrap=True)
+    table.add_column("model", no_wrap=True)
+    for heading in ("params", "updates", *(cell.grammar.upper() for cell in rows[0].cells)):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         steps = Text("never", "red") if row.steps is None else Text(f"{row.steps:.0f}")
         cells = [_cell_text(cell, row.published.get(cell.grammar)) for cell in row.cells]
-        table.add_row(Text(row.channel), Text(row.model), Text(f"{row.parameters:,}"), steps, *cells)
+        name = Text.assemble(row.model, (f"\nover {row.channel}", "dim"))
+        table.add_row(name, Text(f"{row.parameters:,}"), steps, *cells)
     table.add_section()
-    what = "most frequent symbol" if rows[0].role == "sender" else "a guess"
-    table.add_row("", Text(what), "", "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
+    what = "commonest symbol" if rows[0].role == "sender" else "a guess"
+    table.add_row(Text(what), "", "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
     return table
 
 
@@ -298,16 +298,25 @@ def notes(rows: Sequence[BudgetRow]) -> list[str]:
     ]
     lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]
     for row in rows:
-        held_out = [f"{cell.grammar.upper()} {cell.held_out:.3f}" for cell in row.cells if cell.held_out is not None]
+        held_out = [
+            f"{cell.grammar.upper()} {cell.held_out:.3f}" for cell in row.cells if cell.held_out is not None
+        ]
         if held_out:
-            lines.append(f"{row.model} over {row.channel}, accuracy on held-out meanings: {', '.join(held_out)}.")
+            lines.append(
+                f"{row.model} over {row.channel}, accuracy on held-out meanings: {', '.join(held_out)}."
+            )
     return [*lines, *(row.signature for row in rows)]
 
 
 def _cell_text(cell: BudgetCell, published: float | None) -> Text:
-    spread = "" if cell.half_width is None else f" ± {cell.half_width:.3f}"
-    mean = "none" if cell.mean is None else f"{cell.mean:.3f}{spread}"
-    return Text.assemble((mean, cell.style), ("" if published is None else f"\n{published:.3f}", "dim"))
+    if cell.mean is None:
+        return Text("none", "dim")
+    lines = [(f"{cell.mean:.3f}", cell.style)]
+    if cell.half_width is not None:
+        lines.append((f"\n± {cell.half_width:.3f}", ""))
+    if published is not None:
+        lines.append((f"\n{published:.3f}", "dim"))
+    return Text.assemble(*lines)
 
 
 def _groups(seeds: Sequence[int], link: Link, model: str, role: Role) -> list[Sequence[int]]:
@@ -321,8 +330,6 @@ def _floors(
     grammars: Sequence[str], role: Role, geometry: Geometry, seeds: Sequence[int]
 ) -> dict[str, float]:
     """The floor of each grammar, whether it was trained on or not."""
-    from ecsuite.grammars.icy import majority_accuracy
-
     if role == "receiver":
         return dict.fromkeys(grammars, 1 / geometry.num_values)
     return {
@@ -359,7 +366,9 @@ def _row(
     for grammar, runs in {BASIS: basis, **rest}.items():
         held_out = [run["held_out"] for run in runs if run["held_out"] is not None]
         mean, half_width = (
-            mean_and_half_width([run["accuracy"] for run in runs], published=is_paper) if runs else (None, None)
+            mean_and_half_width([run["accuracy"] for run in runs], published=is_paper)
+            if runs
+            else (None, None)
         )
         floor = floors[grammar] if grammar in floors else sum(run["floor"] for run in runs) / len(runs)
         cells.append(

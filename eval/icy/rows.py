@@ -13,6 +13,7 @@ from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
 from ecsuite.eval.icy.statistics import mean_and_half_width
 from ecsuite.eval.icy.workshop import Job, Tell, Workshop
@@ -27,6 +28,9 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 
 EXPECTED_STEPS = 350
 """About how many updates CONCAT takes; likewise."""
+
+SHOWN = 3
+"""Runs of a job whose accuracy the progress line shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +57,8 @@ class Cell:
         if self.num_censored == len(self.runs):
             return "hopeless" if self.is_early else f">{cap:g}"
         if self.num_censored:
-            return f"≥{self.mean:.3g}\n{self.num_censored}/{len(self.runs)} capped"
+            how = "given up" if self.is_early else "capped"
+            return f"≥{_with_interval(self.mean, None)}\n{self.num_censored}/{len(self.runs)} {how}"
         return _with_interval(self.mean, self.half_width)
 
     def style(self, cap: float) -> str:
@@ -118,7 +123,9 @@ def measure_rows(
     def jobs(groups: Sequence[tuple[str, list[Run]]]) -> list[Job]:
         return [_job(name, runs, role, geometry, protocol, device, save_corpora) for name, runs in groups]
 
-    company = {name: _company(name, role, device, len(seeds), workshop.num_workers) for name in names}
+    company = {
+        name: _company(name, role, protocol, device, len(seeds), workshop.num_workers) for name in names
+    }
     first = [
         (name, [Run(grammar=BASIS, seed=seed) for seed in group])
         for name in names
@@ -163,11 +170,14 @@ def learn_and_report(
     from ecsuite.eval.icy.acquisition import learn
     from ecsuite.eval.icy.speaking import write_speech
 
-    ends = [run.cap or EXPECTED_STEPS for run in runs]
+    accuracies: dict[int, float] = {}
 
     def told(index: int, updates: int, accuracy: float) -> None:
-        run = runs[index]
-        tell(f"{run.grammar} {run.seed} {accuracy:.2f}", min(1.0, updates / ends[index]))
+        accuracies[index] = accuracy
+        shown = [f"{runs[place].seed}: {accuracies[place]:.2f}" for place in sorted(accuracies)[:SHOWN]]
+        rest = f" +{len(accuracies) - SHOWN}" if len(accuracies) > SHOWN else ""
+        label = f"{model} {runs[0].grammar} {' '.join(shown)}{rest}"
+        tell(label, min(1.0, updates / (runs[index].cap or EXPECTED_STEPS)))
 
     outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), tell=told)
     if folder is not None and role == "sender":
@@ -192,20 +202,17 @@ def make_table(rows: Sequence[Row], protocol: Protocol) -> Table:
             texts.append(Text(cell.text(protocol.cap_ratio), style=cell.style(protocol.cap_ratio)))
         table.add_row(*texts, end_section=not row.published)
         if row.published:
-            theirs = (
-                _published_text(row.published.get(cell.grammar), protocol.cap_ratio) for cell in row.cells
-            )
+            theirs = (_published_text(row.published.get(cell.grammar)) for cell in row.cells)
             table.add_row("  the paper", "", "", *theirs, style="dim", end_section=True)
     return table
 
 
 def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
     """What a reader of the table has to know."""
-    seeds = rows[0].seeds
-    which = f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]})" if len(seeds) > 1 else f"one seed ({seeds[0]})"
+    spread = "; ± is half of the 95 % interval of the mean" if len(rows[0].seeds) > 1 else ""
     lines = [
-        f"{which}, protocol {protocol.name}: updates to {protocol.target:.0%} accuracy, relative to CONCAT with the "
-        "same seed; ± is half of the 95 % interval of the mean."
+        f"{_seeds_text(rows[0].seeds)}, protocol {protocol.name}: updates to accuracy {protocol.target:g}, "
+        f"relative to CONCAT with the same seed{spread}."
     ]
     for row in rows:
         for cell in row.cells:
@@ -218,10 +225,11 @@ def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
                     f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs given up {how}, "
                     f"at accuracy {accuracy:.3f} (always the most frequent symbol: {floor:.3f})."
                 )
+        of_grammars = {BASIS: row.concat_steps["runs"]} | {cell.grammar: cell.runs for cell in row.cells}
         held_out = [
-            f"{cell.grammar.upper()} {sum(run['held_out'] for run in cell.runs) / len(cell.runs):.3f}"
-            for cell in row.cells
-            if cell.runs[0]["held_out"] is not None
+            f"{grammar.upper()} {sum(run['held_out'] for run in runs) / len(runs):.3f}"
+            for grammar, runs in of_grammars.items()
+            if runs[0]["held_out"] is not None
         ]
         if held_out:
             lines.append(f"{row.model}, accuracy on held-out meanings at the end: {', '.join(held_out)}.")
@@ -261,14 +269,17 @@ def _job(
     return Job(function=learn_and_report, inputs=inputs, key=key, work=work * len(runs))
 
 
-def _company(model: str, role: Role, device: str, num_seeds: int, num_workers: int) -> int:
+def _company(
+    model: str, role: Role, protocol: Protocol, device: str, num_seeds: int, num_workers: int
+) -> int:
     """How many seeds learn side by side: as many as pay, and no fewer jobs than workers."""
     family = parse_agent(role, model).family
     if role == "receiver" or family in ("hashtable", "transformer", "sru", "sru-tanh"):
         return 1
     if device != "cpu":
         return num_seeds
-    most = 16 if family in ("fc1l", "fc2l") else 2
+    recurrent = 4 if protocol.precision == "bf16" else 2  # more no longer fit a core's cache
+    most = 16 if family in ("fc1l", "fc2l") else recurrent
     return max(1, min(most, num_seeds // num_workers))
 
 
@@ -314,7 +325,8 @@ def _row(
         "hidden": protocol.hidden_size,
     }
     seeds = tuple(run["seed"] for run in basis)
-    is_standard = geometry == Geometry() and role == "sender"
+    # The paper's figures stand beside ours where both measure the same.
+    is_standard = (geometry, role, protocol.hidden_size, protocol.target) == (Geometry(), "sender", 128, 0.8)
     return Row(
         model=model,
         role=role,
@@ -327,14 +339,22 @@ def _row(
     )
 
 
+def _seeds_text(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"one seed ({seeds[0]})"
+    is_range = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
+    which = f"{seeds[0]} to {seeds[-1]}" if is_range else ", ".join(map(str, seeds))
+    return f"{len(seeds)} seeds ({which})"
+
+
 def _with_interval(mean: float, half_width: float | None) -> str:
     digits = 0 if mean >= 100 else 1 if mean >= 10 else 2
     text = f"{mean:.{digits}f}"
     return text if half_width is None else f"{text}\n±{half_width:.{digits}f}"
 
 
-def _published_text(figures: tuple[float, float] | None, cap: float) -> str:
+def _published_text(figures: tuple[float, float] | None) -> str:
     if figures is None:
         return ""
     mean, half_width = figures
-    return f">{cap:g}" if mean >= cap else f"{mean:g}\n±{half_width:g}"
+    return f">{PUBLISHED_CAP:g}" if mean >= PUBLISHED_CAP else f"{mean:g}\n±{half_width:g}"

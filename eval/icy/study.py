@@ -1,7 +1,8 @@
 """A study: which models, grammars and seeds, by which protocol; one call measures it."""
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,12 +10,19 @@ from typing import Any, Literal
 from rich.table import Table
 
 from ecsuite.agents.spec import parse_agent
-from ecsuite.config import ConfigError, build, read_yaml, shipped_configs
+from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
+from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
 
 FIRST_SEED = 123
 """Where seeds begin if only their number is given, as in the paper."""
+
+MAX_SEEDS = 10_000
+"""Most seeds of a study."""
+
+MAX_WIDTH = 16_384
+"""Widest agents: they and their gradients are kept in memory."""
 
 PROTOCOLS = {
     "exact": "updates to the target, from the accuracy of every training batch (Tables 3 to 6, 12 to 15, 19)",
@@ -82,12 +90,22 @@ class StudyConfig:
         Raises:
             ConfigError: With the key and what to change.
         """
-        if not self.models and self.protocol != "metrics":
+        is_of_grammars = self.protocol == "metrics"
+        if not self.models and not is_of_grammars:
             raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
-        for model in self.models:
-            parse_agent(self.role, model)
-        for receiver in self.receivers:
-            parse_agent("receiver", receiver)
+        if self.models and is_of_grammars:
+            raise ConfigError(
+                "models: --protocol metrics measures the grammars themselves; leave out --model"
+            )
+        if self.metrics and not is_of_grammars:
+            raise ConfigError(f"metrics: they belong to --protocol metrics, not to {self.protocol}")
+        models = [parse_agent(self.role, model) for model in self.models]
+        if self.protocol != "end-to-end":  # there, a sender may meet several receivers
+            _refuse_repeats("models", self.models, models)
+        agents = [*models, *(parse_agent("receiver", receiver) for receiver in self.receivers)]
+        for width in (self.hidden_size, *(int(dict(agent.options).get("hidden", 1)) for agent in agents)):
+            if not 1 <= width <= MAX_WIDTH:
+                raise ConfigError(f"hidden_size: expected 1 to {MAX_WIDTH:,}, got {width:,}")
         if self.protocol == "end-to-end":
             if len(self.receivers) not in (1, len(self.models)):
                 raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
@@ -99,21 +117,32 @@ class StudyConfig:
             raise ConfigError(
                 f"--channel {self.channel} belongs to --protocol budget or end-to-end; {self.protocol} is soft"
             )
-        for grammar in self.grammars:
-            parse_grammar(grammar)
+        _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
             raise ConfigError(f"target: expected an accuracy, more than 0 and at most 1, got {self.target:g}")
-        if not self.cap_ratio >= 1:
+        if not 1 <= self.cap_ratio < math.inf:
             raise ConfigError(f"cap_ratio: expected 1 or more, got {self.cap_ratio:g}")
+        if self.max_steps is not None:
+            if self.protocol not in ("budget", "end-to-end"):
+                raise ConfigError(
+                    f"--max-steps belongs to --protocol budget or end-to-end, not to {self.protocol}"
+                )
+            if self.max_steps < 1:
+                raise ConfigError(f"max_steps: expected 1 or more, got {self.max_steps}")
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise ConfigError(f"clip: expected a number above 0, got {self.clip:g}")
+        if not all(0 <= seed < 2**63 for seed in self.seeds) or len(set(self.seeds)) < len(self.seeds):
+            raise ConfigError("seeds: expected different numbers from 0 to 2^63 - 1")
+        if self.published is not None and self.protocol in ("exact", "paper"):
+            look_up("table", self.published, ACQUISITION)
         if not 0 <= self.held_out <= 0.9:
             raise ConfigError(f"held_out: expected a share from 0 to 0.9, got {self.held_out:g}")
-        if self.clip is not None and not self.clip > 0:
-            raise ConfigError(f"clip: expected more than 0, got {self.clip:g}")
-        if self.hidden_size < 1:
-            raise ConfigError(f"hidden_size: expected 1 or more, got {self.hidden_size}")
-        if any(seed < 0 for seed in self.seeds) or len(set(self.seeds)) < len(self.seeds):
-            raise ConfigError("seeds: expected different numbers from 0")
-        _ = self.geometry
+        num_meanings = self.geometry.num_meanings
+        if self.held_out and not 0 < round(self.held_out * num_meanings) < num_meanings:
+            raise ConfigError(
+                f"held_out: {self.held_out:g} of {num_meanings} meanings is none or all of them: change --held-out "
+                "or raise --num-values"
+            )
 
     @property
     def geometry(self) -> Geometry:
@@ -174,18 +203,28 @@ def read_seeds(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
-        if "," in text:
-            return tuple(int(part) for part in text.split(",") if part.strip())
         first, dash, last = text.partition("-")
-        if dash:
-            return tuple(range(int(first), int(last) + 1)) or (_ for _ in ()).throw(ValueError)
-        if int(text) < 1:
+        if "," in text:
+            seeds: Sequence[int] = [int(part) for part in text.split(",") if part.strip()]
+        elif dash:
+            seeds = range(int(first), int(last) + 1)
+        else:
+            seeds = range(FIRST_SEED, FIRST_SEED + int(text))
+        # Not len(), which has no number for a range of more than 2^63.
+        if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
             raise ValueError
-        return tuple(range(FIRST_SEED, FIRST_SEED + int(text)))
+        return tuple(seeds)
     except ValueError:
         raise ConfigError(
-            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125)"
+            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
         ) from None
+
+
+def _refuse_repeats(key: str, names: Sequence[str], meant: Sequence[object]) -> None:
+    """Refuse two names that mean the same."""
+    for name, meaning in zip(names, meant, strict=True):
+        if meant.count(meaning) > 1:
+            raise ConfigError(f"{key}: {name} stands there twice")
 
 
 def num_cores() -> int:

@@ -1,0 +1,262 @@
+"""How fast ICY's agents learn: ms an update and run, updates a second, GFLOP/s against the machine's peak.
+
+    python benchmarks/icy.py                                     # one run and several side by side, fp32 and bf16
+    python benchmarks/icy.py lstm receiver/hier:gru --replicas 1
+    python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # the published program beside it
+    python benchmarks/icy.py --row lstm --workers 2              # wall time of one whole row of one seed
+
+Each line is a process of its own with one thread, in the environment that rows give their workers; so is the published
+program. Ratios are within one run of this script: the machine's speed drifts, so lines of different runs can't be
+compared.
+"""
+
+import argparse
+import inspect
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import rich
+import torch
+
+from ecsuite.agents.precision import choose_device, routed_products
+from ecsuite.agents.spec import AgentSpec, Role, parse_agent
+from ecsuite.eval.icy.acquisition import School
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.measuring import measure as measure_study
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.pupils import make_agent, make_pupil
+from ecsuite.eval.icy.replicas import Replicas
+from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.workshop import WORKER_ENVIRONMENT
+from ecsuite.grammars.geometry import Geometry
+
+MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]
+SEED = 123
+PEAK_SIZE = 512
+"""Side of the square product that counts as the machine's peak."""
+NODES = {"dgsend": 1, "dgrecv": 4}
+"""Maps of a searched cell after its first; its gates are two."""
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+def main() -> None:
+    """Print a table, a line for each model, precision and number of replicas; or the time of a row."""
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("models", nargs="*", default=MODELS, help="senders, and receivers as receiver/NAME")
+    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4], help="runs side by side")
+    parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
+    parser.add_argument("--seconds", type=float, default=1.0, help="least length of each of three windows")
+    parser.add_argument("--device", default="cpu", help="auto, cpu or cuda")
+    parser.add_argument("--peer", metavar="PATH", help="a checkout of the published program, to time it too")
+    parser.add_argument("--peer-python", metavar="PYTHON", default=sys.executable, help="what runs it")
+    parser.add_argument("--peer-path", metavar="FOLDER", default="", help="more places for its imports")
+    parser.add_argument("--row", metavar="MODEL", help="time a whole row of one seed instead")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes of --row")
+    parser.add_argument("--line", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.line:
+        print(json.dumps(measure(*json.loads(arguments.line))))
+    elif arguments.row:
+        time_row(arguments.row, arguments.workers, arguments.device)
+    else:
+        print_table(arguments)
+
+
+def print_table(arguments: argparse.Namespace) -> None:
+    """Measure and print line by line."""
+    print("model              program replicas ms/update/run  run updates/s MFLOP/update  GFLOP/s  of peak")
+    environment = os.environ | WORKER_ENVIRONMENT
+    for model in arguments.models:
+        role, spec = read_model(model)
+        flops = flops_per_update(role, spec)
+        best = 0.0
+        for precision in arguments.precisions:
+            for replicas in arguments.replicas:
+                line = [model, precision, replicas, arguments.seconds, arguments.device]
+                command = [sys.executable, __file__, "--line", json.dumps(line)]
+                found = json.loads(subprocess.check_output(command, env=environment))
+                best = max(best, found["rate"])
+                peak = f"{flops * found['rate'] / found['peak']:8.0%}"
+                print_line(model, precision, str(replicas), found["rate"], flops, peak)
+        if arguments.peer:
+            path = os.pathsep.join(filter(None, [arguments.peer, arguments.peer_path]))
+            script = PEER.replace("WINDOWS", inspect.getsource(windows))
+            question = {"seconds": arguments.seconds, **peer_names(role, spec)}
+            command = [arguments.peer_python, "-W", "ignore", "-c", script, json.dumps(question)]
+            rate = float(subprocess.check_output(command, env=environment | {"PYTHONPATH": path}))
+            print_line(model, "peer", "1", rate, flops, f"  ours at best {best / rate:.1f} x as fast")
+
+
+def print_line(model: str, program: str, replicas: str, rate: float, flops: float, end: str) -> None:
+    """Print one line; `rate` is in updates of single runs a second."""
+    figures = f"{1e3 / rate:13.2f} {rate:14,.1f} {flops / 1e6:12,.1f} {flops * rate / 1e9:8.1f} {end}"
+    print(f"{model:18} {program:7} {replicas:>8} {figures}", flush=True)
+
+
+def measure(model: str, precision: str, replicas: int, seconds: float, device_name: str) -> dict[str, float]:
+    """Updates of single runs a second, and the peak of products in FLOP/s: same process, route and thread."""
+    torch.set_num_threads(1)
+    device = choose_device(device_name)
+    square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device)
+    with routed_products(device, precision):
+        product = windows(lambda: torch.mm(square, square), seconds / 4, device)
+        learning = windows(make_update(model, precision, replicas, device), seconds, device)
+    return {"rate": statistics.median(learning) * replicas, "peak": max(product) * 2 * PEAK_SIZE**3}
+
+
+def make_update(model: str, precision: str, replicas: int, device: torch.device) -> Callable[[], object]:
+    """One update of all replicas as `ecsuite.eval.icy.acquisition.learn` makes it, on CONCAT."""
+    role, spec = read_model(model)
+    geometry, protocol = Geometry(), Protocol(target=None, precision=precision)  # type: ignore[arg-type]
+    torch.manual_seed(SEED)
+    agents = [make_agent(spec, role, geometry, protocol.hidden_size) for _ in range(replicas)]
+    side_by_side = Replicas(agents, lr=protocol.lr, clip=None, device=device)
+    pupil = make_pupil(agents[0].to(device), geometry)
+    runs = [Run(grammar="concat", seed=SEED + index) for index in range(replicas)]
+    school = School(runs, role, geometry, protocol, device)
+    counter = iter(range(10**9))
+
+    def update() -> None:
+        updates = next(counter)
+        lesson = school.lesson(updates)
+        loss = pupil.loss(side_by_side.parameters(), lesson)
+        for index, accuracy in enumerate(lesson.right.tolist()):
+            school.watches[index].see(updates, accuracy)
+        side_by_side.update(loss)
+
+    return update
+
+
+def windows(step: Callable[[], object], seconds: float, device: torch.device) -> list[float]:
+    """Calls a second in each of three windows, after a few calls that are not timed."""
+    for _ in range(3):
+        step()
+    rates = []
+    for _ in range(3):
+        calls, began = 0, time.perf_counter()
+        while (passed := time.perf_counter() - began) < seconds:
+            step()
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            calls += 1
+        rates.append(calls / passed)
+    return rates
+
+
+def flops_per_update(role: Role, spec: AgentSpec) -> float:
+    """Multiplications and additions in the products of one update of one run: three times those forward.
+
+    Counted is what the agent's definition needs at least, with the maps of symbols folded into what they feed, and
+    maps of zeros left out. Elementwise work is not counted. For each example, with length L, hidden size H, symbols S,
+    features F (all values of all attributes) and gates G of a cell (RNN 1, GRU 3, LSTM 4):
+
+        cell(I)      G H (H + I) for an input of I rows; dgsend and dgrecv 2 H (H + I) + 2 H^2 for each further map
+        cells        F H + L (cell(S, or 0 if zero-input) + cell(H) for each further layer + H S)
+        HUSend       F H + L (cell(0) + cell(S, or 0 for HUSendZ) + H (S + 1))
+        FC1L; FC2L   F L S; F H + H L S
+        transformer  F H + 2 L H S + (2 H^2 + L (12 H^2 + (L + 1) H)) for each layer, keys and values being kept
+
+    and of receivers:
+
+        cells; hier  L (cell(S) + cell(H) for each further layer) + H F; L (cell(S) + cell(H) + H) + H F
+        FC1L; FC2L   L S F; L S H + L H F (form=sum: L S H + H F)
+        CNN          3 H^2 for each position of each block, positions halving, + H F for each that is left
+    """
+    geometry, protocol = Geometry(), Protocol()
+    length, symbols = geometry.message_length, geometry.vocab_size + 1
+    features = geometry.num_attributes * geometry.num_values
+    size = spec.number("hidden") or protocol.hidden_size
+
+    def cell(rows: int) -> int:
+        if spec.cell in NODES:
+            return 2 * size * (size + rows) + NODES[spec.cell] * 2 * size**2
+        if spec.cell in GATES:
+            return GATES[spec.cell] * size * (size + rows)
+        return 3 * size**2 if rows else 0  # SRU: three maps of an input of its own width
+
+    heard = 0 if spec.zero_input or spec.family == "husendz:CELL" else symbols
+    above = (spec.num_layers - 1) * cell(size)
+    if role == "receiver":
+        blocks = spec.number("blocks") or length.bit_length() - 1
+        read_at = length if spec.family == "fc2l" and spec.option("form") == "flat" else 1
+        convolved = sum(3 * size**2 * (length >> block) for block in range(blocks))
+        forward = {
+            "hier:CELL": length * (cell(symbols) + cell(size) + size) + size * features,
+            "cnn": convolved + size * (length >> blocks) * features,
+            "fc1l": length * symbols * features,
+            "fc2l": length * symbols * size + size * features * read_at,
+        }.get(spec.family, length * (cell(symbols) + above) + size * features)
+    else:
+        upper = cell(0) + size if spec.family.startswith("husend") else above
+        attended = spec.num_layers * (2 * size**2 + length * (12 * size**2 + (length + 1) * size))
+        forward = {
+            "hashtable": 0,
+            "fc1l": features * length * symbols,
+            "fc2l": features * size + size * length * symbols,
+            "transformer": features * size + attended + 2 * length * size * symbols,
+        }.get(spec.family, features * size + length * (cell(heard) + upper + size * symbols))
+    return 3 * 2 * forward * protocol.batch_size
+
+
+def read_model(text: str) -> tuple[Role, AgentSpec]:
+    """`lstm` or `receiver/lstm`."""
+    role: Role = "receiver" if text.startswith("receiver/") else "sender"
+    return role, parse_agent(role, text.removeprefix("receiver/"))
+
+
+def peer_names(role: Role, spec: AgentSpec) -> dict[str, str | None]:
+    """What the published program calls an agent: its model and its cell."""
+    layers = f"{spec.num_layers}L" if spec.num_layers > 1 else ""
+    names = {"hier:CELL": "Hier", "husenda:CELL": "HierAutoReg", "husendz:CELL": "HierZero", "cnn": "CNN"}
+    names |= {"fc1l": "FC1L", "fc2l": "FC2L", "transformer": "TransDecSoft" + layers}
+    recurrent = "RNNZero" if spec.zero_input else "RNNAutoReg"
+    default = f"RNN{layers or '1L'}" if role == "receiver" else recurrent + layers
+    cell = spec.cell if spec.cell in NODES else (spec.cell or "").upper()
+    return {"role": role, "model": names.get(spec.family, default), "cell": cell}
+
+
+PEER = """
+from __future__ import annotations
+import contextlib, io, json, statistics, sys, time, types
+import numpy as np, torch
+WINDOWS
+question = json.loads(sys.argv[1])
+torch.set_num_threads(1)
+settings = types.SimpleNamespace(
+    model=question["model"], rnn_type=question["cell"], tokens_per_meaning=4, vocab_size=4, num_meaning_types=5,
+    meanings_per_type=10, embedding_size=128, link="Soft", gumbel_tau=1.2, dropout=0.0, enable_cuda=False, opt="Adam",
+    lr=1e-3, l2=0.0, clip_grad=None,
+)
+with contextlib.redirect_stdout(io.StringIO()):
+    from mll import run_mem_recv, run_mem_send
+    agent = (run_mem_send if question["role"] == "sender" else run_mem_recv).Agent(params=settings)
+messages = torch.randint(0, 4, (10**5, 20))  # what is learnt does not matter to the clock
+weights = torch.tensor([10**4, 10**3, 10**2, 10, 1])
+def update():
+    meanings = torch.from_numpy(np.random.choice(10, (128, 5), replace=True))
+    agent.train(meanings=meanings, utts=messages[(meanings * weights).sum(1)].t())
+print(statistics.median(windows(update, question["seconds"], torch.device("cpu"))))
+"""
+"""The published program's own update of one run, on the CPU; prints updates a second."""
+
+
+def time_row(model: str, num_workers: int, device: str) -> None:
+    """Time `ecsuite icy --model MODEL --seeds 123` with nothing kept from before."""
+    role, spec = read_model(model)
+    config = StudyConfig(role=role, models=(str(spec),), seeds=(SEED,))
+    began = time.perf_counter()
+    report = measure_study(
+        config, num_workers=num_workers, device=device, folder=None, progress=lambda label, done, total: None
+    )
+    print(f"{model}: a row of seed {SEED} with {num_workers} processes: {time.perf_counter() - began:.1f} s")
+    rich.print(report.table)
+
+
+if __name__ == "__main__":
+    main()
