@@ -82,14 +82,14 @@ def learn(
     began = told = time.monotonic()
     spec = parse_agent(role, model)
     agents = []
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # the first weights, and nothing else, come from torch's own generator
+    with torch.random.fork_rng(devices=[]):
         for run in runs:
-            torch.manual_seed(run.seed)
+            torch.manual_seed(
+                run.seed
+            )  # the first weights, and nothing else, come from torch's own generator
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
-    pupil = make_pupil(agents[0], geometry, parse_link(channel), runs[0].seed)
     replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
+    pupil = make_pupil(agents[0].to(device), geometry, parse_link(channel), runs[0].seed)
     school = School(runs, role, geometry, protocol, device)
     outcomes = dict[int, Outcome]()
     updates = 0

@@ -19,7 +19,9 @@ from ecsuite.eval.icy.links import Link, parse_link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
 from ecsuite.eval.icy.statistics import mean_and_half_width
-from ecsuite.eval.icy.workshop import Job, Tell, Workshop
+from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
+from ecsuite.eval.icy.teaching import teaching
+from ecsuite.eval.icy.workshop import Job, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse
@@ -38,9 +40,6 @@ GRAMMARS: Mapping[Role, tuple[str, ...]] = {
 
 RED_BELOW, GREEN_ABOVE = 0.5, 0.8
 """Accuracies that the paper's Table 20 colours."""
-
-EXPECTED_STEPS = 1000
-"""About how many updates CONCAT takes; decides only the ETA."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,81 +193,6 @@ def budget_rows(
     ]
 
 
-def teaching(
-    *,
-    model: str,
-    role: Role,
-    geometry: Geometry,
-    runs: Sequence[Run],
-    protocol: Protocol,
-    link: Link,
-    device: str,
-    keeps_weights: bool = False,
-) -> Job:
-    """The job of training one model on some runs; its result is what `teach` gives."""
-    inputs = {
-        "model": model,
-        "role": role,
-        "geometry": geometry,
-        "runs": runs,
-        "protocol": protocol,
-        "channel": str(link),
-        "device": device,
-        "keeps_weights": keeps_weights,
-    }
-    key = {
-        "what": "teaching",
-        "model": model,
-        "role": role,
-        "geometry": str(geometry),
-        "grammars": GRAMMARS_VERSION,
-        "runs": [[run.grammar, run.seed, run.cap] for run in runs],
-        "protocol": protocol.signature(),
-        "channel": link.signature,
-        "device": device,
-        "weights": keeps_weights,
-        "version": VERSION,
-    }
-    is_endless = protocol.target is not None
-    work = sum(EXPECTED_STEPS if is_endless else run.cap or EXPECTED_STEPS for run in runs)
-    return Job(function=teach, inputs=inputs, key=key, work=work)
-
-
-def teach(
-    *,
-    model: str,
-    role: Role,
-    geometry: Geometry,
-    runs: Sequence[Run],
-    protocol: Protocol,
-    channel: str,
-    device: str,
-    keeps_weights: bool,
-    tell: Tell,
-) -> list[dict[str, Any]]:
-    """Train a model: for each run its seed, steps, reached, accuracy, floor, held_out, and weights if they are kept."""
-    import torch
-
-    from ecsuite.eval.icy.acquisition import learn
-    from ecsuite.eval.icy.weights import pack
-
-    ends = [EXPECTED_STEPS if protocol.target is not None else run.cap or EXPECTED_STEPS for run in runs]
-
-    def told(index: int, updates: int, accuracy: float) -> None:
-        label = f"{model} {runs[index].grammar} {runs[index].seed} {accuracy:.2f}"
-        tell(label, min(1.0, updates / ends[index]))
-
-    outcomes = learn(
-        model, role, geometry, runs, protocol, channel=channel, device=torch.device(device), tell=told
-    )
-    kept = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
-    return [
-        {key: getattr(outcome, key) for key in kept}
-        | ({"weights": pack(outcome.weights)} if keeps_weights else {})
-        for outcome in outcomes
-    ]
-
-
 def make_table(rows: Sequence[BudgetRow]) -> Table:
     """Rows for people: the mean, half of its 95 % interval, and faint the paper's figure; at the end the floors."""
     table = Table(pad_edge=False)
@@ -381,24 +305,28 @@ def _row(
                 held_out=sum(held_out) / len(held_out) if held_out else None,
             )
         )
-    parameters = published_parameters(
+    return BudgetRow(
+        model=model,
+        role=role,
+        channel=str(link),
+        parameters=parameters_of(model, role, geometry, protocol.hidden_size),
+        seeds=tuple(run["seed"] for run in basis),
+        steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
+        cells=tuple(cells),
+        reason=reason,
+        signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}|teaching:{TEACHING_VERSION}",
+        published=published_budget(model, role, link.channel) if geometry == Geometry() else {},
+    )
+
+
+def parameters_of(model: str, role: Role, geometry: Geometry, hidden_size: int) -> int:
+    """Parameters of a model, as the paper counts them."""
+    return published_parameters(
         model,
         role,
         num_attributes=geometry.num_attributes,
         num_values=geometry.num_values,
         vocab_size=geometry.vocab_size,
         length=geometry.message_length,
-        hidden=protocol.hidden_size,
-    )
-    return BudgetRow(
-        model=model,
-        role=role,
-        channel=str(link),
-        parameters=parameters,
-        seeds=tuple(run["seed"] for run in basis),
-        steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
-        cells=tuple(cells),
-        reason=reason,
-        signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}",
-        published=published_budget(model, role, link.channel) if geometry == Geometry() else {},
+        hidden=hidden_size,
     )

@@ -6,22 +6,21 @@ their accuracy in the original language is measured: at the end (Perkins 2021, T
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
 from typing import Any, Literal
 
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.icy.budget import BASIS, teaching
-from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.budget import parameters_of
 from ecsuite.eval.icy.links import Link, parse_link
 from ecsuite.eval.icy.pairs import train_pair
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
+from ecsuite.eval.icy.schooling import Couple, Schooled, school
 from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
 from ecsuite.eval.icy.workshop import Job, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -56,7 +55,7 @@ class PairCell:
 
     grammar: str
     runs: tuple[Mapping[str, Any], ...]
-    """One a seed: seed, taught (by role: steps, reached, accuracy), reason; without a reason what `train_pair` gives."""
+    """One a seed: seed, taught (steps, reached, accuracy by role), reason; without a reason what `train_pair` gives."""
     figures: Mapping[str, tuple[float, float | None] | None]
     """Each of `MEASURES`: mean and half of its 95 % interval, over the runs that were made; None if none was."""
     num_masked: int
@@ -144,187 +143,109 @@ def end_to_end_rows(
         parse(grammar)
     links = [parse_link(channel) for channel in channels]
     how = replace(protocol, target=target, early_verdict=False)
-    school = _School(geometry, how, workshop, device)
-    kinds = list(product(links, named))
-
-    asked = [
-        (_Pupil(role, model, _taught_over(link, supervised)), BASIS, seed, max_supervised_steps)
-        for link, pair in kinds
-        for role, model in _by_role(pair)
-        for seed in seeds
+    couples = [
+        Couple(
+            sender=sender, receiver=receiver, link=link, taught_over=link if supervised == "same" else Link()
+        )
+        for link in links
+        for sender, receiver in named
     ]
-    school.teach(asked)
-    # What a grammar may take: `cap_ratio` times what the slower of the pair took for CONCAT with the same seed.
-    caps: dict[tuple[Link, tuple[str, str], int], int] = {}
-    for (link, pair), seed in product(kinds, seeds):
-        both = [
-            school.outcome(
-                _Pupil(role, model, _taught_over(link, supervised)), BASIS, seed, max_supervised_steps
-            )
-            for role, model in _by_role(pair)
-        ]
-        if all(outcome["reached"] for outcome in both):
-            caps[link, pair, seed] = int(how.cap_ratio * max(outcome["steps"] for outcome in both))
-    school.teach(
-        [
-            (_Pupil(role, model, _taught_over(link, supervised)), grammar, seed, cap)
-            for (link, pair, seed), cap in caps.items()
-            for role, model in _by_role(pair)
-            for grammar in grammars
-            if grammar != BASIS
-        ]
+    schooled = school(
+        couples,
+        grammars,
+        seeds,
+        geometry=geometry,
+        protocol=how,
+        max_steps=max_supervised_steps,
+        device=device,
+        workshop=workshop,
     )
+    ready = {place: taught for place, taught in schooled.items() if taught.reason is None}
+    jobs = [_job(*place, taught, geometry, how, max_steps, device) for place, taught in ready.items()]
+    trained = dict(zip(ready, workshop.run(jobs), strict=True))
 
-    runs: dict[tuple[Link, tuple[str, str], str, int], dict[str, Any]] = {}
-    jobs: list[tuple[tuple[Link, tuple[str, str], str, int], Job]] = []
-    for (link, pair), grammar, seed in product(kinds, grammars, seeds):
-        over = _taught_over(link, supervised)
-        cap = max_supervised_steps if grammar == BASIS else caps.get((link, pair, seed))
-        place = (link, pair, grammar, seed)
-        if cap is None:
-            reason = f"{BASIS} was not learnt to {target:g} within {max_supervised_steps} updates"
-            runs[place] = {"seed": seed, "taught": None, "reason": reason}
-            continue
-        taught = {
-            role: school.outcome(_Pupil(role, model, over), grammar, seed, cap)
-            for role, model in _by_role(pair)
+    runs = {
+        place: {
+            "seed": place[2],
+            "taught": taught.to_json(),
+            "reason": taught.reason,
+            **trained.get(place, {}),
         }
-        said = {
-            role: {key: outcome[key] for key in ("steps", "reached", "accuracy")}
-            for role, outcome in taught.items()
-        }
-        failed = [
-            f"the {role} came to {outcome['accuracy']:.3f} of {target:g} in {outcome['steps']} updates"
-            for role, outcome in taught.items()
-            if not outcome["reached"]
-        ]
-        runs[place] = {"seed": seed, "taught": said, "reason": " and ".join(failed) or None}
-        if not failed:
-            jobs.append((place, _pair_job(place, geometry, how, max_steps, device, over, cap, taught)))
-    for (place, _), result in zip(jobs, workshop.run([job for _, job in jobs]), strict=True):
-        runs[place] |= result
-
+        for place, taught in schooled.items()
+    }
     floors = {grammar: _floors(grammar, geometry, seeds) for grammar in grammars}
     about = [str(geometry), f"grammars:{GRAMMARS_VERSION}", f"seeds:{','.join(map(str, seeds))}"]
-    about += [
-        f"supervised:{supervised}",
-        f"max-supervised-steps:{max_supervised_steps}",
-        f"max-steps:{max_steps}",
-    ]
-    about += [how.signature(), f"end-to-end:{VERSION}"]
+    about += [f"supervised:{supervised}", f"max-supervised-steps:{max_supervised_steps}"]
+    about += [f"max-steps:{max_steps}", how.signature(), f"end-to-end:{VERSION}|teaching:{TEACHING_VERSION}"]
     return [
         PairRow(
-            sender=pair[0],
-            receiver=pair[1],
-            channel=str(link),
+            sender=couple.sender,
+            receiver=couple.receiver,
+            channel=str(couple.link),
             parameters={
-                role: _parameters(model, role, geometry, how.hidden_size) for role, model in _by_role(pair)
+                role: parameters_of(model, role, geometry, how.hidden_size)
+                for role, model in couple.by_role().items()
             },
             seeds=tuple(seeds),
             max_steps=max_steps,
             cells=tuple(
-                _cell(grammar, [runs[link, pair, grammar, seed] for seed in seeds], floors[grammar], how)
+                _cell(grammar, [runs[couple, grammar, seed] for seed in seeds], floors[grammar], how)
                 for grammar in grammars
             ),
             signature="|".join(
-                ["icy-end-to-end", f"sender:{pair[0]}", f"receiver:{pair[1]}", link.signature, *about]
+                [
+                    f"icy-end-to-end|sender:{couple.sender}|receiver:{couple.receiver}",
+                    couple.link.signature,
+                    *about,
+                ]
             ),
-            published=published_pair(*pair, link.channel) if geometry == Geometry() else {},
+            published=(
+                published_pair(couple.sender, couple.receiver, couple.link.channel)
+                if geometry == Geometry()
+                else {}
+            ),
         )
-        for link, pair in kinds
+        for couple in couples
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pupil:
-    """An agent that is taught, and over which channel."""
-
-    role: Role
-    model: str
-    link: Link
-
-
-_Ask = tuple[_Pupil, str, int, int]
-"""A pupil, a grammar, a seed and a cap."""
-
-
-class _School:
-    """Teaches, and remembers outcomes."""
-
-    def __init__(self, geometry: Geometry, protocol: Protocol, workshop: Workshop, device: str) -> None:
-        self.geometry, self.protocol, self.workshop, self.device = geometry, protocol, workshop, device
-        self.outcomes: dict[_Ask, Mapping[str, Any]] = {}
-
-    def teach(self, asked: Sequence[_Ask]) -> None:
-        """Teach all that is asked, each once."""
-        new = list(dict.fromkeys(ask for ask in asked if ask not in self.outcomes))
-        results = self.workshop.run([self.job(*ask) for ask in new])
-        self.outcomes.update({ask: result[0] for ask, result in zip(new, results, strict=True)})
-
-    def outcome(self, pupil: _Pupil, grammar: str, seed: int, cap: int) -> Mapping[str, Any]:
-        """What came of it."""
-        return self.outcomes[pupil, grammar, seed, cap]
-
-    def job(self, pupil: _Pupil, grammar: str, seed: int, cap: int) -> Job:
-        """The job of teaching."""
-        return teaching(
-            model=pupil.model,
-            role=pupil.role,
-            geometry=self.geometry,
-            runs=[Run(grammar=grammar, seed=seed, cap=cap)],
-            protocol=self.protocol,
-            link=pupil.link,
-            device=self.device,
-            keeps_weights=True,
-        )
-
-
-def _taught_over(link: Link, supervised: Supervision) -> Link:
-    return link if supervised == "same" else Link()
-
-
-def _by_role(pair: tuple[str, str]) -> list[tuple[Role, str]]:
-    return [("receiver", pair[1]), ("sender", pair[0])]
-
-
-def _pair_job(
-    place: tuple[Link, tuple[str, str], str, int],
+def _job(
+    couple: Couple,
+    grammar: str,
+    seed: int,
+    taught: Schooled,
     geometry: Geometry,
     protocol: Protocol,
     max_steps: int,
     device: str,
-    over: Link,
-    cap: int,
-    taught: Mapping[Role, Mapping[str, Any]],
 ) -> Job:
-    link, (sender, receiver), grammar, seed = place
     inputs = {
-        "sender": sender,
-        "receiver": receiver,
+        "sender": couple.sender,
+        "receiver": couple.receiver,
         "geometry": geometry,
         "grammar": grammar,
         "seed": seed,
-        "channel": str(link),
-        "hears_samples": over.channel == "gumbel",
+        "channel": str(couple.link),
+        "hears_samples": couple.taught_over.channel == "gumbel",
         "protocol": protocol,
         "max_steps": max_steps,
         "device": device,
-        "sender_weights": taught["sender"]["weights"],
-        "receiver_weights": taught["receiver"]["weights"],
+        "sender_weights": taught.outcomes["sender"]["weights"],
+        "receiver_weights": taught.outcomes["receiver"]["weights"],
     }
     key = {
         "what": "end-to-end",
-        "sender": sender,
-        "receiver": receiver,
+        "sender": couple.sender,
+        "receiver": couple.receiver,
         "geometry": str(geometry),
         "grammar": [grammar, GRAMMARS_VERSION],
         "seed": seed,
-        "channel": link.signature,
-        "taught": [over.signature, cap],
+        "channel": couple.link.signature,
+        "taught": [couple.taught_over.signature, taught.cap],
         "protocol": protocol.signature(),
         "max_steps": max_steps,
         "device": device,
-        "version": VERSION,
+        "version": [VERSION, TEACHING_VERSION],
     }
     return Job(function=train_pair, inputs=inputs, key=key, work=max_steps)
 
@@ -400,15 +321,3 @@ def _cell(
 def _floors(grammar: str, geometry: Geometry, seeds: Sequence[int]) -> dict[str, float]:
     commonest = [majority_accuracy(language(grammar, geometry, seed).messages) for seed in seeds]
     return {"sender": sum(commonest) / len(commonest), "receiver": 1 / geometry.num_values}
-
-
-def _parameters(model: str, role: Role, geometry: Geometry, hidden_size: int) -> int:
-    return published_parameters(
-        model,
-        role,
-        num_attributes=geometry.num_attributes,
-        num_values=geometry.num_values,
-        vocab_size=geometry.vocab_size,
-        length=geometry.message_length,
-        hidden=hidden_size,
-    )

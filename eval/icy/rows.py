@@ -29,7 +29,13 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 EXPECTED_STEPS = 350
 """About how many updates CONCAT takes; likewise."""
 
-SHOWN = 3
+ALONE = ("hashtable", "transformer", "sru", "sru-tanh")
+"""Families that learn one at a time."""
+
+SMALL = ("fc1l", "fc2l")
+"""Families so small that many learn side by side."""
+
+SHOWN = 2
 """Runs of a job whose accuracy the progress line shows."""
 
 
@@ -123,14 +129,14 @@ def measure_rows(
     def jobs(groups: Sequence[tuple[str, list[Run]]]) -> list[Job]:
         return [_job(name, runs, role, geometry, protocol, device, save_corpora) for name, runs in groups]
 
-    company = {
-        name: _company(name, role, protocol, device, len(seeds), workshop.num_workers) for name in names
-    }
-    first = [
-        (name, [Run(grammar=BASIS, seed=seed) for seed in group])
-        for name in names
-        for group in _groups(seeds, company[name])
-    ]
+    def groups(runs: Mapping[str, list[Run]]) -> list[tuple[str, list[Run]]]:
+        return [
+            (name, group)
+            for name in names
+            for group in _groups(name, runs[name], role, protocol, device, workshop.num_workers)
+        ]
+
+    first = groups({name: [Run(grammar=BASIS, seed=seed) for seed in seeds] for name in names})
     basis = {name: dict[int, Mapping[str, Any]]() for name in names}
     for (name, _), outcomes in zip(first, workshop.run(jobs(first)), strict=True):
         basis[name].update({outcome["seed"]: outcome for outcome in outcomes})
@@ -138,15 +144,18 @@ def measure_rows(
     def cap(name: str, seed: int) -> int:
         return int(protocol.cap_ratio * basis[name][seed]["steps"])
 
-    second = [
-        (name, [Run(grammar=grammar, seed=seed, cap=cap(name, seed)) for seed in group])
-        for name in names
-        for grammar in grammars
-        for group in _groups(seeds, company[name])
-    ]
+    second = groups(
+        {
+            name: [
+                Run(grammar=grammar, seed=seed, cap=cap(name, seed)) for grammar in grammars for seed in seeds
+            ]
+            for name in names
+        }
+    )
     rest = {name: {grammar: dict[int, Any]() for grammar in grammars} for name in names}
-    for (name, group), outcomes in zip(second, workshop.run(jobs(second)), strict=True):
-        rest[name][group[0].grammar].update({outcome["seed"]: outcome for outcome in outcomes})
+    for (name, _), outcomes in zip(second, workshop.run(jobs(second)), strict=True):
+        for outcome in outcomes:
+            rest[name][outcome["grammar"]][outcome["seed"]] = outcome
     return [
         _row(name, role, geometry, protocol, [basis[name][seed] for seed in seeds], rest[name], table)
         for name in names
@@ -174,9 +183,9 @@ def learn_and_report(
 
     def told(index: int, updates: int, accuracy: float) -> None:
         accuracies[index] = accuracy
-        shown = [f"{runs[place].seed}: {accuracies[place]:.2f}" for place in sorted(accuracies)[:SHOWN]]
-        rest = f" +{len(accuracies) - SHOWN}" if len(accuracies) > SHOWN else ""
-        label = f"{model} {runs[0].grammar} {' '.join(shown)}{rest}"
+        places = sorted(accuracies)
+        shown = [f"{runs[at].grammar} {runs[at].seed}: {accuracies[at]:.2f}" for at in places[:SHOWN]]
+        label = f"{model} {' '.join(shown)}{f' +{len(places) - SHOWN}' if len(places) > SHOWN else ''}"
         tell(label, min(1.0, updates / (runs[index].cap or EXPECTED_STEPS)))
 
     outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), tell=told)
@@ -215,6 +224,7 @@ def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
         f"relative to CONCAT with the same seed{spread}."
     ]
     for row in rows:
+        needs_no_learning = "always the most frequent symbol" if row.role == "sender" else "a guess"
         for cell in row.cells:
             if cell.num_censored:
                 given_up = [run for run in cell.runs if not run["reached"]]
@@ -223,7 +233,7 @@ def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
                 how = "by an early verdict" if cell.is_early else f"at {protocol.cap_ratio:g} x CONCAT"
                 lines.append(
                     f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs given up {how}, "
-                    f"at accuracy {accuracy:.3f} (always the most frequent symbol: {floor:.3f})."
+                    f"at accuracy {accuracy:.3f} ({needs_no_learning}: {floor:.3f})."
                 )
         of_grammars = {BASIS: row.concat_steps["runs"]} | {cell.grammar: cell.runs for cell in row.cells}
         held_out = [
@@ -265,26 +275,38 @@ def _job(
         "device": device,
         "speaks": folder is not None,
     }
-    work = max(run.cap or 0 for run in runs) / 20 * EXPECTED_RATIO.get(runs[0].grammar, 1.5) or EXPECTED_STEPS
-    return Job(function=learn_and_report, inputs=inputs, key=key, work=work * len(runs))
+    ratios = [EXPECTED_RATIO.get(run.grammar.partition(",")[0], 1.5) for run in runs]
+    steps = [
+        EXPECTED_STEPS if run.cap is None else run.cap / protocol.cap_ratio * min(ratio, protocol.cap_ratio)
+        for run, ratio in zip(runs, ratios, strict=True)
+    ]
+    return Job(function=learn_and_report, inputs=inputs, key=key, work=sum(steps))
 
 
-def _company(
-    model: str, role: Role, protocol: Protocol, device: str, num_seeds: int, num_workers: int
-) -> int:
-    """How many seeds learn side by side: as many as pay, and no fewer jobs than workers."""
+def _groups(
+    model: str, runs: Sequence[Run], role: Role, protocol: Protocol, device: str, num_workers: int
+) -> list[list[Run]]:
+    """The runs that learn side by side: as many as pay, and no fewer groups than workers."""
     family = parse_agent(role, model).family
-    if role == "receiver" or family in ("hashtable", "transformer", "sru", "sru-tanh"):
-        return 1
-    if device != "cpu":
-        return num_seeds
-    recurrent = 4 if protocol.precision == "bf16" else 2  # more no longer fit a core's cache
-    most = 16 if family in ("fc1l", "fc2l") else recurrent
-    return max(1, min(most, num_seeds // num_workers))
+    if role == "receiver" or family in ALONE:
+        most = 1
+    elif device != "cpu":
+        most = len(runs)
+    elif family in SMALL:
+        # Costs are those of each operation more than of its size, whatever the grammars.
+        most = min(16, max(1, len(runs) // num_workers))
+    else:
+        num_seeds = len({run.seed for run in runs})
+        fitting = 4 if protocol.precision == "bf16" else 2  # more no longer fit a core's cache
+        most = max(1, min(fitting, num_seeds // num_workers))
+        by_grammar = {run.grammar: [other for other in runs if other.grammar == run.grammar] for run in runs}
+        return [list(group) for same in by_grammar.values() for group in _batched(same, most)]
+    return [list(group) for group in _batched(runs, most)]
 
 
-def _groups(seeds: Sequence[int], size: int) -> list[Sequence[int]]:
-    return [seeds[start : start + size] for start in range(0, len(seeds), size)]
+def _batched(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
+    """Runs in groups of a size; the last may be smaller."""
+    return [runs[start : start + size] for start in range(0, len(runs), size)]
 
 
 def _row(

@@ -126,7 +126,8 @@ class Workshop:
                 except queue.Empty:
                     break
                 news[index] = (label, share)
-            for future in finished:
+            # Those that went well come first, so that they are kept if another did not.
+            for future in sorted(finished, key=lambda future: future.exception() is not None):
                 index = running.pop(future)
                 news.pop(index, None)
                 done += jobs[index].work
@@ -158,7 +159,8 @@ class Workshop:
             kept = json.loads(path.read_text())
         except ValueError:
             return None  # not ours, or damaged: it is computed anew
-        return kept.get("result") if isinstance(kept, dict) and kept.get("key") == job.key else None
+        is_ours = isinstance(kept, dict) and kept.get("key") == json.loads(json.dumps(job.key))
+        return kept.get("result") if is_ours else None
 
     def _write(self, job: Job, result: Any) -> None:
         path = self._path(job)

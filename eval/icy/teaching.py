@@ -1,0 +1,103 @@
+"""Teaching: the job of training a model over a channel, to a target or for a number of updates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.links import Link
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.workshop import Job, Tell
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+
+VERSION = 1
+"""Raised whenever the same inputs would be learnt otherwise than before."""
+
+EXPECTED_STEPS = 1000
+"""About how many updates CONCAT takes; decides only the ETA."""
+
+
+def teaching(
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    link: Link,
+    device: str,
+    keeps_weights: bool = False,
+) -> Job:
+    """The job of training one model on some runs; its result is what `teach` gives."""
+    inputs = {
+        "model": model,
+        "role": role,
+        "geometry": geometry,
+        "runs": runs,
+        "protocol": protocol,
+        "channel": str(link),
+        "device": device,
+        "keeps_weights": keeps_weights,
+    }
+    key = {
+        "what": "teaching",
+        "model": model,
+        "role": role,
+        "geometry": str(geometry),
+        "grammars": GRAMMARS_VERSION,
+        "runs": [[run.grammar, run.seed, run.cap] for run in runs],
+        "protocol": protocol.signature(),
+        "channel": link.signature,
+        "device": device,
+        "weights": keeps_weights,
+        "version": VERSION,
+    }
+    work = sum(_expected(run, protocol) for run in runs)
+    return Job(function=teach, inputs=inputs, key=key, work=work)
+
+
+def teach(
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    channel: str,
+    device: str,
+    keeps_weights: bool,
+    tell: Tell,
+) -> list[dict[str, Any]]:
+    """Train a model: for each run its seed, steps, reached, accuracy, floor, held_out, and weights if they are kept."""
+    import torch
+
+    from ecsuite.eval.icy.acquisition import learn
+    from ecsuite.eval.icy.weights import pack
+
+    ends = [_expected(run, protocol) for run in runs]
+
+    def told(index: int, updates: int, accuracy: float) -> None:
+        label = f"{model} {runs[index].grammar} {runs[index].seed} {accuracy:.2f}"
+        tell(label, min(1.0, updates / ends[index]))
+
+    outcomes = learn(
+        model, role, geometry, runs, protocol, channel=channel, device=torch.device(device), tell=told
+    )
+    kept = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
+    return [
+        {key: getattr(outcome, key) for key in kept}
+        | ({"weights": pack(outcome.weights)} if keeps_weights else {})
+        for outcome in outcomes
+    ]
+
+
+def _expected(run: Run, protocol: Protocol) -> int:
+    """About how many updates a run takes."""
+    return (
+        EXPECTED_STEPS
+        if run.cap is None
+        else run.cap
+        if protocol.target is None
+        else min(run.cap, EXPECTED_STEPS)
+    )

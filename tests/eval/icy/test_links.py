@@ -1,0 +1,212 @@
+"""Channels of ICY: what is minimised, against formulas by hand; and pupils that learn over each of them."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.agents.spec import parse_agent
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.acquisition import learn
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.links import (
+    TEMPERATURE,
+    Link,
+    Noise,
+    advantages,
+    draw,
+    one_hot,
+    parse_link,
+    score_function_loss,
+    straight_through,
+    supervised_loss,
+)
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.pupils import HardLine, hears_itself, make_agent, make_pupil
+from ecsuite.grammars.geometry import Geometry
+
+GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
+PROTOCOL = Protocol(target=0.9, hidden_size=16, lr=0.01)
+
+
+def noise_for(scores, seed=0):
+    return Noise(seed, "test").at(0).draw(scores.shape, scores.device)
+
+
+@pytest.fixture
+def scores():
+    return torch.randn(6, 4, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
+
+
+@pytest.fixture
+def truth():
+    return torch.randint(5, (6, 4), generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.parametrize("text", ["soft", "gumbel", "gumbel,form=program", "reinforce"])
+def test_a_link_reads_what_it_writes(text):
+    assert str(parse_link(text)) == text
+    assert str(parse_link(text.upper())) == text
+
+
+def test_the_default_form_is_not_written():
+    assert str(parse_link("gumbel,form=sound")) == "gumbel"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gumble", "unknown channel 'gumble'; did you mean 'gumbel'"),
+        ("soft,form=program", "channel soft has no options; leave out ',form=program'"),
+        ("gumbel,program", "expected key=value after the comma, got 'program'"),
+        ("gumbel,kind=program", "unknown option of channel gumbel 'kind'"),
+        ("gumbel,form=paper", "unknown value of form 'paper'"),
+    ],
+)
+def test_what_is_no_link(text, message):
+    with pytest.raises(ConfigError, match=message):
+        parse_link(text)
+
+
+def test_signatures_tell_links_apart():
+    texts = ["soft", "gumbel", "gumbel,form=program", "reinforce"]
+    assert len({parse_link(text).signature for text in texts}) == len(texts)
+
+
+def test_noise_is_a_function_of_seed_purpose_and_update():
+    draws = [
+        Noise(seed, purpose).at(update).draw((3, 2), torch.device("cpu"))
+        for seed, purpose, update in [(1, "a", 0), (1, "a", 0), (2, "a", 0), (1, "b", 0), (1, "a", 1)]
+    ]
+    assert torch.equal(draws[0], draws[1])
+    assert not any(torch.equal(draws[0], other) for other in draws[2:])
+
+
+def test_noise_is_gumbel():
+    drawn = Noise(3, "test").at(7).draw((200_000,), torch.device("cpu"))
+    assert drawn.mean().item() == pytest.approx(0.5772, abs=0.01)
+    assert drawn.var().item() == pytest.approx(math.pi**2 / 6, abs=0.02)
+
+
+def test_draws_follow_the_softmax():
+    scores = torch.tensor([0.5, 0.25, 0.25]).log().expand(100_000, -1)
+    shares = draw(scores, noise_for(scores)).bincount(minlength=3) / len(scores)
+    torch.testing.assert_close(shares, torch.tensor([0.5, 0.25, 0.25]), atol=0.01, rtol=0)
+
+
+def test_straight_through_says_one_hot_rows_and_feels_the_softmax(scores):
+    noise = noise_for(scores)
+    said = straight_through(scores, noise)
+    torch.testing.assert_close(said, one_hot(draw(scores, noise), said))
+    weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(3))
+    (found,) = torch.autograd.grad((said * weight).sum(), scores)
+    relaxed = ((scores + noise) / TEMPERATURE).softmax(-1)
+    (expected,) = torch.autograd.grad((relaxed * weight).sum(), scores)
+    torch.testing.assert_close(found, expected)
+
+
+def test_advantages_have_mean_0_and_deviation_1():
+    found = advantages(torch.tensor([[1.0, 2.0], [3.0, 6.0]]))
+    assert found.mean().item() == pytest.approx(0, abs=1e-6)
+    assert found.std().item() == pytest.approx(1)
+
+
+def test_rewards_that_hardly_vary_are_not_scaled():
+    torch.testing.assert_close(advantages(torch.tensor([1.0, 1.1])), torch.tensor([-0.05, 0.05]))
+    assert advantages(torch.tensor([4.0])).tolist() == [0.0]
+
+
+def test_the_score_function_loss_by_hand():
+    scores = torch.tensor([[[math.log(0.25), math.log(0.75)]]])
+    entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    loss = score_function_loss(scores, torch.tensor([[1]]), torch.tensor([[2.0]]))
+    assert loss.item() == pytest.approx(-2 * math.log(0.75) - 0.01 * entropy)
+
+
+def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(scores, truth):
+    expected = nn.functional.cross_entropy(scores.transpose(1, 2), truth)
+    torch.testing.assert_close(supervised_loss(Link(), scores, truth, None, is_answer=False), expected)
+    torch.testing.assert_close(supervised_loss(Link(), scores, truth, None, is_answer=True), 4 * expected)
+
+
+def test_gumbel_is_the_share_of_wrong_samples(scores, truth):
+    noise = noise_for(scores)
+    num_wrong = (draw(scores, noise) != truth).sum().item()
+    for is_answer in (False, True):
+        loss = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=is_answer)
+        assert loss.item() == pytest.approx(2 * num_wrong / scores.numel())
+
+
+def test_the_published_receiver_compares_raw_scores(scores, truth):
+    link = parse_link("gumbel,form=program")
+    expected = (scores - one_hot(truth, scores)).square().mean()
+    torch.testing.assert_close(
+        supervised_loss(link, scores, truth, noise_for(scores), is_answer=True), expected
+    )
+    sound = supervised_loss(Link(channel="gumbel"), scores, truth, noise_for(scores), is_answer=False)
+    assert torch.equal(supervised_loss(link, scores, truth, noise_for(scores), is_answer=False), sound)
+
+
+def test_reinforce_rewards_all_parts_of_an_example_alike(scores, truth):
+    noise = noise_for(scores)
+    drawn = draw(scores, noise)
+    reward = (drawn == truth).float().sum(1)
+    advantage = (reward - reward.mean()) / reward.std()
+    log_probabilities = scores.log_softmax(-1)
+    chosen = log_probabilities.gather(-1, drawn[..., None])[..., 0].sum(1)
+    entropy = -(log_probabilities.exp() * log_probabilities).sum()
+    expected = -(advantage * chosen).sum() - 0.01 * entropy
+    found = supervised_loss(Link(channel="reinforce"), scores, truth, noise, is_answer=False)
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_hard_line_lets_hear_the_likeliest_symbols_or_samples():
+    scores = torch.tensor([[0.0, 2.0, 1.0]])
+    assert HardLine(1, None).say(scores).tolist() == [[0, 1, 0]]
+    noise = torch.tensor([[[9.0, 0.0, 0.0]]])
+    assert HardLine(1, noise).say(scores).tolist() == [[1, 0, 0]]
+
+
+@pytest.mark.parametrize(("model", "expected"), [("gru", True), ("gru-z", False), ("fc1l", False)])
+def test_who_hears_itself(model, expected):
+    assert hears_itself(make_agent(parse_agent("sender", model), "sender", GEOMETRY, 8)) is expected
+
+
+@pytest.mark.parametrize("channel", ["gumbel", "gumbel,form=program", "reinforce"])
+@pytest.mark.parametrize(("role", "model"), [("sender", "fc2l"), ("receiver", "gru")])
+def test_agents_learn_over_channels(role, model, channel):
+    outcome = learn(
+        model, role, GEOMETRY, [Run(grammar="concat", seed=1, cap=250)], PROTOCOL, channel=channel
+    )[0]
+    assert outcome.reached
+
+
+def test_a_sender_that_hears_its_samples_learns():
+    outcome = learn(
+        "gru", "sender", GEOMETRY, [Run(grammar="concat", seed=1, cap=200)], PROTOCOL, channel="gumbel"
+    )[0]
+    assert outcome.reached
+
+
+def test_equal_seeds_learn_equally_over_a_noisy_channel():
+    first, again, other = (
+        learn(
+            "gru", "sender", GEOMETRY, [Run(grammar="concat", seed=seed, cap=15)], PROTOCOL, channel="gumbel"
+        )[0]
+        for seed in (1, 1, 2)
+    )
+    assert first == again or first.accuracy == again.accuracy
+    assert all(torch.equal(first.weights[name], again.weights[name]) for name in first.weights)
+    assert any(not torch.equal(first.weights[name], other.weights[name]) for name in first.weights)
+
+
+def test_a_hashtable_has_no_channel():
+    with pytest.raises(
+        ConfigError, match="hashtable learns nothing over the channel gumbel; use --channel soft"
+    ):
+        make_pupil(
+            make_agent(parse_agent("sender", "hashtable"), "sender", GEOMETRY, 8),
+            GEOMETRY,
+            Link(channel="gumbel"),
+        )

@@ -1,0 +1,100 @@
+"""What trained senders say, as corpora: the right message for each meaning, and how right it is."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.agents.parameters import parameter_count
+from ecsuite.agents.spec import parse_agent
+from ecsuite.eval.icy import speaking
+from ecsuite.eval.icy.acquisition import Outcome, learn
+from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.pupils import make_agent
+from ecsuite.eval.icy.speaking import write_speech
+from ecsuite.formats import read_corpus
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
+PROTOCOL = Protocol(hidden_size=16, batch_size=32, lr=1e-2, window=5, target=0.99)
+
+
+def learnt(model, grammar="perm", protocol=PROTOCOL, cap=None):
+    return learn(model, "sender", GEOMETRY, [Run(grammar=grammar, seed=5, cap=cap)], protocol)[0]
+
+
+def rows(corpus):
+    assert set(corpus.messages.lengths) == {GEOMETRY.message_length}
+    return corpus.messages.values.reshape(-1, GEOMETRY.message_length)
+
+
+@pytest.mark.parametrize("model", ["gru", "husendz:dgsend", "transformer", "fc2l", "sru"])
+def test_who_has_learnt_a_language_says_it(tmp_path, model):
+    folder = write_speech(learnt(model), model, GEOMETRY, PROTOCOL, tmp_path)
+    said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
+    assert np.array_equal(said.meanings, taught.meanings)
+    assert (rows(said) == taught.messages).mean() > 0.97
+    assert said.metadata["symbol_accuracy"] == (rows(said) == taught.messages).mean()
+    assert said.concept_names == taught.corpus().concept_names
+
+
+def test_who_has_not_learnt_it_says_something_else(tmp_path):
+    """After three updates: content symbols all the same, one message for every meaning."""
+    folder = write_speech(learnt("lstm", cap=3), "lstm", GEOMETRY, PROTOCOL, tmp_path)
+    said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
+    assert len(rows(said)) == 9
+    assert 1 <= rows(said).min() and rows(said).max() <= GEOMETRY.vocab_size
+    assert said.metadata["symbol_accuracy"] == (rows(said) == taught.messages).mean() < 0.8
+
+
+def test_end_of_message_is_never_said(tmp_path):
+    """Not even by an untrained sender that scores it highest."""
+    agent = make_agent(parse_agent("sender", "fc1l"), "sender", GEOMETRY, 16)
+    weights = {name: torch.zeros_like(value) for name, value in agent.state_dict().items()}
+    assert parameter_count(agent) == sum(value.numel() for value in weights.values())
+    outcome = Outcome(
+        grammar="hol", seed=1, steps=0, reached=False, is_early=False, accuracy=0, floor=0, held_out=None, seconds=0,
+        weights=weights,
+    )  # fmt: skip
+    said = read_corpus(write_speech(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
+    assert (rows(said) == 1).all()
+
+
+def test_the_metadata_says_who_was_taught_what(tmp_path):
+    outcome = learnt("fc1l", "shufdet,decides=first", replace(PROTOCOL, target=0.5))
+    folder = write_speech(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    assert metadata["speaker"] == "fc1l"
+    assert metadata["taught"] == "shufdet,decides:first|2x3|w2|V4|seed:5|v:1"
+    assert metadata["protocol"] == PROTOCOL.signature()
+    assert metadata["updates"] == outcome.steps
+    assert (metadata["vocab_size"], metadata["num_messages"], metadata["eos"]) == (4, 9, None)
+    assert "signature" not in metadata, "that of the language is not that of what is said"
+
+
+@pytest.mark.parametrize(
+    ("model", "grammar", "name"),
+    [
+        ("fc1l", "rot+perm", "fc1l_rot+perm_5"),
+        ("husendz:rnn,hidden=8", "concat", "husendz-rnn-hidden=8_concat_5"),
+        ("fc2l", "shufdet,decides=first", "fc2l_shufdet-decides=first_5"),
+    ],
+)
+def test_each_has_a_folder_of_its_own(tmp_path, model, grammar, name):
+    outcome = learnt(model, grammar, cap=2)
+    assert write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path) == tmp_path / name
+    write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # once more, over what is there
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_the_same_however_many_meanings_are_spoken_of_at_once(tmp_path, monkeypatch):
+    outcome = learnt("gru", cap=20)
+    whole = write_speech(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "whole")
+    monkeypatch.setattr(speaking, "BATCH", 2)
+    parts = write_speech(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "parts")
+    for file in ("corpus.jsonl", "meanings.jsonl", "metadata.json"):
+        assert (whole / file).read_bytes() == (parts / file).read_bytes()

@@ -1,0 +1,233 @@
+"""Studies: shipped ones, YAML files, changes from the command line, seeds as users write them, and every mistake."""
+
+import pytest
+
+from ecsuite.agents.spec import parse_agent
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.published_acquisition import ACQUISITION
+from ecsuite.eval.icy.study import MAX_SEEDS, StudyConfig, load_study, named_studies, read_seeds
+from ecsuite.grammars.geometry import Geometry
+
+
+def refused(**changes):
+    """The message that a study with these settings is refused with."""
+    with pytest.raises(ConfigError) as error:
+        StudyConfig(**{"models": ("lstm",), **changes})
+    return str(error.value)
+
+
+def test_the_defaults_are_those_of_the_paper():
+    study = StudyConfig(models=("lstm",))
+    assert study.geometry == Geometry()
+    assert (study.protocol, study.role, study.channel, study.hidden_size) == ("exact", "sender", "soft", 128)
+    assert (study.cap_ratio, study.clip, study.held_out, study.early_verdict) == (20, None, 0, False)
+
+
+MISTAKES = {
+    "no model": ({"models": ()}, "models: expected at least one, such as husendz:dgsend (--model)"),
+    "unknown model": ({"models": ("lstn",)}, "unknown sender 'lstn'; did you mean 'lstm'? choices: rnn, "),
+    "a receiver as sender": ({"models": ("cnn",)}, "unknown sender 'cnn'"),
+    "a sender as receiver": (
+        {"role": "receiver", "models": ("husenda:rnn",)},
+        "unknown receiver over a cell",
+    ),
+    "a model twice": ({"models": ("gru", "RNNAutoReg:GRU")}, "models: gru stands there twice"),
+    "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
+    "no receiver": ({"protocol": "end-to-end"}, "end-to-end: expected one receiver, or one for each model"),
+    "three receivers for two": (
+        {"protocol": "end-to-end", "models": ("gru", "rnn"), "receivers": ("gru", "rnn", "lstm")},
+        "end-to-end: expected one receiver, or one for each model (--receiver)",
+    ),
+    "end to end of receivers": (
+        {"protocol": "end-to-end", "role": "receiver", "receivers": ("gru",)},
+        "end-to-end: models are the senders; leave out --role receiver",
+    ),
+    "a receiver alone": (
+        {"receivers": ("gru",)},
+        "--receiver belongs to --protocol end-to-end, not to exact",
+    ),
+    "a channel alone": (
+        {"channel": "gumbel"},
+        "--channel gumbel belongs to --protocol budget or end-to-end; exact is soft",
+    ),
+    "most steps alone": (
+        {"max_steps": 10},
+        "--max-steps belongs to --protocol budget or end-to-end, not to exact",
+    ),
+    "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
+    "unknown grammar": ({"grammars": ("perm", "prooj")}, "unknown grammar 'prooj'; did you mean 'proj'?"),
+    "a grammar twice": ({"grammars": ("rot", "Cumrot")}, "grammars: rot stands there twice"),
+    "unknown table": ({"published": "table7"}, "unknown table 'table7'"),
+    "target 0": ({"target": 0.0}, "target: expected an accuracy, more than 0 and at most 1, got 0"),
+    "target 2": ({"target": 2.0}, "target: expected an accuracy, more than 0 and at most 1, got 2"),
+    "target nan": (
+        {"target": float("nan")},
+        "target: expected an accuracy, more than 0 and at most 1, got nan",
+    ),
+    "cap 0.5": ({"cap_ratio": 0.5}, "cap_ratio: expected 1 or more, got 0.5"),
+    "cap nan": ({"cap_ratio": float("nan")}, "cap_ratio: expected 1 or more, got nan"),
+    "cap inf": ({"cap_ratio": float("inf")}, "cap_ratio: expected 1 or more, got inf"),
+    "held out 0.95": ({"held_out": 0.95}, "held_out: expected a share from 0 to 0.9, got 0.95"),
+    "held out nan": ({"held_out": float("nan")}, "held_out: expected a share from 0 to 0.9, got nan"),
+    "held out none": (
+        {"held_out": 0.01, "num_attributes": 1},
+        "held_out: 0.01 of 10 meanings is none or all of them: change --held-out or raise --num-values",
+    ),
+    "held out all": (
+        {"held_out": 0.9, "num_attributes": 1, "num_values": 4},
+        "held_out: 0.9 of 4 meanings is none",
+    ),
+    "clip 0": ({"clip": 0.0}, "clip: expected a number above 0, got 0"),
+    "clip inf": ({"clip": float("inf")}, "clip: expected a number above 0, got inf"),
+    "no width": ({"hidden_size": 0}, "hidden_size: expected 1 to 16,384, got 0"),
+    "too wide": ({"hidden_size": 10**8}, "hidden_size: expected 1 to 16,384, got 100,000,000"),
+    "too wide a model": ({"models": ("lstm,hidden=99999",)}, "hidden_size: expected 1 to 16,384, got 99,999"),
+    "a seed twice": ({"seeds": (1, 2, 1)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
+    "a negative seed": ({"seeds": (-1,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
+    "a large seed": ({"seeds": (2**63,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
+    "no values": ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
+    "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols are too much"),
+    "models of grammars": (
+        {"protocol": "metrics"},
+        "models: --protocol metrics measures the grammars themselves; leave out --model",
+    ),
+    "metrics of models": (
+        {"metrics": ("topsim",)},
+        "metrics: they belong to --protocol metrics, not to exact",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_cannot_be_measured_is_refused_before_anything_is(mistake):
+    changes, message = MISTAKES[mistake]
+    found = refused(**changes)
+    assert found.startswith(message)
+    assert "\n" not in found
+
+
+def test_one_receiver_serves_all_senders_and_a_sender_may_meet_several():
+    StudyConfig(protocol="end-to-end", models=("gru", "lstm"), receivers=("gru",))
+    study = StudyConfig(
+        protocol="end-to-end", models=("gru", "gru"), receivers=("gru", "hier:gru"), channel="gumbel"
+    )
+    assert study.models == ("gru", "gru")
+
+
+def test_extremes_that_can_be_measured():
+    StudyConfig(models=("fc1l",), target=1.0, cap_ratio=1.0, held_out=0.9, clip=1e-9, seeds=(0, 2**63 - 1))
+    StudyConfig(models=("fc1l",), num_attributes=1, num_values=1, word_length=1, vocab_size=1, hidden_size=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("1", (123,)),
+        ("3", (123, 124, 125)),
+        ("123-125", (123, 124, 125)),
+        ("7-7", (7,)),
+        ("5,9,2", (5, 9, 2)),
+        ("5,", (5,)),
+        (" 4 , 6 ", (4, 6)),
+        (None, None),
+    ],
+)
+def test_seeds_as_users_write_them(text, seeds):
+    assert read_seeds(text) == seeds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0",
+        "-3",
+        "5-3",
+        "abc",
+        "",
+        ",",
+        "1.5",
+        "1-2-3",
+        "1,x",
+        "1-",
+        str(10**30),
+        f"1-{10**30}",
+        str(MAX_SEEDS + 1),
+    ],
+)
+def test_what_is_no_seeds(text):
+    with pytest.raises(
+        ConfigError, match=r"--seeds .*: expected how many \(10\), a range .* or a list"
+    ) as error:
+        read_seeds(text)
+    assert str(error.value).startswith(f"--seeds {text}: ")
+
+
+def test_every_shipped_study_can_be_read():
+    studies = named_studies()
+    assert {"paper/icy_table3", "paper/icy_table6", "paper/icy_table15", "paper/icy_figure3"} <= set(studies)
+    for name, about in studies.items():
+        study = load_study(name, {})
+        assert about == study.about and about.startswith("ICY ")
+        assert study == load_study(name.removeprefix("paper/"), {})
+        assert study.name == name.removeprefix("paper/")
+
+
+@pytest.mark.parametrize("name", ["icy_table3", "icy_table4", "icy_table5", "icy_table15"])
+def test_a_table_s_study_is_of_all_the_models_in_it_and_of_as_many_seeds(name):
+    study = load_study(name, {})
+    assert {str(parse_agent("sender", model)) for model in study.models} == set(ACQUISITION[study.published])
+    assert study.seeds == tuple(range(123, 133 if name in ("icy_table3", "icy_table15") else 128))
+    assert (study.geometry, study.cap_ratio, study.protocol) == (Geometry(), 20, "exact")
+
+
+def test_changes_go_over_the_file_and_nothing_given_changes_nothing():
+    whole = load_study("icy_table3", {"seeds": None, "target": None})
+    assert whole == load_study("icy_table3", {})
+    changed = load_study("icy_table3", {"seeds": (5,), "cap_ratio": 3, "models": ["gru"]})
+    assert (changed.seeds, changed.cap_ratio, changed.models) == ((5,), 3.0, ("gru",))
+    assert changed.published == "table12"
+
+
+def test_a_yaml_file_is_a_study(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("models: [gru, 'husendz:dgsend']\nseeds: [1, 2]\ntarget: 9e-1\nheld_out: 0\n")
+    study = load_study(str(file), {"num_values": 4})
+    assert (study.name, study.models, study.seeds) == ("mine", ("gru", "husendz:dgsend"), (1, 2))
+    assert (study.target, study.held_out, study.num_values) == (0.9, 0.0, 4)
+
+
+FILES = {
+    "models: lstm": "mine.yaml: models: expected a list, got 'lstm'",
+    "models: [3]": "mine.yaml: models: expected str, got 3",
+    "model: [lstm]": "mine.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
+    "5: 6": "mine.yaml: unknown key '5'; choices: ",
+    "- lstm": "mine.yaml: expected keys and values, got list",
+    "lstm": "mine.yaml: expected keys and values, got str",
+    "": "mine.yaml: expected keys and values, got NoneType",
+    "models: [": "mine.yaml: not YAML: ",
+    "models: [lstm]\nseeds: 10": "mine.yaml: seeds: expected a list, got 10",
+    "models: [lstm]\nseeds: [a]": "mine.yaml: seeds: expected int, got 'a'",
+    "models: [lstm]\nseeds: [true]": "mine.yaml: seeds: expected int, got True",
+    "models: [lstm]\ntarget: high": "mine.yaml: target: expected float or null, got 'high'",
+    "models: [lstm]\nearly_verdict: 1": "mine.yaml: early_verdict: expected bool, got 1",
+    "models: [lstm]\nhidden_size: 1.5": "mine.yaml: hidden_size: expected int, got 1.5",
+    "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",
+    "models: [lstm]\ncap_ratio: 0": "mine.yaml: cap_ratio: expected 1 or more, got 0",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load_study("mine.yaml", {})
+    assert str(error.value).startswith(FILES[text])
+    assert "\n" not in str(error.value)
+
+
+def test_a_study_that_is_not_there(tmp_path):
+    with pytest.raises(ConfigError, match="unknown study 'icy_tabel3'; did you mean 'icy_table3'"):
+        load_study("paper/icy_tabel3", {})
+    with pytest.raises(ConfigError, match="can't be read: "):
+        load_study(str(tmp_path / "nowhere.yaml"), {})

@@ -1,0 +1,475 @@
+"""`ecsuite icy` and `ecsuite grammar` as users type them: results, files, what is kept, a line for each mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ecsuite.cli import main
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy import acquisition, rows
+from ecsuite.formats import read_corpus
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
+QUICK = [*SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
+ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
+"""Of a fraction of a second a seed."""
+
+
+@pytest.fixture
+def ecsuite(monkeypatch, capsys, tmp_path):
+    """Runs a command here, in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
+
+    def ecsuite(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return ecsuite
+
+
+def as_json(ecsuite, *arguments):
+    """What a command prints with --json, which is JSON and nothing else, with silence beside it."""
+    code, out, err = ecsuite(*arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def without_times(data):
+    """All but how long runs took."""
+    if isinstance(data, dict):
+        return {key: without_times(value) for key, value in data.items() if key != "seconds"}
+    return [without_times(each) for each in data] if isinstance(data, list) else data
+
+
+def files(folder="."):
+    return {str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def test_help_shows_an_example_and_does_without_torch():
+    script = """
+import sys
+from ecsuite.cli import main
+for command in ("icy", "grammar"):
+    sys.argv = ["ecsuite", command, "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 0
+heavy = {"torch", "scipy", "numpy.random", "matplotlib", "sklearn"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Example: ecsuite ") == 2
+
+
+def test_a_row_is_printed_with_its_seeds_and_signature(ecsuite):
+    code, out, err = ecsuite(*ROW, "2", "--grammar", "hol")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines() if line.split()]
+    assert lines[0] == ["model", "params", "CONCAT", "PERM", "HOL"]
+    assert lines[2][:2] == ["fc1l", "140"]
+    assert out.splitlines()[-2].startswith(
+        "2 seeds (123 to 124), protocol exact: updates to accuracy 0.5, relative"
+    )
+    assert out.splitlines()[-1].startswith(
+        "fc1l: icy|sender:fc1l|2x3|w2|V4|seeds:123,124|exact|target:0.5|cap:20|"
+    )
+
+
+def test_json_is_pure_and_the_file_is_the_same(ecsuite):
+    data = as_json(ecsuite, *ROW, "7-8", "--out", "deep/down/rows.json")
+    assert data == json.loads(Path("deep/down/rows.json").read_text())
+    assert data["study"]["seeds"] == [7, 8]
+    assert data["study"]["target"] == 0.5
+    (row,) = data["rows"]
+    (cell,) = row["cells"]
+    assert (
+        [run["seed"] for run in cell["runs"]]
+        == [run["seed"] for run in row["concat_steps"]["runs"]]
+        == [7, 8]
+    )
+    for run, basis in zip(cell["runs"], row["concat_steps"]["runs"], strict=True):
+        assert run["ratio"] == run["steps"] / basis["steps"]
+        assert run["reached"] and run["accuracy"] >= 0.5 and 0 < run["floor"] < 1
+
+
+def test_the_table_s_figures_are_those_of_the_json(ecsuite):
+    command = [*ROW, "5,9,2", "--grammar", "rot", "--cap", "1.01"]
+    _, out, _ = ecsuite(*command)
+    (row,) = as_json(ecsuite, *command)["rows"]
+    (line,) = [line.split() for line in out.splitlines() if line.split()[:2] == ["fc1l", "140"]]
+    for text, cell in zip(line[3:], row["cells"], strict=True):
+        given_up = cell["num_censored"]
+        wanted = f"{cell['mean']:.2f}"
+        assert text == (">1.01" if given_up == 3 else f"≥{wanted}" if given_up else wanted)
+        assert (f"fc1l {cell['grammar'].upper()}: {given_up} of 3 runs given up at 1.01 x CONCAT" in out) == (
+            given_up > 0
+        )
+    assert "3 seeds (5, 9, 2)" in out
+
+
+def test_without_seeds_a_row_says_how_many_there_were(ecsuite):
+    code, out, _ = ecsuite("icy", "--model", "hashtable", *QUICK, "--grammar", "perm")
+    assert code == 0
+    assert "10 seeds (123 to 132), protocol exact" in out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--model", "gru", "--role", "receiver"],
+        ["--model", "fc1l", "--protocol", "paper"],
+        ["--model", "fc1l", "--clip", "5"],
+        ["--model", "fc1l", "--precision", "bf16"],
+        ["--model", "fc1l", "--vocab-size", "7", "--device", "auto"],
+    ],
+    ids=lambda options: " ".join(options[2:]),
+)
+def test_options_reach_the_study(ecsuite, options):
+    data = as_json(ecsuite, "icy", *options, *QUICK, "--grammar", "perm", "--seeds", "1")
+    given = dict(zip([option[2:].replace("-", "_") for option in options[2::2]], options[3::2], strict=True))
+    given.pop("device", None)
+    assert {key: str(data["study"][key]).removesuffix(".0") for key in given} == given
+    assert data["rows"][0]["role"] == given.get("role", "sender")
+
+
+def test_what_is_held_out_is_asked_for_at_the_end(ecsuite):
+    command = [*ROW, "2", "--held-out", "0.3"]
+    (row,) = as_json(ecsuite, *command)["rows"]
+    runs = {"CONCAT": row["concat_steps"]["runs"], "PERM": row["cells"][0]["runs"]}
+    means = ", ".join(f"{name} {sum(run['held_out'] for run in each) / 2:.3f}" for name, each in runs.items())
+    _, out, _ = ecsuite(*command)
+    assert f"fc1l, accuracy on held-out meanings at the end: {means}." in out
+
+
+def test_a_hopeless_run_is_given_up_early_only_if_asked_for(ecsuite):
+    """An MLP of one layer on a holistic language of 81 meanings."""
+    command = [
+        "icy", "--model", "fc1l", "--num-attributes", "4", "--num-values", "3", "--word-length", "2", "--workers", "1",
+        "--seeds", "1", "--grammar", "hol", "--target", "0.7", "--cap", "2",
+    ]  # fmt: skip
+    code, out, _ = ecsuite(*command)
+    assert code == 0 and ">2" in out
+    assert "fc1l HOL: 1 of 1 runs given up at 2 x CONCAT, at accuracy 0." in out
+    code, out, _ = ecsuite(*command, "--early-verdict")
+    assert code == 0
+    assert "hopeless" in out and "verdict:early" in out
+    assert "fc1l HOL: 1 of 1 runs given up by an early verdict, at accuracy 0." in out
+
+
+def test_a_second_call_computes_nothing_and_says_the_same(ecsuite, monkeypatch):
+    command = [*ROW, "2", "--cache", "kept"]
+    first = as_json(ecsuite, *command)
+    kept = files("kept")
+    monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("this was done already"))
+    assert as_json(ecsuite, *command) == first
+    assert files("kept") == kept and files() == {f"kept/{file}" for file in kept}
+
+
+def test_results_are_kept_below_the_working_directory(ecsuite, monkeypatch, tmp_path):
+    for variable in ("HOME", "XDG_CACHE_HOME", "TMPDIR"):
+        (tmp_path / variable).mkdir()
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert ecsuite(*ROW, "1")[0] == 0
+    assert all(file.startswith("here/runs/icy/") and file.endswith(".json") for file in files(tmp_path))
+
+
+def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch):
+    command = [*ROW, "1-3", "--model", "fc2l", "--grammar", "rot"]
+    whole = without_times(as_json(ecsuite, *command, "--cache", "whole"))
+    learn, calls = acquisition.learn, []
+
+    def interrupted(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return learn(*arguments, **options)
+
+    monkeypatch.setattr(acquisition, "learn", interrupted)
+    code, out, _ = ecsuite(*command, "--cache", "kept", "--json", "--out", "rows.json")
+    assert code and out == ""
+    assert len(files("kept")) == 3 and not Path("rows.json").exists()
+    assert without_times(as_json(ecsuite, *command, "--cache", "kept")) == whole
+    assert len(calls) == 4 + len(files("whole")) - 3
+
+
+def test_a_damaged_result_is_computed_anew(ecsuite):
+    first = as_json(ecsuite, *ROW, "1", "--cache", "kept")
+    for file in Path("kept").iterdir():
+        file.write_text(file.read_text()[:100])
+    assert without_times(as_json(ecsuite, *ROW, "1", "--cache", "kept")) == without_times(first)
+
+
+def test_a_failure_leaves_an_older_file_as_it_was(ecsuite, monkeypatch):
+    def fail(**_):
+        raise ConfigError("no way to learn this")
+
+    monkeypatch.setattr(rows, "learn_and_report", fail)
+    Path("rows.json").write_text("older")
+    assert ecsuite(*ROW, "1", "--out", "rows.json") == (2, "", "no way to learn this\n")
+    assert files() == {"rows.json"} and Path("rows.json").read_text() == "older"
+
+
+def test_corpora_of_trained_senders_can_be_scored(ecsuite):
+    data = as_json(ecsuite, *ROW, "1-2", "--save-corpora", "said")
+    folders = {path.name for path in Path("said").iterdir()} - {"results"}
+    assert folders == {f"fc1l_{grammar}_{seed}" for grammar in ("concat", "perm") for seed in (1, 2)}
+    for run in [*data["rows"][0]["concat_steps"]["runs"], *data["rows"][0]["cells"][0]["runs"]]:
+        folder = Path("said", f"fc1l_{run['grammar']}_{run['seed']}")
+        said = read_corpus(folder)
+        taught = language(
+            run["grammar"], Geometry(num_attributes=2, num_values=3, word_length=2), run["seed"]
+        )
+        right = (said.messages.values.reshape(9, 4) == taught.messages).mean()
+        assert said.metadata["symbol_accuracy"] == right
+        # A batch before the last update, a mean of eleven of them, and 128 draws from nine meanings.
+        assert right == pytest.approx(run["accuracy"], abs=0.15)
+        assert said.metadata["updates"] == run["steps"]
+    scores = as_json(ecsuite, "score", folder, "--metrics", "topsim,posdis")["scores"]
+    assert {score["name"].split("_")[0] for score in scores} == {"topsim", "posdis"}
+
+
+@pytest.mark.slow
+def test_two_processes_give_what_one_gives(ecsuite):
+    """Who learns beside whom changes no count of steps."""
+    command = ["icy", "--model", "fc1l", *QUICK[:-2], "--grammar", "perm", "--seeds", "4"]
+    one = as_json(ecsuite, *command, "--workers", "1", "--cache", "one")
+    two = as_json(ecsuite, *command, "--workers", "2", "--cache", "two")
+    counts = [
+        [
+            (run["seed"], run["steps"])
+            for run in [*data["rows"][0]["concat_steps"]["runs"], *data["rows"][0]["cells"][0]["runs"]]
+        ]
+        for data in (one, two)
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_a_mistake_that_a_worker_finds_is_a_line_too(ecsuite):
+    """Not enough words for the values is seen where the language is made."""
+    code, out, err = ecsuite("icy", "--model", "fc1l", "--word-length", "1", "--workers", "2", "--seeds", "2")
+    assert (code, out) == (2, "")
+    assert err == (
+        "10 values need 10 different words, but words of 1 symbols over 4 make only 4: raise --word-length to 2 or "
+        "--vocab-size to 10\n"
+    )
+
+
+def test_metrics_of_grammars_as_table_json_and_picture(ecsuite):
+    pytest.importorskip("matplotlib")
+    command = [
+        "icy",
+        "--protocol",
+        "metrics",
+        *SMALL,
+        "--grammar",
+        "concat",
+        "--grammar",
+        "hol",
+        "--seeds",
+        "2",
+    ]
+    data = as_json(ecsuite, *command, "--picture", "deep/bars.png")
+    assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}
+    assert Path("deep/bars.png").read_bytes().startswith(b"\x89PNG")
+    assert all(
+        row["mean"] == 1 for row in data["rows"] if (row["grammar"], row["measure"]) == ("concat", "posdis")
+    )
+    code, out, err = ecsuite(*command)
+    assert (code, err) == (0, "") and "hol" in out
+
+
+def test_a_study_of_one_s_own(ecsuite):
+    Path("mine.yaml").write_text(
+        "models: [fc1l]\ngrammars: [perm]\nseeds: [4]\ntarget: 0.5\nnum_attributes: 2\nnum_values: 3\nword_length: 2\n"
+    )
+    data = as_json(ecsuite, "icy", "mine.yaml", "--workers", "1", "--cap", "9")
+    assert (data["study"]["name"], data["study"]["seeds"], data["study"]["cap_ratio"]) == ("mine", [4], 9)
+
+
+MISTAKES = {
+    "icy": "ecsuite icy: models: expected at least one, such as husendz:dgsend (--model)",
+    "icy --model lstn": "ecsuite icy: unknown sender 'lstn'; did you mean 'lstm'? choices: rnn, ",
+    "icy --model lstm,width=3": "ecsuite icy: unknown option of lstm 'width'; choices: hidden",
+    "icy --model lstm,hidden=0": "ecsuite icy: lstm: hidden: expected a number from 1 to 999999, got '0'",
+    "icy --model husendz:grru": "ecsuite icy: unknown cell 'grru'; did you mean 'gru'?",
+    "icy --model cnn": "ecsuite icy: unknown sender 'cnn'",
+    "icy --model lstm --model LSTM": "ecsuite icy: models: lstm stands there twice",
+    "icy --model lstm --role speaker": "ecsuite icy: role: unknown value 'speaker'; did you mean 'sender'?",
+    "icy --model lstm --protocol exakt": "ecsuite icy: protocol: unknown value 'exakt'; did you mean 'exact'?",
+    "icy --model lstm --channel gumball": "ecsuite icy: channel: unknown value 'gumball'; did you mean 'gumbel'?",
+    "icy --model lstm --channel gumbel": "ecsuite icy: --channel gumbel belongs to --protocol budget or end-to-end",
+    "icy --model lstm --receiver gru": "ecsuite icy: --receiver belongs to --protocol end-to-end, not to exact",
+    "icy --model lstm --protocol end-to-end": "ecsuite icy: end-to-end: expected one receiver, or one for each",
+    "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
+    "icy --model lstm --grammar perm,x=1": "ecsuite icy: grammar 'perm,x=1': perm has no options, got 'x=1'",
+    "icy --model lstm --grammar shufdet,decides=x": "ecsuite icy: unknown decides of shufdet 'x'; choices: last, first",
+    "icy --model lstm --grammar perm+hol": "ecsuite icy: grammar 'perm+hol': hol makes messages, so it must be the",
+    "icy --model lstm --seeds 0": "--seeds 0: expected how many (10), a range (123-132) or a list (123,125)",
+    "icy --model lstm --seeds 5-3": "--seeds 5-3: expected how many (10), a range (123-132) or a list (123,125)",
+    "icy --model lstm --seeds abc": "--seeds abc: expected how many (10), a range (123-132) or a list (123,125)",
+    "icy --model lstm --seeds ,": "--seeds ,: expected how many (10), a range (123-132) or a list (123,125)",
+    "icy --model lstm --seeds 1000000000": "--seeds 1000000000: expected how many (10), ",
+    "icy --model lstm --seeds 1,1": "ecsuite icy: seeds: expected different numbers from 0 to 2^63 - 1",
+    "icy --model lstm --seeds 1,9999999999999999999": "ecsuite icy: seeds: expected different numbers from 0 to 2^63",
+    "icy --model lstm --target 2": "ecsuite icy: target: expected an accuracy, more than 0 and at most 1, got 2",
+    "icy --model lstm --cap 0.5": "ecsuite icy: cap_ratio: expected 1 or more, got 0.5",
+    "icy --model lstm --cap inf": "ecsuite icy: cap_ratio: expected 1 or more, got inf",
+    "icy --model lstm --max-steps 9": "ecsuite icy: --max-steps belongs to --protocol budget or end-to-end, not to",
+    "icy --model lstm --clip 0": "ecsuite icy: clip: expected a number above 0, got 0",
+    "icy --model lstm --held-out 1": "ecsuite icy: held_out: expected a share from 0 to 0.9, got 1",
+    "icy --model lstm --precision fp16": "ecsuite icy: precision: unknown value 'fp16'; did you mean 'bf16'?",
+    "icy --model lstm --hidden-size 0": "ecsuite icy: hidden_size: expected 1 to 16,384, got 0",
+    "icy --model lstm --hidden-size 100000000": "ecsuite icy: hidden_size: expected 1 to 16,384, got 100,000,000",
+    "icy --model lstm --num-attributes 31": "ecsuite icy: --num-attributes: expected 1 to 30, got 31",
+    "icy --model lstm --num-values 100000000": "ecsuite icy: 100000000^5 meanings in messages of 20 symbols are too",
+    "icy --model lstm --vocab-size 0": "ecsuite icy: --vocab-size: expected 1 to 2,147,483,647, got 0",
+    "icy --model lstm --word-length 1 --workers 1": "10 values need 10 different words, but words of 1 symbols over 4",
+    "icy --model lstm --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
+    "icy --model lstm --out a_file/rows.json": "[Errno ",
+    "icy --model lstm --picture a_file/bars.png": "[Errno ",
+    "icy --protocol metrics --model lstm": "ecsuite icy: models: --protocol metrics measures the grammars themselves",
+    "icy --protocol metrics --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
+    "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_figure3, ",
+    "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
+    "icy key.yaml": "key.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
+    "icy type.yaml": "type.yaml: seeds: expected a list, got 10",
+    "icy list.yaml": "list.yaml: expected keys and values, got list",
+    "icy table.yaml": "table.yaml: unknown table 'table7'; did you mean",
+    "grammar nope": "unknown grammar 'nope'; did you mean 'perm'? choices: concat, hol, perm, ",
+    "grammar perm+concat": "grammar 'perm+concat': concat makes messages, so it must be the first of a chain",
+    "grammar shufdet,decides=x": "unknown decides of shufdet 'x'; choices: last, first",
+    "grammar perm --seed -1": "--seed: expected at least 0, got -1",
+    "grammar perm --num-values 100000000": "100000000^5 meanings in messages of 20 symbols are too much to keep in",
+    "grammar perm --num-attributes 0": "--num-attributes: expected 1 to 30, got 0",
+    "grammar perm --word-length 1": "10 values need 10 different words, but words of 1 symbols over 4 make only 4",
+    "grammar hol --num-attributes 2 --word-length 1": "100 meanings need as many different messages, but messages of",
+    "grammar perm --num-symbols 5": "perm says one message for each meaning: leave out --num-symbols",
+    "grammar perm --text a_file": "perm says one message for each meaning: leave out --text",
+    "grammar dyck --num-values 3": "dyck has no meanings: leave out --num-values",
+    "grammar dyck --num-symbols 0": "--num-symbols: expected 1 to 1,073,741,824, got 0",
+    "grammar dyck --vocab-size 1": "brackets need 2 symbols to open and to close, got 1: raise --vocab-size",
+    "grammar dyck --text a_file": "dyck takes no text: leave out --text",
+    "grammar text_parentheses": "text_parentheses: expected a text to take frequencies from: give --text FILE",
+    "grammar text_parentheses --text nowhere": "cannot read nowhere: No such file or directory",
+    "grammar text_parentheses --text a_file": "a_file: expected words, found none",
+    "grammar perm --out a_file": "[Errno ",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, line):
+    given = {
+        "a_file": "", "key.yaml": "model: lstm\n", "type.yaml": "models: [lstm]\nseeds: 10\n", "list.yaml": "- lstm\n",
+        "table.yaml": "models: [lstm]\npublished: table7\n",
+    }  # fmt: skip
+    for name, text in given.items():
+        Path(name).write_text(text)
+    code, out, err = ecsuite(*line.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(MISTAKES[line]), err
+    assert err.count("\n") == 1 and err.endswith("\n")
+    assert files() == set(given), "a mistake leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "icy --model",
+        "icy --hidden-size x",
+        "icy --metrics topsim",
+        "icy a b",
+        "grammar",
+        "grammar perm --num-values x",
+    ],
+)
+def test_usage_errors_exit_with_2(ecsuite, line):
+    code, out, err = ecsuite(*line.split())
+    assert (code, out) == (2, "") and " Error " in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (f"{' '.join(ROW)} 1 --picture bars.png", "--picture: there is none for --protocol exact"),
+        (f"{' '.join(ROW)} 1 --cache a_file", "[Errno "),
+        (f"{' '.join(ROW)} 1 --save-corpora a_file", "[Errno "),
+    ],
+)
+def test_where_nothing_can_be_written_or_drawn(ecsuite, line, message):
+    Path("a_file").write_text("mine")
+    code, out, err = ecsuite(*line.split())
+    assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
+    assert Path("a_file").read_text() == "mine"
+
+
+def test_a_grammar_becomes_a_corpus_that_can_be_scored(ecsuite):
+    code, out, err = ecsuite("grammar", "shufdet", *SMALL)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "9 messages in runs/shufdet (shufdet,decides:last|2x3|w2|V4|seed:0|v:1)",
+        "Next: ecsuite score runs/shufdet",
+    ]
+    corpus, made = (
+        read_corpus("runs/shufdet"),
+        language("shufdet", Geometry(num_attributes=2, num_values=3, word_length=2), 0),
+    )
+    assert (corpus.messages.values.reshape(9, 4) == made.messages).all() and (
+        corpus.meanings == made.meanings
+    ).all()
+    scores = as_json(ecsuite, "score", "runs/shufdet", "--metrics", "topsim,posdis")["scores"]
+    assert all(0 <= score["value"] <= 1 for score in scores)
+
+
+def test_a_concatenation_scores_as_one(ecsuite):
+    assert ecsuite("grammar", "concat", *SMALL, "--out", "here")[0] == 0
+    scores = {
+        score["name"]: score for score in as_json(ecsuite, "score", "here", "--metrics", "posdis")["scores"]
+    }
+    assert scores["posdis"]["value"] == pytest.approx(1)
+
+
+def test_a_grammar_s_json_and_options(ecsuite):
+    data = as_json(
+        ecsuite, "grammar", "Cumrot+perm", *SMALL, "--vocab-size", "5", "--seed", "3", "--out", "here"
+    )
+    assert data == {
+        "folder": "here", "num_messages": 9, "grammar": "rot+perm", "signature": "rot+perm|2x3|w2|V5|seed:3|v:1",
+        "seed": 3, "num_attributes": 2, "num_values": 3, "word_length": 2, "vocab_size": 5,
+    }  # fmt: skip
+    assert files() == {"here/corpus.jsonl", "here/meanings.jsonl", "here/metadata.json"}
+
+
+def test_a_seed_gives_the_same_bytes_each_time_and_another_seed_others(ecsuite):
+    for out, seed in (("one", 1), ("again", 1), ("other", 2)):
+        assert ecsuite("grammar", "hol", *SMALL, "--seed", seed, "--out", out)[0] == 0
+    for file in files("one"):
+        assert Path("one", file).read_bytes() == Path("again", file).read_bytes()
+    assert Path("one/corpus.jsonl").read_bytes() != Path("other/corpus.jsonl").read_bytes()
+
+
+def test_a_language_without_meanings(ecsuite):
+    Path("text.txt").write_text("the cat sat on the mat and the dog sat on the cat\n")
+    for name, more in {"dyck": [], "regular,runs=3": [], "text_parentheses": ["--text", "text.txt"]}.items():
+        sizes = [] if more else ["--vocab-size", "10"]
+        data = as_json(ecsuite, "grammar", name, "--num-symbols", "300", *sizes, *more)
+        folder = Path(data["folder"])
+        assert folder.parent == Path("runs") and not (folder / "meanings.jsonl").exists()
+        assert len(read_corpus(folder).messages.values) == 300
+        assert data["num_messages"] == len(read_corpus(folder).messages)
