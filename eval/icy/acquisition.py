@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ecsuite.agents.imitation import Lesson, Pupil
 from ecsuite.agents.kernels import Parameters
+from ecsuite.agents.lessons import Lesson, Pupil
 from ecsuite.agents.precision import routed_products
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.eval.icy.course import BLOCK, Course, Run

@@ -11,8 +11,9 @@ from torch.func import functional_call
 
 from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.hashtable import HashtableSender
-from ecsuite.agents.imitation import Lesson, Pupil, make_imitator
+from ecsuite.agents.imitation import make_imitator
 from ecsuite.agents.kernels import Parameters
+from ecsuite.agents.lessons import Lesson, Pupil
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import AttributeReader
 from ecsuite.agents.senders import Decoder

@@ -130,12 +130,19 @@ def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(scores,
     torch.testing.assert_close(supervised_loss(Link(), scores, truth, None, is_answer=True), 4 * expected)
 
 
-def test_gumbel_is_the_share_of_wrong_samples(scores, truth):
+def test_over_gumbel_a_sender_minimises_the_share_of_wrong_samples(scores, truth):
     noise = noise_for(scores)
     num_wrong = (draw(scores, noise) != truth).sum().item()
-    for is_answer in (False, True):
-        loss = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=is_answer)
-        assert loss.item() == pytest.approx(2 * num_wrong / scores.numel())
+    loss = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=False)
+    assert loss.item() == pytest.approx(2 * num_wrong / scores.numel())
+
+
+def test_over_gumbel_a_receiver_minimises_the_cross_entropy_of_relaxed_samples(scores, truth):
+    noise = noise_for(scores)
+    relaxed = ((scores + noise) / 1.2).softmax(-1)
+    expected = -relaxed.gather(-1, truth[..., None]).log().mean() * truth.shape[1]
+    found = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=True)
+    torch.testing.assert_close(found, expected)
 
 
 def test_the_published_receiver_compares_raw_scores(scores, truth):
@@ -196,7 +203,7 @@ def test_equal_seeds_learn_equally_over_a_noisy_channel():
         )[0]
         for seed in (1, 1, 2)
     )
-    assert first == again or first.accuracy == again.accuracy
+    assert first.accuracy == again.accuracy
     assert all(torch.equal(first.weights[name], again.weights[name]) for name in first.weights)
     assert any(not torch.equal(first.weights[name], other.weights[name]) for name in first.weights)
 
