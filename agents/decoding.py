@@ -4,13 +4,22 @@ At each step the softmax of the scores is heard at the next one, and gradients f
 """
 
 from abc import abstractmethod
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from ecsuite.agents.cells import RecurrentCell
-from ecsuite.agents.kernels import Kernel, Parameters, Saved, Source
+from ecsuite.agents.kernels import (
+    Kernel,
+    Parameters,
+    Saved,
+    Source,
+    blend,
+    layer_below,
+    over,
+    unblend,
+    under,
+)
 from ecsuite.agents.lessons import Imitator, Lesson, learn_by_hand
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import Decoder
@@ -79,16 +88,10 @@ class StackDecoder(StepDecoder):
         """See the base class."""
         sources = [self.heard(parameters)]
         if self.num_layers > 1:
-            weight = parameters["cells.0.hidden_map.weight"]
-            size = weight.shape[-1]
-            below = torch.eye(size, size + self.has_bias, device=weight.device)
-            ones = weight.new_zeros(size + self.has_bias)
-            ones[size:] = 1
-            sources += [Source(embedding=below.expand(len(weight), -1, -1), ones=ones)] * (
-                self.num_layers - 1
-            )
+            beneath = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
+            sources += [beneath] * (self.num_layers - 1)
         return [
-            self.kernel.matrices(_under(parameters, f"cells.{layer}."), source)
+            self.kernel.matrices(under(parameters, f"cells.{layer}."), source)
             for layer, source in enumerate(sources)
         ]
 
@@ -107,10 +110,10 @@ class StackDecoder(StepDecoder):
             beside = heard
             tape.append([])
             for layer, matrices in enumerate(layers):
-                column = _over(states[layer][0], beside)
+                column = over(states[layer][0], beside)
                 states[layer], saved = self.kernel.forward(matrices, column, states[layer])
                 tape[-1].append(saved)
-                beside = _over(states[layer][0], one)
+                beside = over(states[layer][0], one)
             tops.append(states[-1][0])
             weights.append(torch.baddbmm(bias, head, tops[-1]).softmax(1))
             if self.hears_itself:
@@ -148,8 +151,8 @@ class UnitDecoder(StepDecoder):
     def layers(self, parameters: Parameters) -> list[list[Tensor]]:
         """See the base class."""
         return [
-            self.kernel.matrices(_under(parameters, "upper."), self.silence(parameters)),
-            self.kernel.matrices(_under(parameters, "lower."), self.heard(parameters)),
+            self.kernel.matrices(under(parameters, "upper."), self.silence(parameters)),
+            self.kernel.matrices(under(parameters, "lower."), self.heard(parameters)),
         ]
 
     def run(
@@ -164,10 +167,10 @@ class UnitDecoder(StepDecoder):
         stopness = start.new_ones(len(start), 1, start.shape[2])
         tape, weights = [], []
         for _ in range(length):
-            stepped, up_saved = self.kernel.forward(up, _over(upper[0], one), upper)
-            fetched = _blend(upper, stepped, stopness)
-            begun = _blend(lower, fetched, stopness)
-            spelt, low_saved = self.kernel.forward(low, _over(begun[0], heard), begun)
+            stepped, up_saved = self.kernel.forward(up, over(upper[0], one), upper)
+            fetched = blend(upper, stepped, stopness)
+            begun = blend(lower, fetched, stopness)
+            spelt, low_saved = self.kernel.forward(low, over(begun[0], heard), begun)
             rows = torch.baddbmm(bias, head, spelt[0])
             weights.append(rows[:, :num_symbols].softmax(1))
             tape.append((upper, stepped, fetched, lower, spelt[0], stopness, up_saved, low_saved))
@@ -188,11 +191,11 @@ class UnitDecoder(StepDecoder):
             to_spelt = (torch.bmm(head.mT, to_rows).add_(to_lower[0]), *to_lower[1:])
             to_column, rest = self.kernel.backward(low, to_low, low_saved, to_spelt)
             to_heard = to_column[:, size:] if self.hears_itself else None
-            to_lower, to_fetched, to_stopness = _unblend(
+            to_lower, to_fetched, to_stopness = unblend(
                 (to_column[:, :size], *rest), lower, fetched, stopness
             )
             to_fetched = tuple(torch.add(*parts) for parts in zip(to_fetched, to_upper, strict=True))
-            to_upper, to_stepped, more = _unblend(to_fetched, upper, stepped, stopness)
+            to_upper, to_stepped, more = unblend(to_fetched, upper, stepped, stopness)
             to_column, rest = self.kernel.backward(up, to_up, up_saved, to_stepped)
             to_upper = tuple(
                 torch.add(*parts) for parts in zip(to_upper, (to_column[:, :size], *rest), strict=True)
@@ -200,31 +203,6 @@ class UnitDecoder(StepDecoder):
             to_stopness += more
             to_rows[:, num_symbols:] = torch.ops.aten.sigmoid_backward(to_stopness, stopness)
         return loss, to_upper[0]
-
-
-def _under(parameters: Parameters, prefix: str) -> Parameters:
-    """The parameters of a submodule."""
-    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
-
-
-def _over(upper: Tensor, lower: Tensor | None) -> Tensor:
-    """Rows above rows."""
-    return upper if lower is None else torch.cat([upper, lower], dim=1)
-
-
-def _blend(old: Saved, new: Saved, share: Tensor) -> Saved:
-    return tuple(torch.lerp(before, after, share) for before, after in zip(old, new, strict=True))
-
-
-def _unblend(to_blend: Saved, old: Saved, new: Saved, share: Tensor) -> tuple[Saved, Saved, Tensor]:
-    """Gradients of `_blend`: of the old and the new state, and of the share."""
-    to_new = tuple(part * share for part in to_blend)
-    to_old = tuple(part - moved for part, moved in zip(to_blend, to_new, strict=True))
-    parts = zip(to_blend, old, new, strict=True)
-    to_share = sum(
-        ((after - before).mul_(part).sum(1, keepdim=True) for part, before, after in parts), start=0
-    )
-    return to_old, to_new, cast(Tensor, to_share)
 
 
 def _to_scores(weights: Tensor, target: Tensor, share: float, to_heard: Tensor | None) -> Tensor:

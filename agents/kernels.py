@@ -257,6 +257,45 @@ def kernel_of(cell: type[RecurrentCell]) -> Kernel | None:
     return _KERNELS[cell]() if cell in _KERNELS else None
 
 
+def layer_below(weight: Tensor, *, has_bias: bool) -> Source:
+    """What enters a layer from the one below: its output, and a one if cells have biases.
+
+    Args:
+        weight: Any hidden map's weight, (replicas, gates * hidden, hidden), for its sizes.
+        has_bias: Whether there are biases to fold in.
+    """
+    size = weight.shape[-1]
+    ones = weight.new_zeros(size + has_bias)
+    ones[size:] = 1
+    embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
+    return Source(embedding=embedding.expand(len(weight), -1, -1), ones=ones)
+
+
+def under(parameters: Parameters, prefix: str) -> Parameters:
+    """The parameters of a submodule."""
+    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
+
+
+def over(upper: Tensor, lower: Tensor | None) -> Tensor:
+    """Rows above rows."""
+    return upper if lower is None else torch.cat([upper, lower], dim=1)
+
+
+def blend(old: Saved, new: Saved, share: Tensor) -> Saved:
+    """Each part of a state on its way from old to new, share (replicas, 1, batch)."""
+    return tuple(torch.lerp(before, after, share) for before, after in zip(old, new, strict=True))
+
+
+def unblend(to_blend: Saved, old: Saved, new: Saved, share: Tensor) -> tuple[Saved, Saved, Tensor]:
+    """Gradients of `blend`: of the old and the new state, and of the share."""
+    to_new = tuple(part * share for part in to_blend)
+    to_old = tuple(part - moved for part, moved in zip(to_blend, to_new, strict=True))
+    to_share = torch.zeros_like(share)
+    for part, before, after in zip(to_blend, old, new, strict=True):
+        to_share += (after - before).mul_(part).sum(1, keepdim=True)
+    return to_old, to_new, to_share
+
+
 _KERNELS: dict[type[RecurrentCell], type[Kernel]] = {
     RNNCell: RNNKernel,
     GRUCell: GRUKernel,

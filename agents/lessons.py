@@ -4,6 +4,7 @@ Tensors are (replicas, features, batch): many replicas of one small agent learn 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -99,7 +100,7 @@ class _LearnByHand(torch.autograd.Function):
         ctx: Any, imitator: Imitator, lesson: Lesson, sizes: list[int], start: Tensor, *matrices: Tensor
     ) -> Tensor:
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        loss, to_start = imitator.run(lesson, start, _grouped(matrices, sizes), _grouped(gradients, sizes))
+        loss, to_start = imitator.run(lesson, start, grouped(matrices, sizes), grouped(gradients, sizes))
         ctx.gradients = [to_start, *gradients]
         return loss
 
@@ -112,6 +113,7 @@ class _LearnByHand(torch.autograd.Function):
 _learn_by_hand: Any = _LearnByHand.apply
 
 
-def _grouped(flat: Any, sizes: list[int]) -> list[list[Tensor]]:
+def grouped(flat: Iterable[Tensor], sizes: list[int]) -> list[list[Tensor]]:
+    """Tensors in groups of these sizes."""
     iterator = iter(flat)
     return [[next(iterator) for _ in range(size)] for size in sizes]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PANELS = {
     "loss": "loss end to end",
     "end_to_end": "accuracy end to end",
-    "sender": "sender's accuracy in the original language",
-    "receiver": "receiver's accuracy in the original language",
+    "sender": "sender in the original language",
+    "receiver": "receiver in the original language",
 }
 """What the figure shows."""
 

@@ -281,10 +281,13 @@ def notes(rows: Sequence[PairRow]) -> list[str]:
     ]
     for row in rows:
         for cell in row.cells:
+            who = f"{row.sender} and {row.receiver} over {row.channel}, {cell.grammar.upper()}"
             reasons = [f"seed {run['seed']}: {run['reason']}" for run in cell.runs if run["reason"]]
             if reasons:
-                who = f"{row.sender} and {row.receiver} over {row.channel}, {cell.grammar.upper()}"
                 lines.append(f"{who}: {cell.num_masked} of {len(cell.runs)} masked ({'; '.join(reasons)}).")
+            held_out = [run["held_out"] for run in cell.runs if run.get("held_out") is not None]
+            if held_out:
+                lines.append(f"{who}, greedy on held-out meanings: {sum(held_out) / len(held_out):.3f}.")
     return [*lines, *(row.signature for row in rows)]
 
 

@@ -7,20 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.budget import budget_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.published_budget import (
-    RECEIVER_GRAMMARS,
-    SENDER_GRAMMARS,
-    TABLE_16,
-    TABLE_17,
-    TABLE_18,
-    TABLE_20,
-    published_budget,
-    published_pair,
-)
 from ecsuite.eval.icy.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
 
@@ -155,26 +144,3 @@ def test_senders_leave_out_shuf_by_default_and_receivers_do_not():
 def test_errors_say_what_to_change(changes, message):
     with pytest.raises(ConfigError, match=message):
         measure(**changes)
-
-
-def test_published_figures():
-    assert published_budget("RNNAutoReg:LSTM", "sender", "soft") == TABLE_20["lstm"]
-    assert published_budget("fc1l", "sender", "soft")["shufdet"] == 0.741
-    assert published_budget("fc1l", "sender", "soft")["pairsum"] == 0.538
-    assert published_budget("hier:gru,stop=first,reset=on", "receiver", "gumbel")["shuf"] == 1.0
-    assert published_budget("fc2l,hidden=1280", "sender", "soft") == {}
-    assert published_pair("gru", "gru", "reinforce")["perm"] == 0.68
-    assert published_pair("rnn-z", "rnn", "soft").keys() == {"concat", "perm", "shufdet", "pairsum"}
-    assert published_pair("lstm", "lstm", "soft") == {}
-
-
-def test_published_tables_are_whole_and_their_names_canonical():
-    for table, role, num_models, grammars in (
-        (TABLE_16, "sender", 7, SENDER_GRAMMARS),
-        (TABLE_17, "receiver", 8, RECEIVER_GRAMMARS),
-    ):
-        for models in table.values():
-            assert len(models) == num_models
-            for model, figures in models.items():
-                assert str(parse_agent(role, model)) == model and tuple(figures) == grammars
-    assert all(len(pairs) == 6 for pairs in TABLE_18.values())

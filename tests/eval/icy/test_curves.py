@@ -1,0 +1,53 @@
+"""Curves over seeds, and their picture."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.curves import PANELS, curves, draw_curves, write_curves
+
+
+def run(shift, reason=None):
+    return {"reason": reason, "curve": {name: [0.5 + shift, 0.75 + shift] for name in ("updates", *PANELS)}}
+
+
+def row(*cells):
+    """What a picture needs of a `PairRow`."""
+    return SimpleNamespace(
+        sender="gru",
+        receiver="gru",
+        channel="soft",
+        seeds=(1, 2),
+        cells=[SimpleNamespace(grammar=grammar, runs=runs) for grammar, runs in cells],
+    )
+
+
+def test_curves_are_means_over_the_seeds():
+    found = curves(row(("concat", [run(0.0), run(0.1)])))["concat"]
+    assert found.keys() == PANELS.keys()
+    assert found["sender"].means == pytest.approx((0.55, 0.8))
+    assert found["sender"].half_widths == pytest.approx((0.6353, 0.6353), abs=1e-4)  # 12.706 times 0.05
+
+
+def test_one_run_has_no_interval():
+    assert curves(row(("concat", [run(0.0), {"reason": "masked"}])))["concat"]["loss"].half_widths is None
+
+
+def test_grammars_that_were_masked_are_left_out():
+    given = row(("concat", [run(0.0)]), ("rot", [{"reason": "not learnt"}]))
+    assert list(curves(given)) == ["concat"]
+
+
+def test_nothing_to_draw():
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ConfigError, match="nothing to draw: no pair was taught to the target"):
+        draw_curves(row(("rot", [{"reason": "not learnt"}])))
+
+
+def test_the_same_picture_is_the_same_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    given = row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))
+    write_curves(given, tmp_path / "figure.png")
+    written = (tmp_path / "figure.png").read_bytes()
+    assert written[:8] == b"\x89PNG\r\n\x1a\n" and written == draw_curves(given)

@@ -1,0 +1,97 @@
+"""Pairs of agents, end to end, on tiny languages."""
+
+import pytest
+import torch
+
+from ecsuite.agents.spec import parse_agent
+from ecsuite.eval.icy.links import Noise, parse_link
+from ecsuite.eval.icy.pairs import Pair, train_pair
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.pupils import make_agent
+from ecsuite.eval.icy.weights import pack
+from ecsuite.grammars.geometry import Geometry
+
+GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
+PROTOCOL = Protocol(hidden_size=16, lr=0.01)
+
+
+def agents(sender="gru", receiver="gru", seed=0):
+    torch.manual_seed(seed)
+    return [
+        make_agent(parse_agent(role, model), role, GEOMETRY, 16)
+        for role, model in (("sender", sender), ("receiver", receiver))
+    ]
+
+
+def converse(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PROTOCOL, **changes):
+    weights = {
+        f"{role}_weights": pack(dict(agent.named_parameters()))
+        for role, agent in zip(("sender", "receiver"), agents(sender, receiver), strict=True)
+    }
+    given = {"geometry": GEOMETRY, "grammar": "concat", "hears_samples": False, "device": "cpu"}
+    return train_pair(
+        sender=sender,
+        receiver=receiver,
+        seed=seed,
+        channel=channel,
+        protocol=protocol,
+        max_steps=max_steps,
+        tell=lambda *_: None,
+        **{**given, **weights, **changes},
+    )
+
+
+def test_a_curve_has_50_points_or_one_an_update():
+    assert len(converse("fc2l", "fc2l", max_steps=7)["curve"]["updates"]) == 7
+    curve = converse("fc2l", "fc2l", max_steps=101)["curve"]
+    assert len(curve["updates"]) == 50 and curve["updates"][-1] == 101
+    assert all(len(values) == 50 for values in curve.values())
+
+
+@pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
+def test_pairs_come_to_understand_each_other(channel):
+    found = converse("fc2l", "fc2l", max_steps=150, channel=channel)
+    assert found["end_to_end"] > 0.8 and found["greedy"] > 0.8
+
+
+def test_a_pure_function_of_its_seed():
+    first, again, other = (converse("gru", "gru", 5, "gumbel", seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_samples_that_are_heard_and_samples_of_samples_differ():
+    heard = converse("gru", "gru", 5, "gumbel", hears_samples=True)
+    assert heard != converse("gru", "gru", 5, "gumbel")
+    assert heard != converse("gru", "gru", 5, "gumbel,form=program", hears_samples=True)
+    unheard = converse("gru-z", "gru", 5, "gumbel", hears_samples=True)
+    assert unheard == converse("gru-z", "gru", 5, "gumbel")
+
+
+def test_held_out_meanings_and_the_papers_single_batch():
+    found = converse("fc2l", "fc2l", 3, protocol=Protocol(name="paper", hidden_size=16, held_out=0.25))
+    assert 0 <= found["held_out"] <= 1
+    assert found["sender"] * 128 * 4 == pytest.approx(round(found["sender"] * 128 * 4), abs=1e-3)
+
+
+@pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
+def test_gradients_reach_both_agents(channel):
+    pair = Pair(*agents(), link=parse_link(channel), hears_samples=False, geometry=GEOMETRY)
+    meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
+    pair(meanings, Noise(1, "test").at(0))[0].backward()
+    for agent in (pair.sender, pair.receiver):
+        assert all(parameter.grad is not None and parameter.grad.any() for parameter in agent.parameters())
+
+
+def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
+    pair = Pair(*agents(), link=parse_link("soft"), hears_samples=False, geometry=GEOMETRY)
+    meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
+    answers = pair.read(pair.speak(meanings, None).softmax(-1))
+    expected = -answers.log_softmax(-1).gather(-1, meanings[..., None]).mean()
+    torch.testing.assert_close(pair(meanings, Noise(1, "test").at(0))[0], expected)
+
+
+def test_ids_and_one_hot_rows_are_read_alike():
+    pair = Pair(*agents(), link=parse_link("soft"), hears_samples=False, geometry=GEOMETRY)
+    ids = torch.tensor([[1, 2, 3, 4], [0, 4, 4, 1]])
+    weights = torch.nn.functional.one_hot(ids, 5).float()
+    torch.testing.assert_close(pair.read(ids), pair.read(weights))
