@@ -120,7 +120,7 @@ def score(
     if targets is not None and not targets.is_dir():
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)  # fails now, not after minutes of work
+        make_room(out)
     with Reporter() as reporter:
         options = Options(
             seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
@@ -151,7 +151,8 @@ def icy(
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
     channel: Annotated[
-        str | None, typer.Option(help="soft, gumbel or reinforce; for budget and end-to-end.")
+        list[str] | None,
+        typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
     ] = None,
     grammar: Annotated[
         list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
@@ -183,7 +184,7 @@ def icy(
     cache: Annotated[
         Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; one a core if not given.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core if not given.")] = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
@@ -197,7 +198,7 @@ def icy(
             "role": role,
             "receivers": receiver or None,
             "protocol": protocol,
-            "channel": channel,
+            "channels": channel or None,
             "grammars": grammar or None,
             "seeds": read_seeds(seeds),
             "target": target,
@@ -216,7 +217,18 @@ def icy(
     )
     for file in (out, picture):
         if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)  # fails now, not after minutes of work
+            make_room(file)
+    if picture is not None and not config.has_picture:
+        raise ConfigError(
+            "--picture: only --protocol metrics, and end-to-end with one model and one channel, have one"
+        )
+    if save_corpora is not None:
+        if not config.speaks:
+            raise ConfigError(
+                "--save-corpora: only trained senders of --protocol exact or paper say something; leave it out"
+            )
+        if cache is not None:
+            raise ConfigError("--save-corpora keeps its results beside the corpora; leave out --cache")
     from ecsuite.agents.precision import choose_device
     from ecsuite.eval.icy.measuring import measure
 
@@ -234,8 +246,7 @@ def icy(
     if out is not None:
         write_json(out, report.data)
     if picture is not None:
-        if report.draw is None:
-            raise ConfigError(f"--picture: there is none for --protocol {config.protocol}")
+        assert report.draw is not None
         report.draw(picture)
     if as_json:
         print_json(report.data)
@@ -403,6 +414,13 @@ class Reporter:
             self.task = self.live.add_task(label, total=self.total)
         assert self.task is not None
         self.live.update(self.task, description=label, completed=done)
+
+
+def make_room(file: Path) -> None:
+    """Make a file's folder, and refuse a file that is none: now, not after minutes of work."""
+    if file.is_dir():
+        raise ConfigError(f"{file} is a folder: name a file")
+    file.parent.mkdir(parents=True, exist_ok=True)
 
 
 def print_json(data: Any) -> None:

@@ -163,6 +163,15 @@ def parse(name: str) -> list[Link]:
     return links
 
 
+def canonical(name: str) -> str:
+    """The name of a grammar, with those options that are not the default ones.
+
+    Raises:
+        ConfigError: If there is no such grammar or option.
+    """
+    return _text(parse(name), all_options=False)
+
+
 def majority_accuracy(messages: NDArray[np.integer]) -> float:
     """How often one is right who always says each position's most frequent symbol: the floor of any accuracy.
 

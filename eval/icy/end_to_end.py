@@ -40,6 +40,9 @@ MEASURES = {
 }
 """Accuracies at the end, 0 to 1."""
 
+PUBLISHED_STEPS = 10_000
+"""Updates end to end in Table 18."""
+
 Supervision = Literal["soft", "same"]
 
 SUPERVISIONS: dict[Supervision, str] = {
@@ -96,7 +99,7 @@ def end_to_end_rows(
     workshop: Workshop,
     grammars: Sequence[str] = GRAMMARS,
     channels: Sequence[str] = ("reinforce",),
-    max_steps: int = 10_000,
+    max_steps: int = PUBLISHED_STEPS,
     target: float = 0.99,
     supervised: Supervision = "soft",
     max_supervised_steps: int = 20_000,
@@ -263,7 +266,8 @@ def make_table(rows: Sequence[PairRow]) -> Table:
         )
         labels = Text("\n".join(name.replace("_", " ") for name in MEASURES))
         if row.published:
-            labels.append("\npaper", "dim")
+            after = "" if row.max_steps == PUBLISHED_STEPS else f", {PUBLISHED_STEPS:,}"
+            labels.append(f"\npaper{after}", "dim")
         table.add_row(name, labels, *(_cell_text(cell, row) for cell in row.cells))
     for role, what in (("sender", "commonest symbol"), ("receiver", "a guess")):
         table.add_row(what, role, *(f"{cell.floors[role]:.3f}" for cell in rows[0].cells), style="dim")

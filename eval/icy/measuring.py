@@ -12,6 +12,9 @@ from ecsuite.eval.icy.workshop import Workshop
 GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
 """The columns of the paper's tables."""
 
+UPDATES_END_TO_END = 1000
+"""Of end-to-end, if not said; the paper's 10,000 take longer than anyone waits for a first look."""
+
 FAST = ("fc1l", "fc2l", "hashtable")
 """Families of which ten seeds take less time than two of others."""
 
@@ -38,6 +41,10 @@ def measure(
     if config.protocol == "metrics":
         return _metrics(config, progress)
     with Workshop(num_workers=num_workers, folder=folder, progress=progress) as workshop:
+        if config.protocol == "budget":
+            return _budget(config, workshop, device)
+        if config.protocol == "end-to-end":
+            return _end_to_end(config, workshop, device)
         return _acquisition(config, workshop, device, save_corpora)
 
 
@@ -62,6 +69,60 @@ def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corp
         table=make_table(rows, protocol),
         notes=tuple(notes(rows, protocol)),
         data={"study": asdict(config) | {"seeds": seeds}, "rows": [row.to_json() for row in rows]},
+    )
+
+
+def _budget(config: StudyConfig, workshop: Workshop, device: str) -> Report:
+    from ecsuite.eval.icy.budget import budget_rows, make_table, notes
+
+    protocol = _protocol(config, default_target=0.99)
+    assert protocol.target is not None
+    rows = budget_rows(
+        config.models,
+        role=config.role,
+        geometry=config.geometry,
+        grammars=config.grammars or None,
+        seeds=config.seeds or _default_seeds(config),
+        protocol=protocol,
+        channels=config.channels or ("soft",),
+        target=protocol.target,
+        max_steps=config.max_steps or 20_000,
+        device=device,
+        workshop=workshop,
+    )
+    return Report(
+        table=make_table(rows),
+        notes=tuple(notes(rows)),
+        data={"study": asdict(config) | {"seeds": rows[0].seeds}, "rows": [row.to_json() for row in rows]},
+    )
+
+
+def _end_to_end(config: StudyConfig, workshop: Workshop, device: str) -> Report:
+    from ecsuite.eval.icy.curves import write_curves
+    from ecsuite.eval.icy.end_to_end import GRAMMARS as DRIFTING
+    from ecsuite.eval.icy.end_to_end import end_to_end_rows, make_table, notes
+
+    protocol = _protocol(config, default_target=0.99)
+    assert protocol.target is not None
+    receivers = config.receivers * (len(config.models) if len(config.receivers) == 1 else 1)
+    rows = end_to_end_rows(
+        list(zip(config.models, receivers, strict=True)),
+        geometry=config.geometry,
+        grammars=config.grammars or DRIFTING,
+        seeds=config.seeds or (FIRST_SEED,),
+        protocol=protocol,
+        channels=config.channels or ("soft",),
+        max_steps=config.max_steps or UPDATES_END_TO_END,
+        target=protocol.target,
+        supervised=config.supervised,
+        device=device,
+        workshop=workshop,
+    )
+    return Report(
+        table=make_table(rows),
+        notes=tuple(notes(rows)),
+        data={"study": asdict(config) | {"seeds": rows[0].seeds}, "rows": [row.to_json() for row in rows]},
+        draw=(lambda path: write_curves(rows[0], path)) if len(rows) == 1 else None,
     )
 
 

@@ -1,6 +1,6 @@
 """Pupils: any agent learns from a lesson, the way its module defines, where there is no faster one.
 
-`make_pupil` gives the fast way of `ecsuite.agents.imitation` where there is one.
+`make_pupil` gives the fast ways of `ecsuite.agents.imitation` and `ecsuite.agents.reading` where there are some.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from torch.func import functional_call
 from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.hashtable import HashtableSender
 from ecsuite.agents.imitation import make_imitator
-from ecsuite.agents.kernels import Parameters
+from ecsuite.agents.kernels import Parameters, under
 from ecsuite.agents.lessons import Lesson, Pupil
 from ecsuite.agents.message import Message
+from ecsuite.agents.reading import make_reader
 from ecsuite.agents.receivers import AttributeReader
 from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
@@ -124,9 +125,12 @@ class ModulePupil(Pupil):
         seed: Of the channel's noise.
     """
 
+    purpose: str
+    """What the noise is for, which decides what it is."""
+
     def __init__(self, module: nn.Module, geometry: Geometry, link: Link, seed: int) -> None:
         self.module, self.geometry, self.link = module, geometry, link
-        self.source = Noise(seed, type(self).__name__)
+        self.source = Noise(seed, self.purpose)
         self.updates = 0
 
     def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
@@ -158,6 +162,8 @@ class ModulePupil(Pupil):
 class SpeakingPupil(ModulePupil):
     """A sender. Its accuracy is that of its likeliest symbols, said without noise."""
 
+    purpose = "sender"
+
     def replica_loss(
         self, parameters: dict[str, Tensor], lesson: Lesson, index: int
     ) -> tuple[Tensor, Tensor]:
@@ -186,21 +192,34 @@ class SpeakingPupil(ModulePupil):
 class ReadingPupil(ModulePupil):
     """A receiver. Its accuracy is that of its likeliest answers."""
 
+    purpose = "receiver"
+
+    def __init__(self, module: AttributeReader, geometry: Geometry, link: Link, seed: int) -> None:
+        super().__init__(module, geometry, link, seed)
+        self.reader = make_reader(module.receiver)
+
     def replica_loss(
         self, parameters: dict[str, Tensor], lesson: Lesson, index: int
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        symbols = lesson.messages[:, index, 0]  # (length, batch)
-        length = torch.full((symbols.shape[1],), float(len(symbols)), device=symbols.device)
-        message = Message(symbols=symbols, ends=None, length=length)
-        answers = functional_call(
-            self.module, parameters, (message, torch.float32)
-        )  # (batch, attributes, values)
+        answers = self.answers(parameters, lesson.messages[:, index, 0])
         meanings = lesson.meanings[index].t()  # (batch, attributes)
         loss = supervised_loss(
             self.link, answers, meanings, self.noise(answers.shape, answers), is_answer=True
         )
         return loss, (answers.argmax(-1) == meanings).float().mean()
+
+    def answers(self, parameters: dict[str, Tensor], symbols: Tensor) -> Tensor:
+        """Scores (batch, attributes, values) of what was said, ids (length, batch)."""
+        if self.reader is None:
+            length = torch.full((symbols.shape[1],), float(len(symbols)), device=symbols.device)
+            message = Message(symbols=symbols, ends=None, length=length)
+            read: Tensor = functional_call(self.module, parameters, (message, torch.float32))
+            return read
+        own = {name: value.unsqueeze(0) for name, value in parameters.items()}
+        state = self.reader.read(under(own, "receiver."), symbols.unsqueeze(1))[0]  # (hidden, batch)
+        flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])
+        return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
 class RememberingPupil(Pupil):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.config import ConfigError
 from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
@@ -19,12 +20,16 @@ from ecsuite.eval.icy.statistics import mean_and_half_width
 from ecsuite.eval.icy.workshop import Job, Tell, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+from ecsuite.grammars.icy import canonical
 
 BASIS = "concat"
 """The grammar that all others are measured by."""
 
 EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufdet": 2.0, "proj": 2.3}
 """About how long grammars take relative to CONCAT; decides only what begins first, and the ETA."""
+
+MOST_STEPS = 100_000
+"""Updates after which CONCAT is given up, and the study with it."""
 
 EXPECTED_STEPS = 350
 """About how many updates CONCAT takes; likewise."""
@@ -125,6 +130,7 @@ def measure_rows(
     """
     specs = [parse_agent(role, model) for model in models]
     names = [str(spec) for spec in specs]
+    grammars = [canonical(grammar) for grammar in grammars]
 
     def jobs(groups: Sequence[tuple[str, list[Run]]]) -> list[Job]:
         return [_job(name, runs, role, geometry, protocol, device, save_corpora) for name, runs in groups]
@@ -136,10 +142,20 @@ def measure_rows(
             for group in _groups(name, runs[name], role, protocol, device, workshop.num_workers)
         ]
 
-    first = groups({name: [Run(grammar=BASIS, seed=seed) for seed in seeds] for name in names})
+    first = groups(
+        {name: [Run(grammar=BASIS, seed=seed, cap=MOST_STEPS) for seed in seeds] for name in names}
+    )
     basis = {name: dict[int, Mapping[str, Any]]() for name in names}
     for (name, _), outcomes in zip(first, workshop.run(jobs(first)), strict=True):
         basis[name].update({outcome["seed"]: outcome for outcome in outcomes})
+
+    for name in names:
+        for outcome in basis[name].values():
+            if not outcome["reached"]:
+                raise ConfigError(
+                    f"{name} does not come to accuracy {protocol.target:g} on CONCAT in {MOST_STEPS:,} updates (seed "
+                    f"{outcome['seed']}): lower --target or raise --hidden-size"
+                )
 
     def cap(name: str, seed: int) -> int:
         return int(protocol.cap_ratio * basis[name][seed]["steps"])
@@ -186,7 +202,7 @@ def learn_and_report(
         places = sorted(accuracies)
         shown = [f"{runs[at].grammar} {runs[at].seed}: {accuracies[at]:.2f}" for at in places[:SHOWN]]
         label = f"{model} {' '.join(shown)}{f' +{len(places) - SHOWN}' if len(places) > SHOWN else ''}"
-        tell(label, min(1.0, updates / (runs[index].cap or EXPECTED_STEPS)))
+        tell(label, min(1.0, updates / _expected(runs[index])))
 
     outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), tell=told)
     if folder is not None and role == "sender":
@@ -246,6 +262,10 @@ def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
     return [*lines, *(f"{row.model}: {row.signature}" for row in rows)]
 
 
+def _expected(run: Run) -> int:
+    return EXPECTED_STEPS if run.cap is None or run.cap == MOST_STEPS else run.cap
+
+
 def _job(
     model: str,
     runs: list[Run],
@@ -277,7 +297,9 @@ def _job(
     }
     ratios = [EXPECTED_RATIO.get(run.grammar.partition(",")[0], 1.5) for run in runs]
     steps = [
-        EXPECTED_STEPS if run.cap is None else run.cap / protocol.cap_ratio * min(ratio, protocol.cap_ratio)
+        EXPECTED_STEPS
+        if run.cap in (None, MOST_STEPS)
+        else run.cap / protocol.cap_ratio * min(ratio, protocol.cap_ratio)
         for run, ratio in zip(runs, ratios, strict=True)
     ]
     return Job(function=learn_and_report, inputs=inputs, key=key, work=sum(steps))

@@ -1,5 +1,6 @@
 """What a trained sender says of all meanings, as a corpus."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,5 +57,8 @@ def write_speech(outcome: Outcome, model: str, geometry: Geometry, protocol: Pro
     }
     metadata = {key: value for key, value in corpus.metadata.items() if key != "signature"} | about
     name = f"{model}_{outcome.grammar}_{outcome.seed}".replace(":", "-").replace(",", "-")
+    how = f"{geometry}|{protocol.signature()}"
+    if how != f"{Geometry()}|{Protocol().signature()}":
+        name += "_" + hashlib.sha256(how.encode()).hexdigest()[:8]  # another setting, another folder
     write_corpus(replace(corpus, metadata=metadata), folder / name)
     return folder / name

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
+from ecsuite.eval.icy.links import parse_link
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
@@ -49,8 +50,8 @@ class StudyConfig:
     """Names and options; in `end-to-end` the senders."""
     receivers: tuple[str, ...] = ()
     """The receivers of `end-to-end`, one for each sender or one for all."""
-    channel: Literal["soft", "gumbel", "reinforce"] = "soft"
-    """How scores become symbols in training, in `budget` and `end-to-end`."""
+    channels: tuple[str, ...] = ()
+    """How scores become symbols in training, in `budget` and `end-to-end`: soft (if none), gumbel, reinforce."""
     grammars: tuple[str, ...] = ()
     """What to learn besides CONCAT; none: those of the paper's tables."""
     seeds: tuple[int, ...] = ()
@@ -60,7 +61,9 @@ class StudyConfig:
     cap_ratio: float = 20.0
     """A run is given up at so many times CONCAT's updates."""
     max_steps: int | None = None
-    """Most updates of CONCAT in `budget` (20 000 if not given); updates of `end-to-end` (10 000 if not given)."""
+    """Most updates of CONCAT in `budget` (20 000 if not given); updates of `end-to-end` (1000 if not given)."""
+    supervised: Literal["soft", "same"] = "soft"
+    """Over which channel `end-to-end` teaches its agents first: soft, or the same that they then go on over."""
     clip: float | None = None
     """Largest norm of a gradient. The paper says 5.0; its program never clipped."""
     held_out: float = 0.0
@@ -113,9 +116,11 @@ class StudyConfig:
                 raise ConfigError("end-to-end: models are the senders; leave out --role receiver")
         elif self.receivers:
             raise ConfigError(f"--receiver belongs to --protocol end-to-end, not to {self.protocol}")
-        if self.channel != "soft" and self.protocol not in ("budget", "end-to-end"):
+        for channel in self.channels:
+            parse_link(channel)
+        if set(self.channels) - {"soft"} and self.protocol not in ("budget", "end-to-end"):
             raise ConfigError(
-                f"--channel {self.channel} belongs to --protocol budget or end-to-end; {self.protocol} is soft"
+                f"--channel {self.channels[0]} belongs to --protocol budget or end-to-end; {self.protocol} is soft"
             )
         _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
@@ -143,6 +148,18 @@ class StudyConfig:
                 f"held_out: {self.held_out:g} of {num_meanings} meanings is none or all of them: change --held-out "
                 "or raise --num-values"
             )
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether its report can be drawn."""
+        one_pair = self.protocol == "end-to-end" and len(self.models) == 1 and len(self.channels) <= 1
+        return self.protocol == "metrics" or one_pair
+
+    @property
+    def speaks(self) -> bool:
+        """Whether its trained agents have something to say: a hashtable keeps nothing that could be trained."""
+        is_sender = self.role == "sender" and self.protocol in ("exact", "paper")
+        return is_sender and all(parse_agent("sender", model).family != "hashtable" for model in self.models)
 
     @property
     def geometry(self) -> Geometry:

@@ -1,6 +1,7 @@
 """What trained senders say, as corpora: the right message for each meaning, and how right it is."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -86,9 +87,12 @@ def test_the_metadata_says_who_was_taught_what(tmp_path):
 )
 def test_each_has_a_folder_of_its_own(tmp_path, model, grammar, name):
     outcome = learnt(model, grammar, cap=2)
-    assert write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path) == tmp_path / name
+    folder = write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path)
+    assert re.fullmatch(re.escape(name) + "_[0-9a-f]{8}", folder.name), "not the benchmark's own setting"
     write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # once more, over what is there
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+    other = write_speech(outcome, model, GEOMETRY, replace(PROTOCOL, lr=0.5), tmp_path)
+    assert other != folder, "another setting does not overwrite it"
 
 
 def test_the_same_however_many_meanings_are_spoken_of_at_once(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ def refused(**changes):
 def test_the_defaults_are_those_of_the_paper():
     study = StudyConfig(models=("lstm",))
     assert study.geometry == Geometry()
-    assert (study.protocol, study.role, study.channel, study.hidden_size) == ("exact", "sender", "soft", 128)
+    assert (study.protocol, study.role, study.channels, study.hidden_size) == ("exact", "sender", (), 128)
     assert (study.cap_ratio, study.clip, study.held_out, study.early_verdict) == (20, None, 0, False)
 
 
@@ -47,7 +47,7 @@ MISTAKES = {
         "--receiver belongs to --protocol end-to-end, not to exact",
     ),
     "a channel alone": (
-        {"channel": "gumbel"},
+        {"channels": ("gumbel",)},
         "--channel gumbel belongs to --protocol budget or end-to-end; exact is soft",
     ),
     "most steps alone": (
@@ -109,7 +109,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(mistake):
 def test_one_receiver_serves_all_senders_and_a_sender_may_meet_several():
     StudyConfig(protocol="end-to-end", models=("gru", "lstm"), receivers=("gru",))
     study = StudyConfig(
-        protocol="end-to-end", models=("gru", "gru"), receivers=("gru", "hier:gru"), channel="gumbel"
+        protocol="end-to-end", models=("gru", "gru"), receivers=("gru", "hier:gru"), channels=("gumbel",)
     )
     assert study.models == ("gru", "gru")
 
