@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -195,18 +196,17 @@ def budget_rows(
 
 def make_table(rows: Sequence[BudgetRow]) -> Table:
     """Rows for people: the mean, half of its 95 % interval, and faint the paper's figure; at the end the floors."""
-    table = Table(pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for heading in ("params", "updates", *(cell.grammar.upper() for cell in rows[0].cells)):
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("model")
+    for heading in ("steps", *(cell.grammar.upper() for cell in rows[0].cells)):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         steps = Text("never", "red") if row.steps is None else Text(f"{row.steps:.0f}")
         cells = [_cell_text(cell, row.published.get(cell.grammar)) for cell in row.cells]
-        name = Text.assemble(row.model, (f"\nover {row.channel}", "dim"))
-        table.add_row(name, Text(f"{row.parameters:,}"), steps, *cells)
-    table.add_section()
-    what = "commonest symbol" if rows[0].role == "sender" else "a guess"
-    table.add_row(Text(what), "", "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
+        about = f"\n{row.parameters:,} params\nover {row.channel}"
+        table.add_row(Text.assemble(row.model, (about, "dim")), steps, *cells, end_section=True)
+    what = "commonest" if rows[0].role == "sender" else "a guess"
+    table.add_row(Text(what), "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
     return table
 
 
@@ -237,7 +237,7 @@ def _cell_text(cell: BudgetCell, published: float | None) -> Text:
         return Text("none", "dim")
     lines = [(f"{cell.mean:.3f}", cell.style)]
     if cell.half_width is not None:
-        lines.append((f"\n± {cell.half_width:.3f}", ""))
+        lines.append((f"\n±{cell.half_width:.3f}", ""))
     if published is not None:
         lines.append((f"\n{published:.3f}", "dim"))
     return Text.assemble(*lines)

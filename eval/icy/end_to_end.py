@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -255,7 +256,7 @@ def _job(
 
 def make_table(rows: Sequence[PairRow]) -> Table:
     """Rows for people: accuracies at the end, mean ± half of the 95 % interval, and faint the paper's."""
-    table = Table(pad_edge=False, show_lines=True)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_lines=True)
     table.add_column("sender, receiver", no_wrap=True)
     table.add_column("accuracy", no_wrap=True)
     for cell in rows[0].cells:

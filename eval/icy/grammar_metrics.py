@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -60,11 +61,13 @@ class Study:
 
     def table(self) -> Table:
         """A row a grammar, a column a measure: mean ± 95 % CI, and the paper's figure faint beneath it."""
-        table = Table(title=self.about or None, title_justify="left", title_style="", box=None)
-        table.add_column("grammar")
+        table = Table(
+            title=self.about or None, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+        )
+        table.add_column("grammar", no_wrap=True)
         for name in self.metrics:
             sign = "↓" if MEASURES[name].low_is_compositional else "↑"
-            table.add_column(f"{name} {sign}", justify="right", no_wrap=True)
+            table.add_column(f"{name.replace('_', ' ')} {sign}", justify="right")
         cells = {(row.grammar, row.measure): _cell(row) for row in self.rows}
         for grammar in self.grammars:
             table.add_row(grammar, *(cells[grammar, name] for name in self.metrics))
@@ -193,11 +196,12 @@ def _cell(row: Row) -> Text:
     """A row in a table: mean ± half-width, how many seeds if not all, the paper's figure faint."""
     if row.mean is None:
         return Text("none", "dim")
-    spread = "" if row.ci95 is None else f" ± {row.ci95:.4f}"
+    digits = 4 if row.mean < 10 else 2
+    spread = "" if row.ci95 is None else f"\n±{row.ci95:.{digits}f}"
     num_defined = sum(value is not None for value in row.values)
-    partly = "" if num_defined == len(row.values) else f" ({num_defined} of {len(row.values)})"
+    partly = "" if num_defined == len(row.values) else f"\n{num_defined} of {len(row.values)}"
     paper = "" if row.published is None else f"\n{row.published:.4f}"
-    return Text.assemble(f"{row.mean:.4f}{spread}{partly}", (paper, "dim"))
+    return Text.assemble(f"{row.mean:.{digits}f}{spread}{partly}", (paper, "dim"))
 
 
 def _is_list(value: object) -> bool:
