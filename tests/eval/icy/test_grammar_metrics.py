@@ -141,7 +141,7 @@ def test_a_measure_that_is_undefined_for_some_seeds(study):
     row = replace(study.rows[-1], values=(0.5, None), mean=0.5, ci95=None)
     none = replace(study.rows[0], values=(None, None), mean=None, ci95=None, reason="so")
     text = printed(replace(study, rows=(none, *study.rows[1:-1], row)).table())
-    assert "0.5000 (1 of 2)" in text
+    assert "0.5000" in text and "1 of 2" in text
     assert "none" in text
 
 
