@@ -130,8 +130,9 @@ class StackDecoder(StepDecoder):
             to_output = torch.bmm(head.mT, to_scores)
             for layer in reversed(range(len(layers))):
                 to_hidden, *rest = to_states[layer]
+                # What was saved is let go at once: its memory is warm, and the next gradients are put there.
                 to_column, rest_before = self.kernel.backward(
-                    layers[layer], to_layers[layer], tape[time][layer], (to_output.add_(to_hidden), *rest)
+                    layers[layer], to_layers[layer], tape[time].pop(), (to_output.add_(to_hidden), *rest)
                 )
                 to_states[layer] = (to_column[:, :size], *rest_before)
                 to_output = to_column[:, size : 2 * size].clone() if layer else to_column[:, size:]
@@ -184,7 +185,8 @@ class UnitDecoder(StepDecoder):
         to_heard: Tensor | None = None
         to_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])
         for time in reversed(range(length)):
-            upper, stepped, fetched, lower, top, stopness, up_saved, low_saved = tape[time]
+            # What was saved is let go at once: its memory is warm, and the next gradients are put there.
+            upper, stepped, fetched, lower, top, stopness, up_saved, low_saved = tape.pop()
             to_rows[:, :num_symbols] = _to_scores(weights[time], targets[time], lesson.share, to_heard)
             to_bias += to_rows.sum(2, keepdim=True)
             to_head.baddbmm_(to_rows, top.mT)
