@@ -1,0 +1,66 @@
+"""Receivers read by hand: what is understood and all gradients are those of the modules."""
+
+import pytest
+import torch
+
+from ecsuite.agents import make_receiver
+from ecsuite.agents.message import Message
+from ecsuite.agents.reading import make_reader
+
+LENGTH, BATCH, HIDDEN, VOCAB = 6, 5, 8, 4
+FAST = [
+    *("rnn", "gru", "lstm", "dgsend", "dgrecv", "lstm-2l", "dgrecv-2l", "gru-3l"),
+    *("hier:rnn", "hier:gru", "hier:lstm", "hier:dgrecv"),
+]
+
+
+def receiver(spec, seed=0, style="icy"):
+    torch.manual_seed(seed)
+    return make_receiver(spec, vocab_size=VOCAB, max_len=LENGTH, hidden_size=HIDDEN, style=style)
+
+
+def stacked(modules):
+    names = dict(modules[0].named_parameters())
+    values = [dict(module.named_parameters()) for module in modules]
+    return {name: torch.stack([each[name].detach() for each in values]).requires_grad_() for name in names}
+
+
+def read_by_module(module, symbols):
+    message = Message(symbols=symbols, ends=None, length=torch.full((BATCH,), float(LENGTH)))
+    return module(message, torch.float32)[0][0].t()  # (hidden, batch)
+
+
+@pytest.mark.parametrize("spec", FAST)
+def test_states_and_gradients_are_those_of_the_module(spec):
+    modules = [receiver(spec, seed) for seed in range(3)]
+    parameters = stacked(modules)
+    symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
+    to_state = torch.randn(3, HIDDEN, BATCH)
+    state = make_reader(modules[0]).read(parameters, symbols)
+    state.backward(to_state)
+    for index, module in enumerate(modules):
+        theirs = read_by_module(module, symbols[:, index])
+        torch.testing.assert_close(state[index], theirs, atol=1e-6, rtol=1e-5)
+        theirs.backward(to_state[index])
+        for name, parameter in module.named_parameters():
+            expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            torch.testing.assert_close(
+                parameters[name].grad[index], expected, atol=2e-5, rtol=1e-4, msg=f"{spec} {name}"
+            )
+
+
+def test_replicas_know_nothing_of_each_other():
+    modules = [receiver("hier:gru", seed) for seed in range(3)]
+    symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
+    together = make_reader(modules[0]).read(stacked(modules), symbols)
+    alone = make_reader(modules[1]).read(stacked(modules[1:2]), symbols[:, 1:2])
+    torch.testing.assert_close(together[1], alone[0], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("spec", ["sru", "cnn", "fc2l", "hier:gru,stop=first", "hier:lstm,reset=on"])
+def test_others_are_left_to_their_module(spec):
+    assert make_reader(receiver(spec)) is None
+
+
+def test_the_style_of_games_is_left_to_the_module():
+    assert make_reader(receiver("gru", style="egg")) is None
