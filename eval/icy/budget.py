@@ -19,7 +19,7 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.links import Link, parse_link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
-from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
 from ecsuite.eval.icy.teaching import teaching
 from ecsuite.eval.icy.workshop import Job, Workshop
@@ -212,12 +212,9 @@ def make_table(rows: Sequence[BudgetRow]) -> Table:
 
 def notes(rows: Sequence[BudgetRow]) -> list[str]:
     """What a reader of the table has to know."""
-    seeds = rows[0].seeds
-    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-    span = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
     unit = "symbols" if rows[0].role == "sender" else "attributes"
     lines = [
-        f"{count} ({span}): accuracy of {unit} after the updates that CONCAT took with the same seed; "
+        f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT took with the same seed; "
         f"red below {RED_BELOW:g}, green above {GREEN_ABOVE:g}."
     ]
     lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]

@@ -20,7 +20,7 @@ from ecsuite.eval.icy.pairs import train_pair
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
 from ecsuite.eval.icy.schooling import Couple, Schooled, school
-from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
 from ecsuite.eval.icy.workshop import Job, Workshop
 from ecsuite.grammars.geometry import Geometry
@@ -277,11 +277,8 @@ def make_table(rows: Sequence[PairRow]) -> Table:
 
 def notes(rows: Sequence[PairRow]) -> list[str]:
     """What a reader of the table has to know."""
-    seeds = rows[0].seeds
-    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-    span = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
     lines = [
-        f"{count} ({span}). "
+        f"{seeds_text(rows[0].seeds)}. "
         + "; ".join(f"{name.replace('_', ' ')}: {what}" for name, what in MEASURES.items())
     ]
     for row in rows:

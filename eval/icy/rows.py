@@ -16,7 +16,7 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
-from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.workshop import Job, Tell, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -236,7 +236,7 @@ def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
     """What a reader of the table has to know."""
     spread = "; ± is half of the 95 % interval of the mean" if len(rows[0].seeds) > 1 else ""
     lines = [
-        f"{_seeds_text(rows[0].seeds)}, protocol {protocol.name}: updates to accuracy {protocol.target:g}, "
+        f"{seeds_text(rows[0].seeds)}, protocol {protocol.name}: updates to accuracy {protocol.target:g}, "
         f"relative to CONCAT with the same seed{spread}."
     ]
     for row in rows:
@@ -381,14 +381,6 @@ def _row(
         signature=f"icy|{role}:{model}|{geometry}|seeds:{','.join(map(str, seeds))}|{protocol.signature()}",
         published=published(model, table) if is_standard else {},
     )
-
-
-def _seeds_text(seeds: Sequence[int]) -> str:
-    if len(seeds) == 1:
-        return f"one seed ({seeds[0]})"
-    is_range = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
-    which = f"{seeds[0]} to {seeds[-1]}" if is_range else ", ".join(map(str, seeds))
-    return f"{len(seeds)} seeds ({which})"
 
 
 def _with_interval(mean: float, half_width: float | None) -> str:

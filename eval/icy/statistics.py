@@ -22,3 +22,12 @@ def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> 
     if published:
         return mean, 1.96 * math.sqrt(squares / count / count)
     return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(squares / (count - 1) / count)
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Which seeds, for people: `10 seeds (123 to 132)`."""
+    if len(seeds) == 1:
+        return f"one seed ({seeds[0]})"
+    is_range = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
+    which = f"{seeds[0]} to {seeds[-1]}" if is_range else ", ".join(map(str, seeds))
+    return f"{len(seeds)} seeds ({which})"
