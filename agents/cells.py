@@ -306,16 +306,16 @@ class SRUCell(RecurrentCell):
             else:
                 new, gates = from_input(inputs).split([self.hidden_size, 2 * self.hidden_size], dim=-1)
             gates = (gates + memory.repeat(1, 2) * peephole + bias).sigmoid()
-            forget, highway = gates.chunk(2, dim=-1)
-            memory = new + (memory - new) * forget
-            output = ACTIVATIONS[self.output_activation](memory)
-            return (inputs + (output - inputs) * highway, memory)
+            return self.gates(inputs, torch.cat([new, gates], dim=-1), state)
 
         return step
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
-        """There is no hidden map to combine; `unroll` has it all."""
-        raise NotImplementedError
+        """From the input itself, and the new memory, forget and highway gate side by side; see the base class."""
+        new, forget, highway = hidden.chunk(3, dim=-1)
+        memory = new + (state[1] - new) * forget
+        output = ACTIVATIONS[self.output_activation](memory)
+        return (inputs + (output - inputs) * highway, memory)
 
 
 class TanhSRUCell(SRUCell):

@@ -3,6 +3,7 @@
 `make_pupil` gives the fast ways of `ecsuite.agents.imitation` and `ecsuite.agents.reading` where there are some.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import torch
@@ -152,11 +153,11 @@ class ModulePupil(Pupil):
         """The channel's noise in this update, on the device of `like`; None for a channel without."""
         return None if self.link.channel == "soft" else self.source.draw(shape, like.device)
 
+    @abstractmethod
     def replica_loss(
         self, parameters: dict[str, Tensor], lesson: Lesson, index: int
     ) -> tuple[Tensor, Tensor]:
         """Loss of one replica, and its share of right answers."""
-        raise NotImplementedError
 
 
 class SpeakingPupil(ModulePupil):
