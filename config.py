@@ -19,6 +19,9 @@ import yaml
 
 Entry = TypeVar("Entry")
 
+WORDS_OF_VALUES = ("quantized", "continuous")
+"""Channels whose words are vectors of values, not entries of a vocabulary."""
+
 
 class ConfigError(ValueError):
     """A config that can't be used: which key, what was expected, what was found."""
@@ -55,8 +58,10 @@ def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorldConfig:
-    """Where meanings come from: attribute-value objects, drawn or read from text files."""
+    """Where meanings come from."""
 
+    kind: str = "attributes"
+    """attributes, thing, shape, shapeworld or features; see `ecsuite list`."""
     num_attributes: int = 4
     """Attributes of an object."""
     num_values: int = 4
@@ -65,6 +70,18 @@ class WorldConfig:
     """Text file of training examples instead of drawn ones (EGG's formats)."""
     valid_data: str | None = None
     """Text file of validation examples; goes with train_data."""
+    features: str | None = None
+    """features: the npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
+    rule_length: int = 1
+    """thing, shape: feature-value pairs that a rule joins by `and`."""
+    distractors: Literal["random", "hard"] = "random"
+    """thing, shape: hard ones break exactly one pair of the rule, where there are such objects."""
+    held_out: float = 0.1
+    """thing, shape: share of the rules that training never uses; rules of one pair are never held out."""
+    pool: int = 320
+    """shape: images that the rounds of a batch share, because each image is encoded once."""
+    images_per_world: int = 10
+    """shapeworld: images of each colour and shape that a batch shares; in variant concept each agent has its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,9 +89,15 @@ class GameConfig:
     """What the receiver must do and how it is scored."""
 
     task: str = "discrimination"
-    """discrimination: find the target among candidates. reconstruction: rebuild the object."""
+    """discrimination: find the target. reconstruction: rebuild the object. concept: find all that obey a rule."""
     num_distractors: int = 5
-    """Candidates beside the target (discrimination only)."""
+    """Candidates that are no targets (not in reconstruction)."""
+    num_targets: int = 1
+    """Candidates that obey the rule (concept)."""
+    variant: Literal["setref", "concept", "ref"] = "setref"
+    """The receiver's targets. setref: the sender's. concept: others of the rule. ref: one alone, repeated, for both."""
+    sender_sees: Literal["targets", "all"] = "targets"
+    """Whether the sender sees counter-examples, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +105,7 @@ class ChannelConfig:
     """How a sender's scores become symbols."""
 
     kind: str = "gumbel"
-    """soft, gumbel or reinforce."""
+    """soft, gumbel, reinforce, quantized or continuous."""
     vocab_size: int = 5
     """Content symbols. EOS is not counted."""
     max_len: int = 10
@@ -99,6 +122,12 @@ class ChannelConfig:
     """gumbel: one-hot symbols forward, relaxed gradient backward."""
     entropy_coefficient: float = 0.1
     """reinforce: weight of the entropy bonus."""
+    word_size: int = 6
+    """quantized, continuous: values in a word; it is a symbol of num_levels to the power word_size."""
+    num_levels: int = 2
+    """quantized, continuous: levels of a value."""
+    normalize: Literal["sigmoid", "minmax"] = "sigmoid"
+    """quantized, continuous: how scores become values from 0 to 1; minmax: within each word."""
     length_cost: float = 0.0
     """Cost of each symbol said, EOS included."""
 
@@ -113,6 +142,10 @@ class AgentConfig:
     """Width of the recurrent state."""
     embedding_size: int = 32
     """Width of a symbol's embedding."""
+    perception: str = "linear"
+    """Sets of objects: how an object becomes a vector: linear, mlp, conv or conv4; see `ecsuite list`."""
+    perception_size: int = 60
+    """Sets of objects: width of that vector (not conv4)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,13 +211,21 @@ class Experiment:
         for key, value, at_least in (
             ("world.num_attributes", self.world.num_attributes, 1),
             ("world.num_values", self.world.num_values, 2),
+            ("world.rule_length", self.world.rule_length, 1),
+            ("world.pool", self.world.pool, 1),
+            ("world.images_per_world", self.world.images_per_world, 1),
             ("game.num_distractors", self.game.num_distractors, 1),
+            ("game.num_targets", self.game.num_targets, 1),
             ("channel.vocab_size", self.channel.vocab_size, 1),
             ("channel.max_len", self.channel.max_len, 1),
+            ("channel.word_size", self.channel.word_size, 1),
+            ("channel.num_levels", self.channel.num_levels, 2),
             ("sender.hidden_size", self.sender.hidden_size, 1),
             ("sender.embedding_size", self.sender.embedding_size, 1),
             ("receiver.hidden_size", self.receiver.hidden_size, 1),
             ("receiver.embedding_size", self.receiver.embedding_size, 1),
+            ("sender.perception_size", self.sender.perception_size, 1),
+            ("receiver.perception_size", self.receiver.perception_size, 1),
             ("training.seed", self.training.seed, 0),
             ("training.num_examples", self.training.num_examples, 1),
             ("training.num_epochs", self.training.num_epochs, 1),
@@ -213,6 +254,14 @@ class Experiment:
         if self.training.until_accuracy is not None and self.training.until_accuracy > 1:
             raise ConfigError(
                 f"training.until_accuracy: expected at most 1, got {self.training.until_accuracy}"
+            )
+        if not 0 <= self.world.held_out < 1:
+            raise ConfigError(
+                f"world.held_out: expected a share from 0 to below 1, got {self.world.held_out}"
+            )
+        if self.channel.kind in WORDS_OF_VALUES and self.channel.length != "fixed":
+            raise ConfigError(
+                f"channel.length: {self.channel.kind} words have no EOS; set channel.length=fixed"
             )
         if (self.world.train_data is None) != (self.world.valid_data is None):
             raise ConfigError("world.train_data and world.valid_data: give both files or none")

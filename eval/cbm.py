@@ -4,51 +4,22 @@ A word is a symbol, a concept an atomic piece of the meaning. What the best pair
 ambiguous words, paraphrases, unmatched concepts.
 """
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.counting import Ints, row_labels, row_of
+from ecsuite.corpus import Corpus
+from ecsuite.eval.counting import Floats, Ints, row_labels
+from ecsuite.eval.matching import best_match, tied_pairs
+from ecsuite.eval.resampling import NUM_PERMUTATIONS, describe_null, num_draws
 from ecsuite.eval.score import Options, Score, signature
+from ecsuite.eval.translation import Count, Occurrences, Translation, translate
 
 VERSION = 1
 NUM_RESAMPLES = 1_000
 """Bootstrap samples behind the interval."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Occurrences:
-    """How often each kind of token, a word or a concept, occurs in each sample where it does."""
-
-    row: Ints
-    """The sample, shape (num_occurrences,)."""
-    kind: Ints
-    """The kind, from 0."""
-    count: Ints
-    """How often."""
-    ids: NDArray[np.int32]
-    """The id of each kind in the corpus, shape (num_kinds,)."""
-    per_row: Ints
-    """Tokens in each sample, shape (num_rows,)."""
-
-    @classmethod
-    def of(cls, rows: Ragged) -> Self:
-        kinds, ids = rows.reindexed()
-        num_kinds = max(1, len(ids))
-        cell, count = np.unique(row_of(rows) * num_kinds + kinds.values, return_counts=True)
-        return cls(row=cell // num_kinds, kind=cell % num_kinds, count=count, ids=ids, per_row=rows.lengths)
-
-    def matrix(self) -> Any:
-        """The counts as a sparse array, shape (num_rows, num_kinds)."""
-        shape = (len(self.per_row), len(self.ids))
-        return csr_array((self.count, (self.row, self.kind)), shape=shape)
 
 
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
@@ -64,33 +35,50 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `paraphrase` is the share of Q made of words that have no concept;
     - `unmatched` is the share of all concept occurrences whose concept has no word;
     - `precision` and `recall` are the means over samples of the number of different words that meet their
-      concept, over the number of words and of concepts (appendix D); 0 where there is none.
+      concept, over the number of words and of concepts (appendix D); 0 where there is none;
+    - `null_mean` is the mean score of the same messages with the phrases shuffled over them, each time matched
+      anew; `null_low` and `null_high` hold 95 % of such scores, and `p_value` is (1 + number of shuffles that
+      score as high) / (1 + `permutations`). There are 100 permutations, and fewer, down to 20, where words
+      times concepts and a tenth of the meetings are more than 600,000 in all.
 
     A pair of weight 0 is no pair: so `unmatched` does not depend on how a solver fills its table.
 
-    `tied` says whether another pairing is as good; then the figures in `tie_dependent` are those of the
-    pairing shown in `map`, which is `[word, concept, weight]` by falling weight. The interval is a bootstrap
-    over samples with the pairing kept.
+    `tied` says whether another pairing is as good, and `tied_pairs` how many pairs such a pairing may lack;
+    then the figures in `tie_dependent` are those of the pairing shown in `map`, which is `[word, concept,
+    weight]` by falling weight. Beside it `map_shares` has for each pair the share of the word's occurrences
+    that have the concept in their phrase, and the share of the concept's that have the word in their message.
+    `counts` are the columns of the paper's table 4. The interval is a bootstrap over samples with the pairing
+    kept.
     """
+    return _score(corpus, options, "cbm", "words that name their one concept", "tokens")
+
+
+def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
+    """Concept best matching as the paper's text has it: the words and the concepts of a sample are sets.
+
+    Everything is as in `cbm`, but that a word counts once a message and a concept once a phrase. The two
+    differ only where messages repeat words or phrases repeat concepts.
+    """
+    return _score(corpus, options, "cbm_types", "cbm with words counted once a message", "types")
+
+
+def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count) -> list[Score]:
+    """The score under one way of counting."""
     score = partial(
-        Score,
-        name="cbm",
-        about="words that name their one concept",
-        signature=signature("cbm", VERSION, count="tokens", eos="strip"),
+        Score, name=name, about=about, signature=signature(name, VERSION, count=count, eos="strip")
     )
-    if corpus.concepts is None or not corpus.concepts.values.size:
+    translation = translate(corpus, count)
+    if translation is None or corpus.concepts is None:
         return [score(value=None, reason="the corpus names no concepts")]
-    words, concepts = _Occurrences.of(corpus.content()), _Occurrences.of(corpus.concepts)
-    weights = (words.matrix().T @ concepts.matrix()).toarray()  # (num_words, num_concepts)
-    paired_word, paired_concept = best_match(weights)
+    words, concepts = translation.words, translation.concepts
 
     concept_of = np.full(len(words.ids), -1)
-    concept_of[paired_word] = paired_concept
+    concept_of[translation.word] = translation.concept
     named = concept_of[words.kind]
     num_concepts = len(concepts.ids)
     present = np.isin(words.row * num_concepts + named, concepts.row * num_concepts + concepts.kind)
     good, ambiguous, paraphrase = (named >= 0) & present, (named >= 0) & ~present, named < 0
-    unmatched = ~np.isin(concepts.kind, paired_concept)
+    unmatched = ~np.isin(concepts.kind, translation.concept)
 
     num_rows = len(corpus.messages)
     larger = np.maximum(words.per_row, concepts.per_row)
@@ -109,6 +97,7 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
         "unique_phrases": len(np.unique(row_labels(corpus.concepts))),
         "unique_concepts": num_concepts,
     }
+    value = counts["good"] / total_edges
     details: dict[str, Any] = {
         "ambiguity": counts["ambiguous"] / total_edges,
         "paraphrase": counts["paraphrase"] / total_edges,
@@ -116,73 +105,65 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
         "precision": float(np.mean(different_in_row / np.maximum(1, words.per_row))),
         "recall": float(np.mean(different_in_row / np.maximum(1, concepts.per_row))),
     }
-    tied = is_tied(weights, paired_word, paired_concept)
-    dependent = [*details, "map"] if tied else []
+    tied = int(tied_pairs(translation.weights, translation.word, translation.concept).sum())
+    dependent = [*details, "map", "map_shares"] if tied else []
     if tied and (concepts.count > 1).any():
         dependent.insert(0, "value")
-    details |= {"tied": tied, "tie_dependent": dependent, "counts": counts}
+    shuffled = shuffled_scores(translation, np.random.default_rng([options.seed, num_rows]))
+    details |= describe_null(value, shuffled, "high")
+    details |= {"tied": tied > 0, "tied_pairs": tied, "tie_dependent": dependent, "counts": counts}
+    pairs = list(zip(translation.word.tolist(), translation.concept.tolist(), strict=True))
     details["map"] = [
-        [
-            _name(words.ids[word], corpus.symbol_names),
-            _name(concepts.ids[concept], corpus.concept_names),
-            weight,
-        ]
-        for weight, word, concept in sorted(
-            zip(weights[paired_word, paired_concept].tolist(), paired_word, paired_concept, strict=True),
-            key=lambda pair: -pair[0],
-        )
+        [words.name(word), concepts.name(concept), int(translation.weights[word, concept])]
+        for word, concept in pairs
     ]
-    details |= {"resamples": NUM_RESAMPLES, "seed": options.seed}
+    details["map_shares"] = translation.shares()
+    details |= {"resamples": NUM_RESAMPLES, "permutations": len(shuffled), "seed": options.seed}
     interval = _interval(good_in_row, larger, np.random.default_rng(options.seed))
-    return [score(value=counts["good"] / total_edges, ci95=interval, details=details)]
+    return [score(value=value, ci95=interval, details=details)]
 
 
-def best_match(weights: Ints) -> tuple[Ints, Ints]:
-    """The one-to-one pairing of greatest total weight: Carmeli et al. (2024), equation 1.
-
-    Args:
-        weights: Not negative, shape (num_words, num_concepts).
+def shuffled_scores(translation: Translation, rng: np.random.Generator) -> Floats:
+    """Scores by chance: each time the phrases are shuffled over the messages and the best pairing is sought anew.
 
     Returns:
-        The words and the concepts of the pairs of positive weight.
+        Shape (num_permutations,).
     """
-    word, concept = linear_sum_assignment(weights, maximize=True)
-    positive = weights[word, concept] > 0
-    return word[positive], concept[positive]
+    words, concepts = translation.words, translation.concepts
+    by_word = np.argsort(words.kind, kind="stable")  # so that each count lands near the last one
+    kind = np.repeat(words.kind[by_word], words.count[by_word])
+    row = np.repeat(words.row[by_word], words.count[by_word])
+    phrases = _phrase_columns(concepts)
+    repeats = bool((concepts.count > 1).any())
+    different = _phrase_columns(concepts.once()) if repeats else phrases
+    num_words, num_concepts = translation.weights.shape
+    cells = kind * (num_concepts + 1)
+
+    def meet(columns: Ints, order: Ints) -> Ints:
+        table = np.zeros(num_words * (num_concepts + 1), np.int64)
+        for column in columns:
+            table += np.bincount(cells + column[order][row], minlength=len(table))
+        return table.reshape(num_words, num_concepts + 1)[:, :-1]
+
+    scores = []
+    work = len(phrases) * len(kind) // 10 + translation.weights.size  # sorted, a meeting is soon counted
+    for _ in range(num_draws(NUM_PERMUTATIONS, work)):
+        order = rng.permutation(len(words.per_row))
+        weights = meet(phrases, order)
+        word, concept = best_match(weights)
+        present = meet(different, order) if repeats else weights
+        edges = np.maximum(words.per_row, concepts.per_row[order]).sum()
+        scores.append(present[word, concept].sum() / edges)
+    return np.array(scores)
 
 
-def is_tied(weights: Ints, word: Ints, concept: Ints) -> bool:
-    """Whether another pairing of positive weights has the same total as the best one.
-
-    Two pairings differ by cycles of moves, in which the word of one pair takes the concept of the next. One
-    more node stands for what is not paired: the best free word comes from it, and a word goes to it for the
-    best free concept or for none. No cycle gains, the pairing being the best; it is tied if one loses
-    nothing. With the greatest gain of any path as potential, such a cycle runs through tight moves alone.
-
-    Args:
-        weights: As for `best_match`.
-        word: The words of the best pairing, shape (num_pairs,).
-        concept: Their concepts.
-    """
-    own = weights[word, concept]
-    free_words = np.delete(np.arange(weights.shape[0]), word)
-    free_concepts = np.delete(np.arange(weights.shape[1]), concept)
-    gain = np.zeros((len(word) + 1, len(word) + 1), np.int64)
-    gain[:-1, :-1] = weights[np.ix_(word, concept)] - own[:, None]
-    gain[:-1, -1] = weights[np.ix_(word, free_concepts)].max(axis=1, initial=0) - own
-    gain[-1, :-1] = weights[np.ix_(free_words, concept)].max(axis=0, initial=0)
-    potential = np.zeros(len(gain), np.int64)
-    while not np.array_equal(better := (potential[:, None] + gain).max(axis=0), potential):
-        potential = better
-    tight = potential[:, None] + gain == potential
-    np.fill_diagonal(tight, False)
-    num_components, _ = connected_components(csr_array(tight), connection="strong")
-    return bool(num_components < len(gain))
-
-
-def _name(token: int, names: tuple[str, ...] | None) -> str | int:
-    """What to call a token: its name, or its id where it has none."""
-    return names[token] if names else int(token)
+def _phrase_columns(concepts: Occurrences) -> Ints:
+    """The first, second, … concept of every phrase, shape (longest phrase, num_rows); beyond its end `num_kinds`."""
+    kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
+    starts = np.cumsum(concepts.per_row) - concepts.per_row
+    columns = np.full((int(concepts.per_row.max()), len(concepts.per_row)), len(concepts.ids))
+    columns[np.arange(len(kind)) - starts[row], row] = kind
+    return columns
 
 
 def _interval(good: NDArray[Any], larger: Ints, rng: np.random.Generator) -> tuple[float, float] | None:

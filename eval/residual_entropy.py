@@ -12,6 +12,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counting import Floats, Ints, entropy, tally
 from ecsuite.eval.positions import attributes_or_reason, position_columns
+from ecsuite.eval.resampling import resample
 from ecsuite.eval.score import Options, Score, signature
 
 VERSION = 1
@@ -39,8 +40,8 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
 
     Plug-in estimates over the corpus; beyond the end of a message, without EOS, stands a symbol of its own,
     a blank. Attributes that never vary are left out. As a sequence of symbols that never recurs tells all
-    of its meaning, a small corpus of long messages flatters any language. No interval: resampling inflates
-    mutual information.
+    of its meaning, a small corpus of long messages flatters any language: the null, meanings shuffled over
+    messages, shows by how much. Interval: see `resampling.resample`.
     """
     line = signature("hce", VERSION, normalised="yes", past_end="blank", eos="strip")
     score = partial(Score, name="hce", about="positions tell their attribute entirely", signature=line)
@@ -49,8 +50,22 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         return [score(value=None, reason=entropies)]
     partition = entropies.favourites()
     left = entropies.residuals(partition)
-    value = float(np.clip(1 - np.mean(left / entropies.of_attributes), 0, 1))
-    return [score(value=value, details=entropies.describe(partition) | {"residual_bits": float(left.mean())})]
+    value = entropies.told(partition)
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        paired = entropies.paired(rows, partners)
+        return np.array([np.nan if paired is None else paired.told(paired.favourites())])
+
+    (found,) = resample(
+        statistic,
+        [value],
+        num_rows=entropies.num_messages,
+        seed=options.seed,
+        work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
+        tails=["high"],
+    )
+    details = entropies.describe(partition) | {"residual_bits": float(left.mean())} | found.details
+    return [score(value=value, ci95=found.ci95, details=details)]
 
 
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
@@ -131,6 +146,17 @@ class Entropies:
     def residuals(self, partition: Partition) -> Floats:
         """What the positions of each attribute leave open of it, shape (num_attributes,)."""
         return np.array([self.given(i, positions_of(partition, i)) for i in range(self.num_attributes)])
+
+    def told(self, partition: Partition) -> float:
+        """One less the mean share of the attributes that is left open, 0 to 1."""
+        return float(np.clip(1 - np.mean(self.residuals(partition) / self.of_attributes), 0, 1))
+
+    def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
+        """The messages of `rows`, each with its partner's meaning; None if then no attribute varies."""
+        attributes = self.attributes[:, partners]
+        varying = np.flatnonzero(np.ptp(attributes, axis=1))
+        names = tuple(self.names[attribute] for attribute in varying)
+        return Entropies(self.columns[:, rows], attributes[varying], names) if len(varying) else None
 
     def describe(self, partition: Partition) -> dict[str, object]:
         """A partition for a score's details: whose each position is, and the share left open of each."""

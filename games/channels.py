@@ -133,6 +133,42 @@ class DiscreteLine:
         )
 
 
+class ValueLine:
+    """Says words that are vectors of values from 0 to 1: a message of `max_len` words, without EOS.
+
+    Args:
+        config: Length, levels, and how scores become values.
+        is_rounded: Round values to levels, with the gradient of the values (straight-through).
+    """
+
+    def __init__(self, config: ChannelConfig, *, is_rounded: bool) -> None:
+        self.config, self.is_rounded = config, is_rounded
+        self.words: list[Tensor] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another word may be said."""
+        return len(self.words) < self.config.max_len
+
+    def say(self, scores: Tensor) -> Tensor:
+        """Scores (batch, word_size) to values of the same shape and precision."""
+        values = as_values(scores.float(), self.config.normalize)
+        if self.is_rounded:
+            steps = self.config.num_levels - 1
+            values = values + ((values.detach() * steps).round() / steps - values.detach())
+        self.words.append(values.to(scores.dtype))
+        return self.words[-1]
+
+    def message(self) -> Message:
+        """Everything that was said."""
+        length = torch.full((len(self.words[0]),), float(self.config.max_len), device=self.words[0].device)
+        return Message(symbols=torch.stack(self.words), ends=None, length=length)
+
+
+Line = RelaxedLine | DiscreteLine | ValueLine
+"""What a channel opens."""
+
+
 class Channel(nn.Module):
     """What the sender and the receiver are joined by, and the objective that trains them through it."""
 
@@ -143,9 +179,12 @@ class Channel(nn.Module):
         super().__init__()
         self.config = config
 
-    def open(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
-    ) -> RelaxedLine | DiscreteLine:
+    @property
+    def symbol_size(self) -> int:
+        """Scores that a sender gives for a symbol, and numbers that a receiver hears it as."""
+        return self.config.vocab_size + 1
+
+    def open(self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0) -> Line:
         """Open a line for one batch.
 
         Args:
@@ -234,6 +273,43 @@ class ReinforceChannel(Channel):
         return policy - self.config.entropy_coefficient * message.entropy.mean() + loss.mean()
 
 
+class QuantizedChannel(Channel):
+    """Says words of values, each rounded to one of a few levels (Carmeli et al. 2023, arXiv 2211.02412).
+
+    A word has `word_size` values of `num_levels` levels; there is no embedding table of words. The gradient passes
+    through the rounding as if it were not there. There is no noise, and all modes do the same.
+
+    A sigmoid brings scores between 0 and 1. The paper's program has min-max over the batch instead, so that what is
+    said of one object depends on the others; ours, as the option `minmax`, is within each word.
+    """
+
+    is_rounded = True
+
+    @property
+    def symbol_size(self) -> int:
+        """The values of a word. See the base class."""
+        return self.config.word_size
+
+    def open(self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0) -> Line:
+        """See the base class."""
+        return ValueLine(self.config, is_rounded=self.is_rounded)
+
+
+class ContinuousChannel(QuantizedChannel):
+    """Says words of real values, a baseline without symbols; only the corpus has them rounded to levels."""
+
+    is_rounded = False
+
+
+def as_values(scores: Tensor, normalize: str) -> Tensor:
+    """Scores (batch, word_size) to values from 0 to 1; by `minmax`, a word of equal scores is 0.5 throughout."""
+    if normalize == "sigmoid":
+        return scores.sigmoid()
+    low, high = scores.amin(-1, keepdim=True), scores.amax(-1, keepdim=True)
+    spread = high - low
+    return torch.where(spread > 0, (scores - low) / spread.clamp(min=1e-12), 0.5)
+
+
 def without_eos(logits: Tensor) -> Tensor:
     """The same scores with EOS made impossible, (..., vocab_size + 1)."""
     return logits.index_fill(-1, torch.tensor([EOS], device=logits.device), -torch.inf)
@@ -243,5 +319,7 @@ CHANNELS: dict[str, type[Channel]] = {
     "soft": SoftChannel,
     "gumbel": GumbelChannel,
     "reinforce": ReinforceChannel,
+    "quantized": QuantizedChannel,
+    "continuous": ContinuousChannel,
 }
 """Channels by the names that users write."""

@@ -1,7 +1,9 @@
 """The game: a sender and a receiver, joined by a channel, judged by a task."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +12,7 @@ from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
-from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task
+from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, Verdict
 from ecsuite.games.worlds import Examples, num_candidates, one_hot
 
 
@@ -25,8 +27,74 @@ class Round:
     message: Message
 
 
-class Game(nn.Module):
-    """One game, ready to be played.
+class SpeakingGame(nn.Module, ABC):
+    """What all games share: a sender and a receiver, joined by a channel.
+
+    Args:
+        experiment: Everything that the game is made of.
+        num_features: Width of what the sender means.
+        dtype: Precision of products and activations.
+
+    Raises:
+        ConfigError: If a name in the experiment is not known.
+    """
+
+    task: Task
+
+    def __init__(self, experiment: Experiment, num_features: int, dtype: torch.dtype) -> None:
+        super().__init__()
+        channel, receiver = experiment.channel, experiment.receiver
+        self.dtype = dtype
+        self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
+        # Agents count content symbols and add EOS; over a channel without a vocabulary, all of a word's values count.
+        vocab_size = self.channel.symbol_size - 1
+        self.sender = make_sender(
+            experiment.sender.architecture,
+            num_features=num_features,
+            vocab_size=vocab_size,
+            max_len=channel.max_len,
+            hidden_size=experiment.sender.hidden_size,
+            embedding_size=experiment.sender.embedding_size,
+        )
+        self.receiver = make_receiver(
+            receiver.architecture,
+            vocab_size=vocab_size,
+            max_len=channel.max_len,
+            hidden_size=receiver.hidden_size,
+            embedding_size=receiver.embedding_size,
+        )
+
+    @abstractmethod
+    def play(self, batch: Any, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0) -> Round:
+        """Play one batch.
+
+        Args:
+            batch: The rounds, as the game's world makes them.
+            mode: train, sample or greedy: what the channel does.
+            generator: Source of the channel's noise; not used by greedy.
+            epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
+        """
+
+    def say(
+        self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
+    ) -> Message:
+        """What the sender says of vectors, (batch, num_features)."""
+        message: Message = self.sender(meanings, self.channel.open(mode, meanings, generator, epoch))
+        return message
+
+    def settle(self, verdict: Verdict, ends: Tensor, message: Message) -> Round:
+        """What comes of a batch, from the verdict at each possible end and the probability of each."""
+        loss = (ends * verdict.loss).sum(0)
+        measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in verdict.measures.items()}
+        return Round(
+            objective=self.channel.objective(loss, message),
+            measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
+            message=message,
+        )
+
+
+class Game(SpeakingGame):
+    """One game about single objects, ready to be played.
 
     Args:
         experiment: Everything that the game is made of.
@@ -37,60 +105,28 @@ class Game(nn.Module):
     """
 
     def __init__(self, experiment: Experiment, dtype: torch.dtype = torch.float32) -> None:
-        super().__init__()
-        world, channel, receiver = experiment.world, experiment.channel, experiment.receiver
-        self.num_values, self.dtype = world.num_values, dtype
-        self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
-        self.sender = make_sender(
-            experiment.sender.architecture,
-            num_features=world.num_attributes * world.num_values,
-            vocab_size=channel.vocab_size,
-            max_len=channel.max_len,
-            hidden_size=experiment.sender.hidden_size,
-            embedding_size=experiment.sender.embedding_size,
-        )
-        self.receiver = make_receiver(
-            receiver.architecture,
-            vocab_size=channel.vocab_size,
-            max_len=channel.max_len,
-            hidden_size=receiver.hidden_size,
-            embedding_size=receiver.embedding_size,
-        )
+        world = experiment.world
+        super().__init__(experiment, world.num_attributes * world.num_values, dtype)
+        self.num_values = world.num_values
         self.task = make_task(experiment, self.receiver.state_size)
 
     def play(
         self, examples: Examples, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Round:
-        """Play one batch.
-
-        Args:
-            examples: The rounds.
-            mode: train, sample or greedy: what the channel does.
-            generator: Source of the channel's noise; not used by greedy.
-            epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
-        """
+        """See the base class."""
         device = next(self.parameters()).device
         candidates = torch.from_numpy(examples.candidates).to(device, non_blocking=True)
         targets = torch.from_numpy(examples.targets).to(device, non_blocking=True)
         meanings = candidates[torch.arange(len(targets), device=device), targets]
         message = self.speak(meanings, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
-        verdict = self.task(states, candidates, targets)
-        loss = (ends * verdict.loss).sum(0)
-        measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in verdict.measures.items()}
-        return Round(
-            objective=self.channel.objective(loss, message),
-            measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
-            message=message,
-        )
+        return self.settle(self.task(states, candidates, targets), ends, message)
 
     def speak(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
-        """What the sender says of meanings, (batch, num_attributes). See `play` for the other arguments."""
-        line = self.channel.open(mode, meanings, generator, epoch)
-        message: Message = self.sender(one_hot(meanings, self.num_values, self.dtype), line)
-        return message
+        """What the sender says of meanings, (batch, num_attributes). See `play` for the others."""
+        return self.say(one_hot(meanings, self.num_values, self.dtype), mode, generator, epoch)
 
 
 def make_task(experiment: Experiment, state_size: int) -> Task:

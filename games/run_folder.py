@@ -137,9 +137,10 @@ def _difference(there: Experiment, here: Experiment) -> str:
 
 
 def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """The training section of the folder's metadata, if they are of this very experiment."""
+    """What the folder's metadata say of the training, and the probes, if they are of this very experiment."""
     try:
         metadata = json.loads((folder / "metadata.json").read_bytes())
-        return metadata["training"] if metadata["config"] == asdict(experiment) else None
+        known = metadata["training"] | {"probes": metadata.get("probes", {})}
+        return known if metadata["config"] == asdict(experiment) else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

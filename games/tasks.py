@@ -1,6 +1,6 @@
 """Tasks: what the receiver must do with what it understood, and how that is scored."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,8 +26,9 @@ class Verdict:
 class Task(Protocol):
     """What a game needs of a task."""
 
-    def __call__(self, states: Tensor, candidates: Tensor, targets: Tensor) -> Verdict:
-        """Judge the receiver's states (num_ends, batch, hidden)."""
+    @property
+    def __call__(self) -> Callable[..., Verdict]:
+        """Judge what the receiver gives."""
 
     def chance(self) -> Mapping[str, float]:
         """What guessing gives, for each measure."""
@@ -105,5 +106,6 @@ class Reconstruction(nn.Module):
 TASKS: dict[str, str] = {
     "discrimination": "find the sender's object among candidates",
     "reconstruction": "rebuild the sender's object, attribute by attribute",
+    "concept": "tell which candidates obey the rule that the sender's objects obey",
 }
 """Tasks by the names that users write, with a line each."""

@@ -9,17 +9,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
-from ecsuite.games.game import Game
+from ecsuite.games.game import SpeakingGame
+from ecsuite.games.making import make_game, make_world
+from ecsuite.games.rounds import SetWorld
 from ecsuite.games.run_folder import claim, inspect_folder, open_log, stop_signals, versions
 from ecsuite.games.speaking import noise_generator, record_corpus
-from ecsuite.games.worlds import World, make_world
+from ecsuite.games.worlds import World
 
 Stopped = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
 """Why a run ended: all epochs done, accuracy reached, time up, Ctrl-C, or asked to leave the machine."""
@@ -50,6 +51,8 @@ class Result:
     """The last evaluation: loss (nats), accuracy, length (symbols, EOS included), and the task's own."""
     chance: dict[str, float]
     """What guessing gives."""
+    probes: dict[str, dict[str, float]]
+    """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
     was_done: bool = False
     """Whether the folder already held this run, finished."""
 
@@ -70,6 +73,7 @@ class Result:
             else:
                 figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'symbols a message, EOS included'}"
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
+        lines += [f"  {name:20}{probe['accuracy']:8.1%}  accuracy" for name, probe in self.probes.items()]
         return "\n".join(lines)
 
 
@@ -103,7 +107,7 @@ def train(
     world = make_world(experiment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        game = Game(experiment, PRECISIONS[settings.precision]).to(place)
+        game = make_game(experiment, world, PRECISIONS[settings.precision]).to(place)
     optimizer = torch.optim.Adam(game.parameters(), lr=settings.lr, fused=True)
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -112,9 +116,8 @@ def train(
     done = inspect_folder(folder, experiment, resume=resume)
     if done is not None:
         told = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
-        return Result(
-            **told, measures={name: done[name] for name in ("loss", *chance, "length")}, chance=chance
-        )
+        measures = {name: done[name] for name in ("loss", *chance, "length")}
+        return Result(**told, measures=measures, chance=chance, probes=done["probes"])
     saved = load_checkpoint(folder, game, optimizer, note)
     claim(folder, experiment)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
@@ -122,17 +125,13 @@ def train(
     log = open_log(folder / "log.jsonl", log_lines)
     # A run that was killed between its last checkpoint and its corpus may have reached its accuracy already.
     stopped: Stopped = "accuracy" if _is_reached(settings.until_accuracy, valid) else "epochs"
-    order = _order(settings.seed, step // steps_per_epoch, world.num_train)
     began, first_step, hinted = time.monotonic(), step, False
 
     with log, stop_signals() as asked, routed_products(place):
         while step < num_steps and stopped == "epochs":
-            epoch, batch = divmod(step, steps_per_epoch)
-            if batch == 0:
-                order = _order(settings.seed, epoch, world.num_train)
-            examples = world.examples("train", order[batch * settings.batch_size :][: settings.batch_size])
+            epoch = step // steps_per_epoch
             noise = noise_generator(settings.seed, "train", step, place)
-            played = game.play(examples, "train", noise, epoch)
+            played = game.play(world.batch("train", step), "train", noise, epoch)
             if not played.objective.isfinite():
                 raise DivergedError(
                     step + 1, f"the loss is {played.objective.item()}, so the update was not made"
@@ -174,8 +173,14 @@ def train(
                 hinted = True
                 _hint(note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy)
 
+        probes: dict[str, dict[str, float]] = {}
         if stopped != "preempted":
             valid = evaluate(game, world, experiment)
+            if isinstance(world, SetWorld):
+                probes = {
+                    name: evaluate(game, probe, experiment, split)
+                    for name, (probe, split) in world.probes().items()
+                }
             outcome = {
                 "stopped": stopped,
                 "step": step,
@@ -183,27 +188,34 @@ def train(
                 "epoch": step / steps_per_epoch,
             }
             made = {"config": asdict(experiment), "versions": versions(place), "training": outcome | valid}
+            made |= {"probes": probes} if probes else {}
             corpus = record_corpus(game, world, experiment)
             write_corpus(replace(corpus, metadata={**corpus.metadata, **made, "chance": chance}), folder)
-    return Result(stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance)
+    return Result(
+        stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance, probes=probes
+    )
 
 
 @torch.no_grad()
-def evaluate(game: Game, world: World, experiment: Experiment) -> dict[str, float]:
-    """Means over the validation examples: loss (nats), accuracy, length, and the task's own measures."""
+def evaluate(
+    game: SpeakingGame, world: World | SetWorld, experiment: Experiment, split: str = "valid"
+) -> dict[str, float]:
+    """Means over the examples of a split: loss (nats), accuracy, length, and the task's own measures."""
     totals: dict[str, float] = {}
     device = next(game.parameters()).device
     size = experiment.training.batch_size
-    for first in range(0, world.num_valid, size):
-        indices = np.arange(first, min(first + size, world.num_valid))
-        noise = noise_generator(experiment.training.seed, "valid", first, device)
-        played = game.play(world.examples("valid", indices), experiment.evaluation.mode, noise)
+    game.eval()
+    for number in range(-(-world.num_valid // size)):
+        noise = noise_generator(experiment.training.seed, split, number * size, device)
+        played = game.play(world.batch(split, number), experiment.evaluation.mode, noise)
+        weight = min(size, world.num_valid - number * size) / world.num_valid
         for name, value in played.measures.items():
-            totals[name] = totals.get(name, 0.0) + value.item() * len(indices)
-    return {name: total / world.num_valid for name, total in totals.items()}
+            totals[name] = totals.get(name, 0.0) + value.item() * weight
+    game.train()
+    return totals
 
 
-def _require_finite_weights(game: Game, step: int) -> None:
+def _require_finite_weights(game: SpeakingGame, step: int) -> None:
     """A finite loss may have a gradient that is not: what it broke must be neither judged nor saved."""
     if not all(parameter.isfinite().all() for parameter in game.parameters()):
         raise DivergedError(step, "the update made weights that are not finite, so they were not saved")
@@ -212,11 +224,6 @@ def _require_finite_weights(game: Game, step: int) -> None:
 def _is_reached(until_accuracy: float | None, valid: dict[str, float]) -> bool:
     """Whether the last evaluation, if there was one, was good enough to stop."""
     return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
-
-
-def _order(seed: int, epoch: int, num_examples: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The order in which an epoch sees the examples."""
-    return np.random.default_rng([seed, epoch]).permutation(num_examples)
 
 
 def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:

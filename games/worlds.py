@@ -3,8 +3,9 @@
 An example is a pure function of (seed, split, index): nothing is stored, and any example can be drawn again.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -32,22 +33,39 @@ class Examples:
         return self.candidates[np.arange(len(self.targets)), self.targets]
 
 
-class World(Protocol):
-    """What a game needs of a world."""
+class World(ABC):
+    """A world of single objects, whose examples are numbered.
+
+    Args:
+        experiment: Batch size and seed.
+    """
 
     num_attributes: int
     num_values: int
     num_train: int
     num_valid: int
 
-    def examples(self, split: str, indices: Integers) -> Examples:
-        """The examples of a split (`train`, `valid`) with the given indices."""
+    def __init__(self, experiment: Experiment) -> None:
+        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
 
+    def batch(self, split: str, number: int) -> Examples:
+        """Batch `number`, from 0, of a split: `train` (each epoch in a new order) or `valid`."""
+        size = self.batch_size
+        if split == "valid":
+            return self.examples(split, np.arange(number * size, min((number + 1) * size, self.num_valid)))
+        epoch, place = divmod(number, -(-self.num_train // size))
+        return self.examples(split, epoch_order(self.seed, epoch, self.num_train)[place * size :][:size])
+
+    @abstractmethod
+    def examples(self, split: str, indices: Integers) -> Examples:
+        """The examples of a split with the given indices."""
+
+    @abstractmethod
     def distinct_meanings(self, number: int) -> Integers:
         """So many distinct meanings, or all if there are fewer, (number, num_attributes)."""
 
 
-class AttributeValueWorld:
+class AttributeValueWorld(World):
     """Objects with `num_attributes` attributes of `num_values` values each, all combinations equally likely.
 
     The candidates of an example are distinct, and each set of distinct objects is equally likely.
@@ -60,11 +78,11 @@ class AttributeValueWorld:
     """
 
     def __init__(self, experiment: Experiment) -> None:
+        super().__init__(experiment)
         self.num_attributes = experiment.world.num_attributes
         self.num_values = experiment.world.num_values
         self.num_train = experiment.training.num_examples
         self.num_valid = experiment.evaluation.num_valid
-        self.seed = experiment.training.seed
         self.num_candidates = num_candidates(experiment)
         self.num_objects = self.num_values**self.num_attributes
         if self.num_objects < self.num_candidates:
@@ -79,14 +97,9 @@ class AttributeValueWorld:
             )
 
     def examples(self, split: str, indices: Integers) -> Examples:
-        """Draw examples: Floyd's algorithm for a set without repeats, all rows at once."""
+        """See the base class."""
         draws = random_words(self.seed, split, indices, self.num_candidates + 1)
-        chosen = np.empty((len(indices), self.num_candidates), dtype=np.int64)
-        for column in range(self.num_candidates):
-            last = self.num_objects - self.num_candidates + column
-            drawn = (draws[:, column] % np.uint64(last + 1)).astype(np.int64)
-            repeated = (chosen[:, :column] == drawn[:, None]).any(1)
-            chosen[:, column] = np.where(repeated, last, drawn)
+        chosen = distinct_draws(draws[:, :-1], self.num_objects)
         targets = (draws[:, -1] % np.uint64(self.num_candidates)).astype(np.int64)
         return Examples(candidates=self.attributes(chosen), targets=targets)
 
@@ -103,7 +116,7 @@ class AttributeValueWorld:
         return objects[..., None] // places % self.num_values
 
 
-class FileWorld:
+class FileWorld(World):
     """Examples from text files, in EGG's formats (see `text_files`).
 
     Args:
@@ -114,6 +127,7 @@ class FileWorld:
     """
 
     def __init__(self, experiment: Experiment) -> None:
+        super().__init__(experiment)
         assert experiment.world.train_data is not None and experiment.world.valid_data is not None
         self.num_attributes = experiment.world.num_attributes
         self.num_values = experiment.world.num_values
@@ -141,14 +155,42 @@ class FileWorld:
         return meanings[np.sort(first)[:number]]
 
 
-def make_world(experiment: Experiment) -> World:
-    """The world that an experiment names."""
-    return AttributeValueWorld(experiment) if experiment.world.train_data is None else FileWorld(experiment)
-
-
 def num_candidates(experiment: Experiment) -> int:
     """Objects in play in one round: a reconstruction has the target alone."""
     return 1 + experiment.game.num_distractors if experiment.game.task == "discrimination" else 1
+
+
+def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
+    """Draw sets without repeats by Floyd's algorithm, all rows at once.
+
+    Args:
+        words: Random words, (batch, number).
+        total: Draw from 0 to `total` - 1; at least `number`.
+
+    Returns:
+        Distinct numbers, (batch, number).
+    """
+    number = words.shape[1]
+    chosen = np.empty(words.shape, dtype=np.int64)
+    for column in range(number):
+        last = total - number + column
+        drawn = (words[:, column] % np.uint64(last + 1)).astype(np.int64)
+        repeated = (chosen[:, :column] == drawn[:, None]).any(1)
+        chosen[:, column] = np.where(repeated, last, drawn)
+    return chosen
+
+
+@lru_cache(maxsize=1)
+def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
+    """The order in which an epoch sees the examples."""
+    return np.random.default_rng([seed, epoch]).permutation(num_examples)
+
+
+def one_hot_array(objects: Integers, num_values: int) -> NDArray[np.float32]:
+    """Attribute values (n, num_attributes) to features (n, num_attributes * num_values), one 1 an attribute."""
+    features = np.zeros((*objects.shape, num_values), dtype=np.float32)
+    np.put_along_axis(features, objects[..., None], 1, axis=-1)
+    return features.reshape(len(objects), -1)
 
 
 def one_hot(meanings: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:

@@ -10,8 +10,8 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.config import load_experiment
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.game import Game
+from ecsuite.games.making import make_world
 from ecsuite.games.speaking import record_corpus
-from ecsuite.games.worlds import make_world
 
 CASES = list(itertools.product(CHANNELS, ("variable", "fixed"), ("train", "sample", "greedy")))
 CHANNELS_AND_LENGTHS = list(itertools.product(CHANNELS, ("variable", "fixed")))

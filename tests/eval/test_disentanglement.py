@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.disentanglement import bosdis, posdis
+from ecsuite.eval.counting import row_of
+from ecsuite.eval.disentanglement import Observations, bosdis, posdis
 from ecsuite.eval.score import Options
 
 GRID = np.array(list(itertools.product(range(3), range(4))))
@@ -128,3 +129,32 @@ def test_symbols_in_equal_numbers_are_constant_bags():
     positional, bag = scores([[1, 2], [2, 1]], [[0, 0], [1, 0]])
     assert positional.value == 1
     assert bag.reason == "no symbol varies from message to message"
+
+
+def test_null_and_interval_of_a_perfect_language():
+    rows = np.tile(GRID, (4, 1))
+    for score in scores(np.add(rows, [10, 20]), rows):
+        assert score.value == pytest.approx(1)
+        assert score.ci95[0] > 0.95
+        assert score.details["null_high"] < 0.2
+        assert score.details["p_value"] == 0.1
+
+
+def test_a_random_language_scores_as_its_null():
+    rng = np.random.default_rng(0)
+    for score in scores(rng.integers(0, 5, (200, 3)), rng.integers(0, 4, (200, 2))):
+        assert score.details["null_mean"] > 0  # plug-in information is never less
+        assert score.details["null_mean"] == pytest.approx(score.value, abs=0.02)
+        assert score.ci95[0] <= score.value <= score.ci95[1]
+
+
+def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 4, rng.integers(0, 4)).tolist() for _ in range(30)]
+    meanings = rng.integers(0, 3, (30, 2))
+    chosen = np.array([1, 4, 5, 9, 20, 29])
+    content = Ragged.from_rows(rows)
+    position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
+    whole = Observations.of(position, row_of(content), content.values, num_rows=30)
+    part = whole.of_rows(chosen).disentanglement(meanings[chosen])[0]
+    assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])

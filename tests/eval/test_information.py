@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.information import ami
+from ecsuite.eval.information import ami, expected_information
 from ecsuite.eval.score import Options
 
 
@@ -82,3 +83,37 @@ def test_renaming_and_reordering_change_nothing():
 def test_undefined(messages, meanings, reason):
     result = score(messages, meanings)
     assert (result.value, result.reason) == (None, reason)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 60), st.integers(1, 60))
+def test_expected_information(seed, num_rows, num_first, num_second):
+    """Scikit-learn goes through all pairs of classes."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, num_first, num_rows), rng.integers(0, num_second, num_rows)
+    table = contingency_matrix(first, second, sparse=True, dtype=np.int64)
+    expected = expected_mutual_information(table, num_rows)
+    found = expected_information(np.bincount(first), np.bincount(second))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_null_and_interval_of_a_perfect_language():
+    meanings = list(itertools.product(range(3), range(3))) * 8
+    result = score([[a, b + 3] for a, b in meanings], meanings)
+    assert result.ci95 == pytest.approx((1, 1))
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.1)
+    assert result.details["p_value"] == 0.1
+
+
+def test_the_null_has_mean_zero(all_draws):
+    rng = np.random.default_rng(0)
+    result = score(rng.integers(0, 20, (300, 1)), rng.integers(0, 4, (300, 2)))
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.01)
+    assert result.details["null_low"] < result.value < result.details["null_high"]
+    assert result.ci95[0] < result.value < result.ci95[1]
+
+
+def test_no_interval_where_a_half_may_lack_recurrence():
+    meanings = np.arange(20)
+    meanings[1] = 0
+    assert score(meanings[:, None], meanings[:, None]).ci95 is None

@@ -115,11 +115,14 @@ def test_greedy_search_lies_between_exact_search_and_hce(seed):
 def test_concatenation():
     compositional, residual = scores(CONCATENATION, GRID)
     assert (compositional.value, residual.value) == (1, 0)
-    assert compositional.details == {
+    told = {
         "positions": {"attribute0": [0], "attribute1": [1]},
         "residual_entropy": {"attribute0": 0.0, "attribute1": 0.0},
         "residual_bits": 0.0,
     }
+    assert {key: compositional.details[key] for key in told} == told
+    assert compositional.details["null_mean"] < 0.7
+    assert compositional.details["p_value"] <= 0.1
     assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:1"
     assert residual.signature == ("residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:1")
 
@@ -211,3 +214,18 @@ def test_renaming_and_reordering_change_nothing(seed):
 )
 def test_undefined(messages, meanings, reason):
     assert [(score.value, score.reason) for score in scores(messages, meanings)] == [(None, reason)] * 2
+
+
+def test_the_null_of_hce_shows_what_long_messages_flatter():
+    """Messages of six random symbols never recur, so any positions tell any attribute."""
+    rng = np.random.default_rng(0)
+    result, _ = scores(rng.integers(0, 8, (100, 6)), rng.integers(0, 4, (100, 2)))
+    assert result.value > 0.8
+    assert result.details["null_mean"] > 0.6
+    assert result.ci95[0] <= result.value <= result.ci95[1]
+
+
+def test_half_of_the_rows_of_a_concatenation_are_one():
+    rows = np.tile(GRID, (4, 1))
+    result, _ = scores(np.add(rows, [10, 20]), rows)
+    assert result.ci95 == (1, 1)

@@ -163,3 +163,37 @@ def test_the_interval_covers_the_language_that_was_sampled():
 def test_the_seed_of_the_interval_is_no_part_of_the_signature():
     first, other = (score(COMPOSITIONAL[:5], GRID[:5], Options(seed=seed)) for seed in (1, 2))
     assert (first.value, first.signature) == (other.value, other.signature)
+
+
+def test_null_of_a_compositional_and_of_a_scrambled_language(all_draws):
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 4, (60, 3))
+    clear, scrambled = np.add(meanings, [0, 4, 8]), rng.permutation(np.add(meanings, [0, 4, 8]))
+    result = score(clear, meanings)
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.02)
+    assert result.details["null_low"] < 0 < result.details["null_high"] < 0.2
+    assert result.details["p_value"] == 1 / 101
+    assert score(scrambled, meanings).details["p_value"] > 0.05
+
+
+def test_the_null_is_that_of_shuffled_meanings():
+    """Against Spearman's correlation with the rows of the meanings shuffled, ranks and all."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (30, 2))
+    messages = np.add(meanings, [10, 20])
+    draws = [
+        spearmanr(pdist(messages, "hamming"), pdist(rng.permutation(meanings), "hamming")).statistic
+        for _ in range(300)
+    ]
+    nulls = [score(messages, meanings, Options(seed=seed)).details for seed in range(30)]
+    assert np.mean([null["null_mean"] for null in nulls]) == pytest.approx(np.mean(draws), abs=0.02)
+    assert np.mean([null["null_high"] for null in nulls]) == pytest.approx(np.quantile(draws, 0.9), abs=0.05)
+
+
+def test_the_null_of_many_messages_is_drawn_on_a_thousand():
+    rng = np.random.default_rng(3)
+    meanings = rng.integers(0, 4, (1_200, 3))
+    result = score(np.add(meanings, [0, 4, 8]), meanings)
+    assert result.value == pytest.approx(1)
+    assert abs(result.details["null_mean"]) < 0.005
+    assert result.details["num_pairs"] == 500_000

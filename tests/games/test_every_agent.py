@@ -10,7 +10,7 @@ from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.cells import CELLS
 from ecsuite.config import ConfigError
 from ecsuite.games.game import Game
-from ecsuite.games.worlds import make_world
+from ecsuite.games.making import make_world
 
 
 def names(registry, *more):

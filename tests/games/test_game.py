@@ -11,7 +11,7 @@ from ecsuite.agents.message import EOS, Message
 from ecsuite.config import load_experiment
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.game import Game
-from ecsuite.games.worlds import make_world
+from ecsuite.games.making import make_world
 
 
 def make(*overrides):

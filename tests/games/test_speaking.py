@@ -7,8 +7,8 @@ import torch
 from ecsuite.config import load_experiment
 from ecsuite.games import speaking
 from ecsuite.games.game import Game
+from ecsuite.games.making import make_world
 from ecsuite.games.speaking import attribute_concepts, noise_generator, record_corpus
-from ecsuite.games.worlds import make_world
 
 
 def record(*overrides):

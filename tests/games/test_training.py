@@ -14,8 +14,8 @@ from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.game import Game
+from ecsuite.games.making import make_world
 from ecsuite.games.training import evaluate, train
-from ecsuite.games.worlds import make_world
 
 PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")
 

@@ -6,7 +6,8 @@ import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.worlds import AttributeValueWorld, FileWorld, make_world, one_hot, random_words
+from ecsuite.games.making import make_world
+from ecsuite.games.worlds import AttributeValueWorld, FileWorld, one_hot, random_words
 
 
 def make(*overrides):

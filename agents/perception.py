@@ -1,0 +1,116 @@
+"""Perception: how an agent sees one object, as a vector. In a game about sets, every distinct object is seen once."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.linear import Linear
+from ecsuite.config import ConfigError, look_up
+
+
+class FeedForwardPerception(nn.Sequential):
+    """Linear layers with ReLU between them.
+
+    Args:
+        sizes: Widths, from the object's features to the vector.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        layers: list[nn.Module] = []
+        for inner, outer in pairwise(sizes):
+            layers += [Linear(inner, outer), nn.ReLU()]
+        super().__init__(*layers[:-1])
+
+
+class Convolution(nn.Conv2d):
+    """`nn.Conv2d` whose weights stay in fp32 while it computes in the precision of its input."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(batch, in_channels, height, width) to (batch, out_channels, …)."""
+        bias = None if self.bias is None else self.bias.to(images.dtype)
+        convolved: Tensor = self._conv_forward(images, self.weight.to(images.dtype), bias)
+        return convolved
+
+
+BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
+    "conv": ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)),
+    "conv4": ((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)),
+}
+"""Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
+
+
+class ConvolutionalPerception(nn.Module):
+    """Blocks of convolution, batch normalisation, ReLU and perhaps max-pooling.
+
+    As Mu & Goodman (2021) have it, `conv4`, there are four blocks of 3 x 3 convolutions to 64 channels that pool, and
+    the 4 x 4 x 64 that are left of an image of 64 x 64 are the vector. Nearly all the time goes into the large maps of
+    the first two. `conv` has none: it goes from 64 x 64 to 16 x 16 in one step, and ends with a linear layer.
+
+    Args:
+        blocks: A name in `BLOCKS`.
+        size: Height and width of the images, a multiple of 16.
+        out_features: Width of the vector; None has no linear layer, and the last maps side by side.
+    """
+
+    def __init__(self, blocks: str, size: int, out_features: int | None) -> None:
+        super().__init__()
+        channels = [3, *(block[0] for block in BLOCKS[blocks])]
+        self.pools = [pool for *_, pool in BLOCKS[blocks]]
+        self.convolutions = nn.ModuleList(
+            Convolution(inner, outer, kernel, stride=stride, padding=(kernel - stride + 1) // 2, bias=False)
+            for inner, (outer, kernel, stride, _) in zip(channels, BLOCKS[blocks], strict=False)
+        )
+        self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
+        left = channels[-1] * (size // 16) ** 2
+        self.summary = (
+            None
+            if out_features is None
+            else nn.Sequential(Linear(left, out_features), nn.BatchNorm1d(out_features))
+        )
+        self.out_features = out_features or left
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images (num_objects, height, width, 3), from 0 to 1, to vectors (num_objects, out_features)."""
+        maps = images.permute(0, 3, 1, 2)  # in memory the channels stay last
+        for convolve, normalise, pool in zip(self.convolutions, self.norms, self.pools, strict=True):
+            maps = normalise(convolve(maps)).relu_()
+            if pool > 1:
+                maps = nn.functional.max_pool2d(maps, pool)
+        vectors = maps.flatten(1)
+        return vectors if self.summary is None else self.summary(vectors)
+
+
+PERCEPTIONS: dict[str, str] = {
+    "linear": "one linear layer",
+    "mlp": "two linear layers with ReLU between",
+    "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
+    "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
+}
+"""Perceptions by the names that users write, with a line each."""
+
+
+def make_object_perception(name: str, object_shape: tuple[int, ...], size: int) -> tuple[nn.Module, int]:
+    """Build a perception, and say how wide its vectors are.
+
+    Args:
+        name: In `PERCEPTIONS`.
+        object_shape: (num_features,) or, for images, (height, width, 3).
+        size: Width of the vectors, and of what is between two layers; not for conv4.
+
+    Raises:
+        ConfigError: If the name is not known, or can't see such objects.
+    """
+    look_up("perception", name, PERCEPTIONS)
+    sees_images = name in ("conv", "conv4")
+    if sees_images != (len(object_shape) == 3):
+        what = "images" if len(object_shape) == 3 else f"vectors of {object_shape[0]}"
+        choices = "conv or conv4" if len(object_shape) == 3 else "linear or mlp"
+        raise ConfigError(f"perception {name} can't see {what}: choose {choices}")
+    if not sees_images:
+        sizes = [object_shape[0], size, size] if name == "mlp" else [object_shape[0], size]
+        return FeedForwardPerception(sizes), size
+    images = ConvolutionalPerception(name, object_shape[0], size if name == "conv" else None)
+    return images, images.out_features

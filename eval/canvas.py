@@ -1,0 +1,94 @@
+"""What pictures share: a figure without global state, labels that fit, and files that come out byte for byte equal."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+"""Okabe and Ito's, which colour-blind people tell apart."""
+FONT_SIZE = 8
+"""Of labels, in points."""
+MAX_LABEL = 28
+"""Characters of a label; a longer one is cut."""
+
+
+def new_figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> "Figure":
+    """An empty figure.
+
+    Args:
+        width: In inches.
+        height: In inches.
+        layout: `constrained` fits all in by itself; None leaves every place to the caller.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
+    except ImportError:
+        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
+    return Figure(figsize=(width, height), dpi=150, layout=layout)
+
+
+def save(figure: "Figure", *paths: Path) -> None:
+    """Write a figure, as SVG or PNG by the suffix of each file; the same figure gives the same bytes.
+
+    Raises:
+        ConfigError: If a file has another suffix; nothing has been written then.
+    """
+    import matplotlib
+
+    for path in paths:
+        if path.suffix not in (".svg", ".png"):
+            raise ConfigError(f"{path}: expected the name of a picture, ending in .svg or .png")
+    for path in paths:
+        buffer = BytesIO()
+        is_svg = path.suffix == ".svg"
+        with matplotlib.rc_context({"svg.hashsalt": "ecsuite"}):  # names inside an SVG are random otherwise
+            figure.savefig(
+                buffer, format=path.suffix[1:], metadata={"Date": None} if is_svg else {"Software": None}
+            )
+        write_atomically(path, buffer.getvalue())
+
+
+def label(name: str | int) -> str:
+    """A name on one line, cut to what a picture has room for; characters without a glyph become question marks."""
+    text = " ".join(str(name).split()) or "(empty)"
+    text = text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
+    glyphs = _glyphs()
+    return "".join(character if ord(character) in glyphs else "?" for character in text)
+
+
+def text_width(text: str, size: float = FONT_SIZE) -> float:
+    """How wide a line of text is, in inches."""
+    from matplotlib.textpath import TextToPath
+
+    width, _, _ = TextToPath().get_text_width_height_descent(text, _font(size), ismath=False)
+    return float(width) / 72
+
+
+def whole_numbers() -> Any:
+    """Where ticks of counts stand."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=5, integer=True)
+
+
+def _font(size: float) -> Any:
+    """The font of all labels."""
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(size=size)
+
+
+def _glyphs() -> Any:
+    """The code points that the font of labels can show."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return get_font(findfont(_font(FONT_SIZE))).get_charmap()

@@ -1,0 +1,164 @@
+"""Pictures of a corpus: what its words translate to, how sure that is, and how the agents learnt.
+
+Every function draws one figure and writes it to all the files named, SVG or PNG by their suffix.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
+from ecsuite.eval.cbm_sensitivity import sensitivity
+from ecsuite.eval.translation_drawing import draw_heatmap, draw_translation
+
+__all__ = ["draw_curves", "draw_heatmap", "draw_score", "draw_sensitivity", "draw_translation"]
+
+_WIDTH = 6.4
+"""Of curves, in inches."""
+_STYLES = {"valid": "-", "train": "--"}
+"""How the accuracies of a run are drawn."""
+
+
+def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
+    """Draw all that can be drawn of a corpus into a folder, which is made if need be.
+
+    `translation` and `heatmap` need concepts, `sensitivity` more than one segment of samples, and `accuracy`
+    a corpus that was read from the folder of a run.
+
+    Args:
+        corpus: As read.
+        folder: Where the pictures go.
+        formats: Suffixes of the files, `svg` or `png`.
+
+    Returns:
+        The files written, none if there is nothing to draw.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or a format is neither svg nor png.
+    """
+    formats = tuple(formats)
+    new_figure(1, 1)  # fails before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+
+    def files(name: str) -> list[Path]:
+        written.extend(named := [folder / f"{name}.{suffix}" for suffix in formats])
+        return named
+
+    if corpus.concepts is not None and corpus.concepts.values.size:
+        draw_translation(corpus, *files("translation"))
+        if corpus.content().values.size:
+            draw_heatmap(corpus, *files("heatmap"))
+        curves = sensitivity(corpus)
+        if len(curves["sizes"]) > 1:
+            draw_sensitivity({"": curves}, *files("sensitivity"))
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    run = source if source.is_dir() else source.parent
+    if "source_path" in corpus.metadata and (run / "log.jsonl").is_file():
+        draw_curves([run], *files("accuracy"))
+    return written
+
+
+def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> None:
+    """Draw the score against the number of samples, as in figure 4 of Carmeli et al. (2024).
+
+    Args:
+        curves: What `sensitivity` gave, by the name of the corpus ("" for the only one).
+        *paths: Where to write.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    figure = new_figure(_WIDTH, 4 + 0.4 * len(curves), layout="constrained")
+    axes = figure.subplots()
+    for index, (name, curve) in enumerate(curves.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        of = f"{label(name)}: " if name else ""
+        sizes = np.array(curve["sizes"])
+        for key, style, what in (
+            ("accumulated", "-", "the first samples"),
+            ("segmented", "--", f"{curve['step']:,} samples each"),
+        ):
+            scores = np.array(curve[key], dtype=float)  # None becomes NaN, a gap
+            spread = "" if curve[f"{key}_sd"] is None else f" (SD {curve[f'{key}_sd']:.3f})"
+            text = of + what + spread
+            axes.plot(sizes[: len(scores)], scores, style, marker="o", ms=3, color=colour, label=text)
+    _finish(figure, axes, "samples", "CBM")
+    save(figure, *paths)
+
+
+def draw_curves(folders: Sequence[Path], *paths: Path) -> None:
+    """Draw accuracy in training and in validation against the step, from the `log.jsonl` of each run folder.
+
+    A dotted line is chance, where the run has written it down.
+
+    Raises:
+        ConfigError: If a folder is not that of a run, its log can't be read, or matplotlib is missing.
+    """
+    logs = [_read_log(folder) for folder in folders]
+    figure = new_figure(_WIDTH, 4.2 + 0.2 * len(folders), layout="constrained")
+    axes = figure.subplots()
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        names = ["/".join(folder.resolve().parts[-2:]) for folder in folders]
+    for index, (name, log) in enumerate(zip(names, logs, strict=True)):
+        colour = COLOURS[index % len(COLOURS)]
+        marker = "o" if len(log["step"]) < 30 else None
+        for split, style in _STYLES.items():
+            axes.plot(log["step"], log[split], style, marker=marker, ms=3, color=colour)
+        if len(folders) > 1:
+            axes.plot([], [], color=colour, label=label(name))
+    for split, style in _STYLES.items():
+        axes.plot([], [], style, color="black" if len(folders) > 1 else COLOURS[0], label=split)
+    for chance in sorted({chance for folder in folders if (chance := _chance(folder)) is not None}):
+        axes.axhline(chance, color="#555555", linestyle=":", linewidth=1.2, label=f"chance {chance:.3g}")
+    _finish(figure, axes, "step", "accuracy")
+    axes.set_ylim(top=1.02)
+    save(figure, *paths)
+
+
+def _read_log(folder: Path) -> dict[str, list[float]]:
+    """Steps and accuracies of a run; a last line without its end, of a run that is still writing, is left out."""
+    file = folder / "log.jsonl"
+    if not file.is_file():
+        raise ConfigError(f"{folder}: no log.jsonl in it; expected the folder of a run")
+    log: dict[str, list[float]] = {"step": [], "train": [], "valid": []}
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+        try:
+            entry = json.loads(line)
+            row = [float(entry["step"]), *(float(entry[split]["accuracy"]) for split in ("train", "valid"))]
+        except (ValueError, KeyError, TypeError):
+            expected = "expected an evaluation with a step and the accuracies of train and valid"
+            raise ConfigError(f"{file}:{number}: {expected}") from None
+        for values, value in zip(log.values(), row, strict=True):
+            values.append(value)
+    if not log["step"]:
+        raise ConfigError(f"{file}: no evaluation in it yet")
+    return log
+
+
+def _chance(folder: Path) -> float | None:
+    """The accuracy of guessing, where the run's metadata tell it."""
+    try:
+        return float(json.loads((folder / "metadata.json").read_text(encoding="utf-8"))["chance"]["accuracy"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _finish(figure: Any, axes: Any, x: str, y: str) -> None:
+    """What curves share: axes from 0, and a legend below in as many columns as there is room for."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_ylim(bottom=0)
+    axes.grid(linewidth=0.5, alpha=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_major_locator(whole_numbers())
+    widest = max(map(text_width, axes.get_legend_handles_labels()[1]))
+    num_columns = max(1, int(_WIDTH / (widest + 0.6)))
+    figure.legend(loc="outside lower center", ncols=num_columns, frameon=False, fontsize=FONT_SIZE)

@@ -1,0 +1,233 @@
+"""Pictures of the translation graph: which word translates which concept, and how surely.
+
+Both put the best match first, pair by pair, so that words and concepts face each other.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
+from ecsuite.eval.counting import Ints
+from ecsuite.eval.translation import Translation, translate
+
+MAX_WORDS = 64
+"""Words in a picture: those that have a concept, then the most frequent others."""
+MAX_ROWS = 200
+"""Words or concepts in a picture at the very most."""
+_ROW = 0.2
+"""Height of a line of labels, in inches."""
+_PAIRED, _FREE_WORD, _FREE_CONCEPT = COLOURS[0], "#8A5A00", COLOURS[1]
+_FAINT, _QUIET = "#9A9A9A", "#555555"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sides:
+    """Which words and concepts a picture shows, in order: first the pairs, so that these face each other."""
+
+    words: Ints
+    concepts: Ints
+    num_pairs: int
+    """How many of each, from the first on, are pairs."""
+    more_words: str
+    """What stands for the words left out; empty if none is."""
+    more_concepts: str
+
+    @classmethod
+    def of(cls, translation: Translation, max_words: int) -> Self:
+        words = _pairs_first(translation.word, translation.words.totals())
+        concepts = _pairs_first(translation.concept, translation.concepts.totals())
+        num_words = min(max(max_words, len(translation.word)), MAX_ROWS)
+        return cls(
+            words=words[:num_words],
+            concepts=concepts[:MAX_ROWS],
+            num_pairs=min(len(translation.word), MAX_ROWS),
+            more_words=_more(len(words) - num_words, "word"),
+            more_concepts=_more(len(concepts) - MAX_ROWS, "concept"),
+        )
+
+
+def _pairs_first(paired: Ints, totals: Ints) -> Ints:
+    """The kinds of one side: those of the pairs in their order, then the others, the most frequent first."""
+    others = np.setdiff1d(np.arange(len(totals)), paired)
+    return np.concatenate([paired, others[np.argsort(-totals[others], kind="stable")]])
+
+
+def _more(number: int, noun: str) -> str:
+    return f"… and {number:,} more {noun}{'s' if number > 1 else ''}" if number > 0 else ""
+
+
+def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
+    """Draw the best-match graph: words on the left, concepts on the right, as in figure 2 of Carmeli et al. (2024).
+
+    A strong line is a pair of the best match, as wide as often the two meet; a faint one is the most frequent
+    other concept of a word, or the most frequent word of a concept that has none. Beside each pair stand the
+    number of meetings and its purity (`map_shares` of the metric `cbm`).
+
+    Raises:
+        CorpusError: If the corpus names no concepts.
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    translation = _translation(corpus)
+    sides = _Sides.of(translation, max_words)
+    word_labels = [label(translation.words.name(word)) for word in sides.words]
+    concept_labels = [label(translation.concepts.name(concept)) for concept in sides.concepts]
+    num_rows = max(len(word_labels) + bool(sides.more_words), len(concept_labels) + bool(sides.more_concepts))
+
+    # All places are inches from the top left-hand corner, so that the lines of text never meet.
+    left = 0.32 + max(map(text_width, [*word_labels, sides.more_words, "words"]))
+    right = left + 2.6
+    columns = right + 0.5 + max(map(text_width, [*concept_labels, sides.more_concepts, "concepts"]))
+    headings = ("meetings", "of the word", "of the concept")
+    ends = columns + np.cumsum([text_width(heading) + 0.18 for heading in headings]) - 0.18
+    width, top = max(float(ends[-1]) + 0.25, 6.8), 0.95
+    height = top + num_rows * _ROW + 0.75
+    figure = new_figure(width, height)
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+
+    plain: dict[str, Any] = {"fontsize": FONT_SIZE, "va": "center", "parse_math": False}
+
+    def write(x: float, y: float, text: str, **look: Any) -> None:
+        axes.text(x, y, text, **plain | look)
+
+    def height_of(row: int) -> float:
+        return top + (row + 0.5) * _ROW
+
+    _title(write, translation)
+    write(left - 0.12, top - 0.1, "words", ha="right", color=_QUIET)
+    write(right + 0.12, top - 0.1, "concepts", color=_QUIET)
+    if sides.num_pairs:
+        for end, heading in zip(ends, headings, strict=True):
+            write(end, top - 0.1, heading, ha="right", color=_QUIET)
+
+    for word, concept in _runners_up(translation, sides):
+        axes.plot([left, right], [height_of(word), height_of(concept)], color=_FAINT, lw=0.6, alpha=0.55)
+    strongest = int(translation.weights.max(initial=1))
+    shares = translation.shares()
+    for row in range(sides.num_pairs):
+        weight = translation.weights[sides.words[row], sides.concepts[row]]
+        y = height_of(row)
+        width_of_line = 0.8 + 4.2 * float(weight) / strongest
+        axes.plot([left, right], [y, y], color=_PAIRED, lw=width_of_line, solid_capstyle="butt")
+        figures = (f"{weight:,}", *(f"{share:.0%}" for share in shares[row]))
+        for end, figure_text in zip(ends, figures, strict=True):
+            write(end, y, figure_text, ha="right", color=_QUIET)
+    for x, labels, free, side in (
+        (left, word_labels, _FREE_WORD, "right"),
+        (right, concept_labels, _FREE_CONCEPT, "left"),
+    ):
+        beside = x - 0.12 if side == "right" else x + 0.12
+        for row, text in enumerate(labels):
+            paired = row < sides.num_pairs
+            axes.plot(
+                [x],
+                [height_of(row)],
+                marker="o" if paired else ("^" if side == "right" else "s"),
+                markersize=5.5,
+                color=_PAIRED if paired else free,
+                markerfacecolor=_PAIRED if paired else "white",
+            )
+            write(beside, height_of(row), text, ha=side, color="black" if paired else free)
+        more = sides.more_words if side == "right" else sides.more_concepts
+        write(beside, height_of(len(labels)), more, ha=side, color=_QUIET, style="italic")
+
+    handles = [
+        axes.plot([], [], color=_PAIRED, lw=3, label="best match")[0],
+        axes.plot([], [], color=_FAINT, lw=0.8, label="runner-up")[0],
+        axes.plot([], [], "^", color=_FREE_WORD, mfc="white", ms=5.5, label="paraphrase: no concept left")[0],
+        axes.plot([], [], "s", color=_FREE_CONCEPT, mfc="white", ms=5.5, label="unmatched concept")[0],
+    ]
+    figure.legend(
+        handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=FONT_SIZE, columnspacing=1.2
+    )
+    save(figure, *paths)
+
+
+def _title(write: Any, translation: Translation) -> None:
+    """Two lines over a translation graph."""
+    num_words, num_concepts = translation.weights.shape
+    good = translation.present[translation.word, translation.concept].sum()
+    edges = np.maximum(translation.words.per_row, translation.concepts.per_row).sum()
+    write(0.2, 0.25, f"Concept best matching: {good / edges:.3f}", fontsize=11)
+    counts = f"{num_words:,} words, {num_concepts:,} concepts, {len(translation.word):,} pairs"
+    write(0.2, 0.5, f"{counts}, {len(translation.words.per_row):,} samples", color=_QUIET)
+
+
+def _runners_up(translation: Translation, sides: _Sides) -> list[tuple[int, int]]:
+    """Rows of the faint lines: each word's most frequent other concept, each unmatched concept's best word."""
+    weights = translation.weights[np.ix_(sides.words, sides.concepts)].copy()
+    pairs = np.arange(sides.num_pairs)
+    weights[pairs, pairs] = 0
+    if not weights.size:
+        return []
+    best_concept, best_word = weights.argmax(axis=1), weights.argmax(axis=0)
+    lines = {(word, int(concept)) for word, concept in enumerate(best_concept) if weights[word, concept]}
+    lines |= {
+        (int(best_word[concept]), concept)
+        for concept in range(sides.num_pairs, weights.shape[1])
+        if weights[best_word[concept], concept]
+    }
+    return sorted(lines)
+
+
+def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
+    """Draw how often each word meets each concept, ordered so that the best match is the diagonal, outlined.
+
+    Raises:
+        CorpusError: If the corpus names no concepts, or says no word.
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    translation = _translation(corpus)
+    if not len(translation.words.ids):
+        raise CorpusError("the corpus says no word: there is nothing to match concepts with")
+    sides = _Sides.of(translation, max_words)
+    weights = translation.weights[np.ix_(sides.words, sides.concepts)]
+    num_words, num_concepts = weights.shape
+    word_labels = [label(translation.words.name(word)) for word in sides.words]
+    concept_labels = [label(translation.concepts.name(concept)) for concept in sides.concepts]
+    left, top = 0.75 + max(map(text_width, word_labels)), 0.6 + max(map(text_width, concept_labels))
+    table_width, table_height = _ROW * max(num_concepts, 8), _ROW * max(num_words, 8)
+    width, height = left + table_width + 1.2, top + table_height + 0.5
+    title = "Meetings of words and concepts; best match outlined"
+    width = max(width, 0.5 + text_width(title, 11))
+    figure = new_figure(width, height)
+    box = (left / width, 0.4 / height, table_width / width, table_height / height)
+    axes = figure.add_axes(box)
+    mesh = axes.pcolormesh(weights, cmap="Blues", vmin=0, rasterized=weights.size > 10_000)
+    axes.invert_yaxis()
+    for row in range(sides.num_pairs):
+        across, down = [row, row + 1, row + 1, row, row], [row, row, row + 1, row + 1, row]
+        axes.plot(across, down, color=_FREE_CONCEPT, lw=1.2, clip_on=False, zorder=3)
+    axes.xaxis.tick_top()
+    plain: dict[str, Any] = {"fontsize": FONT_SIZE, "parse_math": False}
+    axes.set_xticks(np.arange(num_concepts) + 0.5, concept_labels, rotation=90, **plain)
+    axes.set_yticks(np.arange(num_words) + 0.5, word_labels, **plain)
+    axes.tick_params(length=0)
+    axes.set_ylabel("words", fontsize=FONT_SIZE)
+    notes = "; ".join(note for note in (sides.more_words, sides.more_concepts) if note)
+    figure.text(left / width, 0.2 / height, notes, fontsize=FONT_SIZE, va="center", style="italic")
+    figure.text(0.2 / width, 1 - 0.25 / height, title, fontsize=11, va="center")
+    bar_height = min(table_height, 2.4)
+    bar_box = (
+        (left + table_width + 0.2) / width,
+        1 - (top + bar_height - 0.1) / height,
+        0.15 / width,
+        bar_height / height,
+    )
+    bar = figure.colorbar(mesh, cax=figure.add_axes(bar_box))
+    bar.ax.tick_params(labelsize=FONT_SIZE)
+    bar.locator = whole_numbers()
+    bar.set_label("meetings", fontsize=FONT_SIZE)
+    save(figure, *paths)
+
+
+def _translation(corpus: Corpus) -> Translation:
+    """The graph that a picture needs."""
+    translation = translate(corpus)
+    if translation is None:
+        raise CorpusError("the corpus names no concepts: there is nothing to match words with")
+    return translation

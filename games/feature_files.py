@@ -1,0 +1,314 @@
+"""Feature files: what users bring in place of images, one npz with a feature vector a row.
+
+| array | shape | |
+|---|---|---|
+| features | float (N, D) | required |
+| class_id | int (N,) | which class a row is of, from 0; the concept game needs it |
+| attributes | 0 or 1 (N, A) | which attributes a row has |
+| class_names | text (num_classes,) | the name of class `class_id` |
+| attribute_names | text (A,) | |
+| split | (N,) | train, valid or test; or 0, 1 or 2 |
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import write_atomically
+
+Integers = NDArray[np.int64]
+
+ARRAYS = ("features", "class_id", "attributes", "class_names", "attribute_names", "split")
+"""The arrays that are read; a file may have others."""
+SPLITS = ("train", "valid", "test")
+"""The splits of a file, by number."""
+CLASS_SHARES = (0.5, 0.25, 0.25)
+"""Share of the classes in each split where the file does not say, as Mu & Goodman 2021 split the birds of CUB."""
+ROW_SHARES = (0.9, 0.05, 0.05)
+"""Share of the rows in each split where the file says neither splits nor classes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FeatureFile:
+    """A checked feature file."""
+
+    path: str
+    """Where it was read, for messages."""
+    features: NDArray[np.float32]
+    """(num_rows, num_features)."""
+    split: Integers
+    """Place of each row's split in `SPLITS`, (num_rows,)."""
+    class_id: Integers | None
+    """Class of each row as a place in `class_names`, without gaps, (num_rows,)."""
+    class_names: tuple[str, ...]
+    """Names of the classes that have rows; their ids in the file where that has no names."""
+    attributes: NDArray[np.uint8] | None
+    """Which attributes each row has, 0 or 1, (num_rows, num_attributes)."""
+    attribute_names: tuple[str, ...]
+    """Names of the attributes, `attribute0` … where the file has none."""
+
+
+def read_features(path: str, seed: int) -> FeatureFile:
+    """Read and check a feature file.
+
+    Args:
+        path: The npz file.
+        seed: Of the default split: by class, else by row (see `CLASS_SHARES`, `ROW_SHARES`).
+
+    Raises:
+        ConfigError: One line with the file, the array, what was expected and what was found.
+    """
+    arrays = _load(path)
+    if "features" not in arrays:
+        raise ConfigError(f"{path}: features: missing, expected an array (rows, features)")
+    features = arrays["features"]
+    if features.ndim != 2 or not np.issubdtype(features.dtype, np.floating) or 0 in features.shape:
+        raise _unexpected(path, "features", "floats (rows, features), at least one of each", features)
+    num_rows = len(features)
+    with np.errstate(over="ignore"):  # what float32 can't hold becomes infinite, and is refused
+        features = features.astype(np.float32, copy=False)
+    is_finite = np.isfinite(features).all(1)
+    if not is_finite.all():
+        raise ConfigError(
+            f"{path}: features: {num_rows - is_finite.sum()} rows are not finite in float32, first row "
+            f"{int(is_finite.argmin())}"
+        )
+    class_id, class_names = _classes(path, arrays, num_rows)
+    attributes, attribute_names = _attributes(path, arrays, num_rows)
+    return FeatureFile(
+        path=path,
+        features=features,
+        split=_splits(path, arrays, num_rows)
+        if "split" in arrays
+        else _default_split(num_rows, class_id, seed),
+        class_id=class_id,
+        class_names=class_names,
+        attributes=attributes,
+        attribute_names=attribute_names,
+    )
+
+
+def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
+    """Refuse a file that the concept game can't be played on.
+
+    Args:
+        file: The file.
+        num_images: Least images of each class, by split.
+
+    Raises:
+        ConfigError: If there are no classes, fewer than two in a split, a class in two splits or one too small.
+    """
+    if file.class_id is None:
+        raise ConfigError(
+            f"{file.path}: class_id: missing, expected the class of each row (game.task=concept)"
+        )
+    counts = np.zeros((len(file.class_names), len(SPLITS)), dtype=np.int64)
+    np.add.at(counts, (file.class_id, file.split), 1)
+    is_torn = (counts > 0).sum(1) > 1
+    if is_torn.any():
+        torn = int(is_torn.argmax())
+        names = " and ".join(name for name, count in zip(SPLITS, counts[torn], strict=True) if count)
+        raise ConfigError(
+            f"{file.path}: split: class {file.class_names[torn]} is in {names}, expected each class in one split "
+            "(game.task=concept)"
+        )
+    for place, split in enumerate(SPLITS):
+        in_split = counts[:, place]
+        num_classes = (in_split > 0).sum()
+        if num_classes < 2:
+            raise ConfigError(
+                f"{file.path}: class_id: expected at least 2 classes in each of {', '.join(SPLITS)}, got {num_classes} "
+                f"in {split}"
+            )
+        is_small = (in_split > 0) & (in_split < num_images[split])
+        if is_small.any():
+            small = int(is_small.argmax())
+            others = f"; {is_small.sum() - 1} more classes are too small" if is_small.sum() > 1 else ""
+            raise ConfigError(
+                f"{file.path}: class_id: expected at least {num_images[split]} rows of each class in {split} "
+                f"(game.num_targets), got {in_split[small]} of class {file.class_names[small]}{others}"
+            )
+
+
+def synthetic_features(
+    seed: int,
+    num_classes: int = 40,
+    images_per_class: int = 40,
+    num_features: int = 64,
+    num_attributes: int = 16,
+) -> dict[str, NDArray[Any]]:
+    """Arrays of a feature file made from nothing, so that games on feature files run without data.
+
+    Each class has random attributes, no two classes the same where there are enough; an image of the class has each
+    of them but for one in 20 that is flipped. Features are a random linear map of the image's attributes plus noise.
+
+    Args:
+        seed: Of the draw; the same sizes and seed give the same arrays.
+        num_classes: Classes.
+        images_per_class: Rows a class.
+        num_features: Width of a feature vector.
+        num_attributes: Attributes of an image.
+
+    Raises:
+        ConfigError: If a size is below 1.
+    """
+    for name, value in (
+        ("num_classes", num_classes),
+        ("images_per_class", images_per_class),
+        ("num_features", num_features),
+        ("num_attributes", num_attributes),
+    ):
+        if value < 1:
+            raise ConfigError(f"{name}: expected at least 1, got {value}")
+    rng = np.random.default_rng([seed, *b"features"])
+    of_class = rng.random((num_classes, num_attributes)) < 0.5
+    for _ in range(
+        100
+    ):  # redraw classes that repeat an earlier one; hopeless only where they can't all differ
+        _, first = np.unique(of_class, axis=0, return_index=True)
+        repeats = np.setdiff1d(np.arange(num_classes), first)
+        of_class[repeats] = rng.random((len(repeats), num_attributes)) < 0.5
+    class_id = np.repeat(np.arange(num_classes), images_per_class)
+    attributes = of_class[class_id] ^ (rng.random((len(class_id), num_attributes)) < 0.05)
+    to_features = rng.normal(size=(num_attributes, num_features)) / np.sqrt(num_attributes)
+    noise = rng.normal(scale=0.2, size=(len(class_id), num_features))
+    return {
+        "features": ((2.0 * attributes - 1) @ to_features + noise).astype(np.float32),
+        "class_id": class_id,
+        "attributes": attributes.astype(np.uint8),
+        "class_names": np.array([f"class{number}" for number in range(num_classes)]),
+        "attribute_names": np.array([f"attribute{number}" for number in range(num_attributes)]),
+    }
+
+
+def write_features(path: Path | str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a feature file, whole or not at all."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+def _load(path: str) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file that have one of our names."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06") or not zipfile.is_zipfile(file):
+                raise ConfigError(f"{path}: not an npz file; numpy.savez writes one")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: _member(path, archive, name) for name in ARRAYS if name in archive.files}
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error}") from None
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: damaged: {error}") from None
+
+
+def _member(path: str, archive: Any, name: str) -> NDArray[Any]:
+    """One array of an open npz file."""
+    try:
+        array = archive[name]
+    except (
+        Exception
+    ) as error:  # what damage does to a zip file, or to an array in it, shows as almost any error
+        if "Object arrays" in str(error):
+            raise ConfigError(
+                f"{path}: {name}: can't be read without unpickling, which could run any program: save numbers or text "
+                "of a fixed width, not objects"
+            ) from None
+        raise ConfigError(f"{path}: {name}: damaged: {' '.join(str(error).split())}") from None
+    if not isinstance(array, np.ndarray):  # numpy hands out other members of the zip file as bytes
+        raise ConfigError(f"{path}: {name}: damaged: not an array")
+    return array
+
+
+def _classes(
+    path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int
+) -> tuple[Integers | None, tuple[str, ...]]:
+    """Classes without gaps, and their names."""
+    if "class_id" not in arrays:
+        return None, ()
+    ids = arrays["class_id"]
+    if ids.shape != (num_rows,) or not np.issubdtype(ids.dtype, np.integer):
+        raise _unexpected(path, "class_id", f"integers ({num_rows},) as features has rows", ids)
+    if ids.min() < 0:
+        raise ConfigError(f"{path}: class_id: expected numbers from 0, got {ids.min()}")
+    known, dense = np.unique(ids, return_inverse=True)
+    if "class_names" not in arrays:
+        return dense.astype(np.int64), tuple(str(number) for number in known)
+    names = arrays["class_names"]
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise _unexpected(path, "class_names", "text (classes,)", names)
+    if len(names) <= known[-1]:
+        raise ConfigError(
+            f"{path}: class_names: {len(names)} names, but class_id goes up to {known[-1]}: expected a name for each "
+            f"class from 0 to {known[-1]}"
+        )
+    if len(np.unique(names[known])) < len(known):
+        raise ConfigError(f"{path}: class_names: expected different names, got some of them twice")
+    return dense.astype(np.int64), tuple(str(name) for name in names[known])
+
+
+def _attributes(
+    path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int
+) -> tuple[NDArray[np.uint8] | None, tuple[str, ...]]:
+    """Attributes of each row, and their names."""
+    if "attributes" not in arrays:
+        return None, ()
+    values = arrays["attributes"]
+    if values.ndim != 2 or len(values) != num_rows or values.dtype.kind not in "biu" or not values.shape[1]:
+        raise _unexpected(path, "attributes", f"0 or 1 ({num_rows}, attributes) as features has rows", values)
+    if not ((values == 0) | (values == 1)).all():
+        raise ConfigError(
+            f"{path}: attributes: expected 0 or 1, got values from {int(values.min())} to {int(values.max())}"
+        )
+    num_attributes = values.shape[1]
+    names = arrays.get(
+        "attribute_names", np.array([f"attribute{number}" for number in range(num_attributes)])
+    )
+    if names.shape != (num_attributes,) or names.dtype.kind != "U":
+        raise _unexpected(
+            path, "attribute_names", f"text ({num_attributes},) as attributes has columns", names
+        )
+    if len(np.unique(names)) < num_attributes:
+        raise ConfigError(f"{path}: attribute_names: expected different names, got some of them twice")
+    return values.astype(np.uint8), tuple(str(name) for name in names)
+
+
+def _splits(path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int) -> Integers:
+    """The file's own splits, as places in `SPLITS`."""
+    split = arrays["split"]
+    if split.shape != (num_rows,) or split.dtype.kind not in "Uiu":
+        raise _unexpected(path, "split", f"text or integers ({num_rows},) as features has rows", split)
+    choices = np.array(SPLITS) if split.dtype.kind == "U" else np.arange(len(SPLITS))
+    is_choice = split[:, None] == choices
+    is_known = is_choice.any(1)
+    if not is_known.all():
+        raise ConfigError(
+            f"{path}: split: expected {', '.join(str(choice) for choice in choices)}, got "
+            f"{split[is_known.argmin()].item()!r} in row {is_known.argmin()}"
+        )
+    places: Integers = is_choice.argmax(1)
+    return places
+
+
+def _default_split(num_rows: int, class_id: Integers | None, seed: int) -> Integers:
+    """A random split by class where there are classes, else by row."""
+    shares = ROW_SHARES if class_id is None else CLASS_SHARES
+    number = num_rows if class_id is None else int(class_id.max()) + 1
+    order = np.random.default_rng([seed, *b"split"]).permutation(number)
+    ends = np.rint(np.cumsum(shares)[:-1] * number)
+    split = np.empty(number, dtype=np.int64)
+    split[order] = np.searchsorted(ends, np.arange(number), side="right")
+    return split if class_id is None else split[class_id]
+
+
+def _unexpected(path: str, name: str, expected: str, found: NDArray[Any]) -> ConfigError:
+    """The error for an array of another shape or type."""
+    return ConfigError(f"{path}: {name}: expected {expected}, got {found.dtype} {found.shape}")

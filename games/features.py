@@ -1,0 +1,245 @@
+"""Games on users' feature files: which class is meant (Mu & Goodman 2021) or which image (Yao et al. 2022)."""
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError, Experiment
+from ecsuite.corpus import Ragged
+from ecsuite.games.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.rounds import Integers, Rounds, Rules, SetWorld
+from ecsuite.games.shapeworld import VARIANTS, Variant, evaluation_matrix
+
+KEPT_BACK = 0.2
+"""Share of each training class's images that only `seen` rounds use."""
+POOL = 4
+"""The rounds of a batch share so many times the images that one round needs (discrimination)."""
+
+
+class FeatureWorld(SetWorld):
+    """Rounds on the rows of a feature file; `game.task` says which game.
+
+    concept (Mu & Goodman's game on CUB): the targets are different images of one class, each distractor is a random
+    image of a random other class of the same split. The variants are those of `ShapeWorld`: concept (the receiver's
+    targets are other images of the class, and its distractors are its own), setref (it sees the sender's images) and
+    ref (as setref, with one image in all places of targets). A rule is a class. All classes are equally likely.
+    A fifth of the images of each training class, and at least those of one round, are kept for `seen` rounds.
+
+    discrimination (Yao et al.): the sender sees one image, the receiver has to find it among `num_distractors` others
+    of the same split, all different; its place is random. A rule is an image. The rounds of a batch share a random
+    `POOL` times as many images as a round needs, and as far as there are so many, their targets differ.
+
+    Args:
+        experiment: Names the file; sizes and seed.
+
+    Raises:
+        ConfigError: If the file can't be used for this game.
+    """
+
+    corpus_split = "all"  # every class or image, as Mu & Goodman and Yao et al. have it
+
+    def __init__(self, experiment: Experiment) -> None:
+        if experiment.world.features is None:
+            raise ConfigError("world.features: expected an npz file of feature vectors, got null")
+        game = experiment.game
+        self.task, self.variant = game.task, game.variant
+        self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
+        self.shows_all = game.sender_sees == "all"
+        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
+        self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
+        self.file = read_features(experiment.world.features, self.seed)
+        self.object_shape = (self.file.features.shape[1],)
+        if self.task == "concept":
+            # Also in setref and ref, because the evaluation matrix plays all variants.
+            per_class = 2 * self.num_targets
+            check_classes(self.file, {"train": 2 * per_class, "valid": per_class, "test": per_class})
+            self.classes = _images_by_class(self.file, per_class, self.seed)
+            self.rules = class_rules(self.file)
+        else:
+            self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
+            self.rules = image_rules(self.file)
+
+    def batch(self, split: str, number: int) -> Rounds:
+        """See `SetWorld`."""
+        rng = np.random.default_rng([self.seed, *b"features", *split.encode(), number])
+        return self._class_rounds(split, rng) if self.task == "concept" else self._image_rounds(split, rng)
+
+    def features(self, objects: NDArray[Any]) -> NDArray[Any]:
+        """The feature vectors as they are. See `SetWorld`."""
+        return objects
+
+    def probes(self) -> dict[str, tuple[SetWorld, str]]:
+        """Each variant with classes of training and with the test's; none in discrimination. See `SetWorld`."""
+        return (
+            evaluation_matrix({variant: self._as(variant) for variant in VARIANTS})
+            if self.task == "concept"
+            else {}
+        )
+
+    def _as(self, variant: Variant) -> "FeatureWorld":
+        """The same file with another variant of the game."""
+        world = copy(self)
+        world.variant = variant
+        return world
+
+    def _class_rounds(self, split: str, rng: np.random.Generator) -> Rounds:
+        """Rounds of the concept game."""
+        images = self.classes[split]
+        num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
+        places = rng.integers(num_classes, size=self.batch_size)
+        shift = rng.integers(1, num_classes, size=(self.batch_size, num_views * self.num_distractors))
+        targets = images.different(places, num_views * self.num_targets, rng)
+        distractors = images.any_of((places[:, None] + shift) % num_classes, rng)
+        if self.variant == "ref":
+            targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
+        # With one view, the first of it are the last of it, too.
+        shown = [targets[:, : self.num_targets], distractors[:, : self.num_distractors]]
+        candidates = [targets[:, -self.num_targets :], distractors[:, -self.num_distractors :]]
+        num_both = self.num_targets + self.num_distractors
+        return self._rounds(
+            shown=np.concatenate(shown if self.shows_all else shown[:1], axis=1),
+            num_positive=self.num_targets,
+            candidates=np.concatenate(candidates, axis=1),
+            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
+            rules=images.classes[places],
+        )
+
+    def _image_rounds(self, split: str, rng: np.random.Generator) -> Rounds:
+        """Rounds of the discrimination game."""
+        rows, num_candidates, rounds = self.rows[split], 1 + self.num_distractors, np.arange(self.batch_size)
+        pool_size = min(max(POOL * num_candidates, self.batch_size), len(rows))
+        pool = rng.choice(rows, size=pool_size, replace=False)
+        targets = rounds % pool_size
+        order = rng.random((self.batch_size, pool_size))
+        order[rounds, targets] = np.inf
+        others = order.argpartition(self.num_distractors - 1, axis=1)[:, : self.num_distractors]
+        labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(self.batch_size, 1))
+        candidates = np.empty(labels.shape, dtype=np.int64)
+        candidates[labels], candidates[~labels] = targets, others.ravel()
+        shown = np.concatenate([targets[:, None], others], axis=1) if self.shows_all else targets[:, None]
+        return self._rounds(
+            shown=pool[shown], num_positive=1, candidates=pool[candidates], labels=labels, rules=pool[targets]
+        )
+
+    def _rounds(
+        self,
+        *,
+        shown: Integers,
+        num_positive: int,
+        candidates: Integers,
+        labels: NDArray[np.bool_],
+        rules: Integers,
+    ) -> Rounds:
+        """Rounds with rows of the file, as rounds with places among the rows in use."""
+        used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
+        places = places.reshape(len(shown), -1)
+        return Rounds(
+            objects=self.file.features[used],
+            shown=places[:, : shown.shape[1]],
+            num_positive=num_positive,
+            candidates=places[:, shown.shape[1] :],
+            labels=labels,
+            rules=rules,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassImages:
+    """The images that a split has of each of its classes."""
+
+    classes: Integers
+    """The classes, rows of the world's rules, (num_classes,)."""
+    rows: Integers
+    """Rows of the file, the class's own first, then any, (num_classes, most_images)."""
+    num_images: Integers
+    """How many of `rows` are the class's own, (num_classes,)."""
+
+    def different(self, places: Integers, number: int, rng: np.random.Generator) -> Integers:
+        """So many different images of each of these classes, in random order: rows of the file, (batch, number)."""
+        order = rng.random((len(places), self.rows.shape[1]))
+        order[np.arange(self.rows.shape[1]) >= self.num_images[places, None]] = np.inf
+        return np.take_along_axis(self.rows[places], order.argsort(1)[:, :number], axis=1)
+
+    def any_of(self, places: Integers, rng: np.random.Generator) -> Integers:
+        """An image of each of these classes: rows of the file in the shape of `places`."""
+        return self.rows[places, (rng.random(places.shape) * self.num_images[places]).astype(np.int64)]
+
+
+def class_rules(file: FeatureFile) -> Rules:
+    """A rule for each class.
+
+    Where there are attributes, a class means those that more than half of its images have (Mu & Goodman), and they are
+    its concepts. Otherwise it means its number, and its concept is its name.
+    """
+    assert file.class_id is not None
+    num_classes = len(file.class_names)
+    if file.attributes is None:
+        return Rules(
+            meanings=np.arange(num_classes)[:, None],
+            concepts=Ragged.from_rows([[number] for number in range(num_classes)]),
+            concept_names=_class_concepts(file),
+        )
+    counts = np.zeros((num_classes, file.attributes.shape[1]), dtype=np.int64)
+    np.add.at(counts, file.class_id, file.attributes)
+    has = 2 * counts > np.bincount(file.class_id)[:, None]
+    ids = np.nonzero(has)[1].astype(np.int32)
+    return Rules(
+        meanings=has.astype(np.int64),
+        concepts=Ragged.from_lengths(ids, has.sum(1)),
+        concept_names=file.attribute_names,
+    )
+
+
+def image_rules(file: FeatureFile) -> Rules:
+    """A rule for each image: it means its features; its concept is its class, where there are classes."""
+    if file.class_id is None:
+        return Rules(meanings=file.features, concepts=None, concept_names=())
+    ones = np.ones(len(file.class_id), dtype=np.int64)
+    concepts = Ragged.from_lengths(file.class_id.astype(np.int32), ones)
+    return Rules(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+
+
+def _class_concepts(file: FeatureFile) -> tuple[str, ...]:
+    """Names of the classes as concepts."""
+    return tuple(f"class={name}" for name in file.class_names)
+
+
+def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, ClassImages]:
+    """The images of each class by split; `train` and `seen` share the training classes' images out."""
+    assert file.class_id is not None
+    rng = np.random.default_rng([seed, *b"kept back"])
+    images = rng.permutation(len(file.split))
+    images = images[np.argsort(file.class_id[images], kind="stable")]
+    of_class = np.split(images, np.cumsum(np.bincount(file.class_id))[:-1])
+    members: dict[str, dict[int, Integers]] = {split: {} for split in (*SPLITS, "seen", "all")}
+    for number, rows in enumerate(of_class):
+        split = SPLITS[file.split[rows[0]]]
+        num_kept = max(least, round(KEPT_BACK * len(rows))) if split == "train" else 0
+        members[split][number] = rows[num_kept:]
+        if num_kept:
+            members["seen"][number] = rows[:num_kept]
+        members["all"][number] = rows
+    return {split: _padded(classes) for split, classes in members.items()}
+
+
+def _padded(images: Mapping[int, Integers]) -> ClassImages:
+    """Rows of each class as one array."""
+    num_images = np.array([len(rows) for rows in images.values()])
+    table = np.stack([np.resize(rows, num_images.max()) for rows in images.values()])
+    return ClassImages(classes=np.array(list(images)), rows=table, num_images=num_images)
+
+
+def _rows_by_split(file: FeatureFile, least: int) -> dict[str, Integers]:
+    """The rows of each split; `seen` has those of training."""
+    rows = {split: np.flatnonzero(file.split == place) for place, split in enumerate(SPLITS)}
+    for split in SPLITS:
+        if len(rows[split]) < least:
+            raise ConfigError(
+                f"{file.path}: features: expected at least {least} rows in {split} (game.num_distractors and a "
+                f"target), got {len(rows[split])} of {len(file.split)}"
+            )
+    return {**rows, "seen": rows["train"], "all": np.arange(len(file.split))}

@@ -1,0 +1,177 @@
+"""The logical concepts of ShapeWorld: formulas over a colour and a shape (Mu & Goodman 2021, section 4).
+
+A literal is one of 11 primitives or its negation. A formula is a literal, or two different literals joined by `and` or
+`or` if some world satisfies it, some world does not, and it says something else than either literal alone. There are
+312 of them and no two mean the same. A world is a colour with a shape; there are 30.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Ragged
+from ecsuite.games.rendering import SHAPES
+from ecsuite.games.rounds import Integers, Rules
+from ecsuite.games.scenes import COLORS
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+NUM_WORLDS = len(COLORS) * len(SHAPES)
+"""Combinations of a colour and a shape; world `w` has colour `w // 5` and shape `w % 5`."""
+KINDS = (
+    "color",
+    "shape",
+    "color and color",
+    "color and shape",
+    "shape and shape",
+    "color or color",
+    "color or shape",
+    "shape or shape",
+)
+"""The kinds of formulas, by their primitives and connective; negations are no kind of their own."""
+HELD_OUT = 0.2
+"""Share of the formulas that training never uses; half of them are for validation, half for the test."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Formula:
+    """One or two literals and what joins them."""
+
+    literals: tuple[str, ...]
+    """Such as `not red`; colours come before shapes."""
+    connective: str
+    """`and`, `or`, or empty for one literal."""
+    kind: str
+    """One of `KINDS`."""
+    sides: Bools
+    """Which worlds satisfy each literal, (num_literals, 30)."""
+
+    @property
+    def text(self) -> str:
+        """The formula as one says it: `not red or circle`."""
+        return f" {self.connective} ".join(self.literals)
+
+    @property
+    def phrase(self) -> tuple[str, ...]:
+        """Its concepts: the literals and the connective. Another formula has another set of them."""
+        return (*self.literals, self.connective) if self.connective else self.literals
+
+    @property
+    def truth(self) -> Bools:
+        """Which worlds satisfy it, (30,)."""
+        truth: Bools = np.any(self.sides, axis=0) if self.connective == "or" else np.all(self.sides, axis=0)
+        return truth
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it names one world, a colour and a shape: the targets of the reference game."""
+        return self.kind == "color and shape" and not any(name.startswith("not ") for name in self.literals)
+
+    def positive_weights(self) -> Floats:
+        """How likely each world is as an example, (30,).
+
+        All that satisfy it are equally likely, but for `or`: there, worlds that satisfy the left side only, the right
+        side only, or both are equally likely as groups, as far as there are any.
+        """
+        if self.connective != "or":
+            return _mixture(self.truth)
+        left, right = self.sides
+        return _mixture(left & ~right, ~left & right, left & right)
+
+    def negative_weights(self) -> Floats:
+        """How likely each world is as a counter-example, (30,).
+
+        All that break it are equally likely, but for `and`: there, worlds that satisfy the left side only, the right
+        side only, or neither are equally likely as groups. So most counter-examples are hard.
+        """
+        if self.connective != "and":
+            return _mixture(~self.truth)
+        left, right = self.sides
+        return _mixture(left & ~right, ~left & right, ~left & ~right)
+
+
+@cache
+def all_formulas() -> tuple[Formula, ...]:
+    """The 312 formulas, in the order of `KINDS`."""
+    colors, shapes = np.divmod(np.arange(NUM_WORLDS), len(SHAPES))
+    primitives = [("color", name, colors == color) for color, name in enumerate(COLORS)]
+    primitives += [("shape", name, shapes == shape) for shape, name in enumerate(SHAPES)]
+    literals = [
+        (kind, prefix + name, worlds ^ is_negated)
+        for kind, name, worlds in primitives
+        for prefix, is_negated in (("", False), ("not ", True))
+    ]
+    formulas = [
+        Formula(literals=(name,), connective="", kind=kind, sides=worlds[None])
+        for kind, name, worlds in literals
+    ]
+    for (left_kind, left, left_worlds), (right_kind, right, right_worlds) in combinations(literals, 2):
+        for connective in ("and", "or"):
+            formula = Formula(
+                literals=(left, right),
+                connective=connective,
+                kind=f"{left_kind} {connective} {right_kind}",
+                sides=np.stack([left_worlds, right_worlds]),
+            )
+            truth = formula.truth
+            if truth.any() and not truth.all() and not (truth == formula.sides).all(1).any():
+                formulas.append(formula)
+    return tuple(sorted(formulas, key=lambda formula: KINDS.index(formula.kind)))
+
+
+def formula_rules() -> Rules:
+    """The formulas as rules: a meaning is the truth of each of the 30 worlds, 0 or 1."""
+    formulas = all_formulas()
+    names = tuple(dict.fromkeys(name for formula in formulas for name in formula.phrase))
+    ids = {name: number for number, name in enumerate(names)}
+    return Rules(
+        meanings=np.stack([formula.truth for formula in formulas]).astype(np.int64),
+        concepts=Ragged.from_rows([[ids[name] for name in formula.phrase] for formula in formulas]),
+        concept_names=names,
+        kinds=tuple(formula.kind for formula in formulas),
+    )
+
+
+def split_formulas(seed: int) -> dict[str, Integers]:
+    """Which formulas each split uses, as places in `all_formulas`: 80 % for training, 10 % each for valid and test.
+
+    Each kind is split by itself, and so are the 30 formulas of the reference game. So every kind is in every part, and
+    a formula that one game holds out is held out of all. (Mu & Goodman's validation and test share their formulas.)
+
+    Args:
+        seed: Of the draw.
+    """
+    rng = np.random.default_rng([seed, *b"formulas"])
+    strata: dict[tuple[str, bool], list[int]] = {}
+    for place, formula in enumerate(all_formulas()):
+        strata.setdefault((formula.kind, formula.is_reference), []).append(place)
+    parts: dict[str, list[Integers]] = {"train": [], "valid": [], "test": []}
+    gets_more = False  # validation and test take turns with the odd formula
+    for places in strata.values():
+        order = rng.permutation(places)
+        num_held_out = round(HELD_OUT * len(places))
+        num_valid = (num_held_out + gets_more) // 2
+        gets_more ^= num_held_out % 2 == 1
+        parts["valid"].append(order[:num_valid])
+        parts["test"].append(order[num_valid:num_held_out])
+        parts["train"].append(order[num_held_out:])
+    splits = {split: np.sort(np.concatenate(chosen)) for split, chosen in parts.items()}
+    return {**splits, "seen": splits["train"], "all": np.arange(len(all_formulas()))}
+
+
+def balanced_weights(formulas: Integers) -> Floats:
+    """How likely each of these formulas is if all their kinds are equally likely, (num_formulas,)."""
+    kinds = [all_formulas()[place].kind for place in formulas]
+    _, of_formula, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
+    weights: Floats = 1 / (len(sizes) * sizes[of_formula])
+    return weights
+
+
+def _mixture(*groups: Bools) -> Floats:
+    """Groups that are not empty equally likely, and worlds equally likely within a group, (30,)."""
+    weights: Floats = np.mean([group / group.sum() for group in groups if group.any()], axis=0)
+    return weights

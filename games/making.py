@@ -1,0 +1,67 @@
+"""From an experiment to its world and its game."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from ecsuite.config import ConfigError, Experiment, look_up
+from ecsuite.games.game import Game, SpeakingGame
+from ecsuite.games.rounds import SetWorld
+from ecsuite.games.set_game import SetGame
+from ecsuite.games.tasks import TASKS
+from ecsuite.games.worlds import AttributeValueWorld, FileWorld, World
+
+SET_WORLDS: Mapping[str, str] = {
+    "thing": "ecsuite.games.things:ThingWorld",
+    "shape": "ecsuite.games.shapes:ShapesWorld",
+    "shapeworld": "ecsuite.games.shapeworld:ShapeWorld",
+    "features": "ecsuite.games.features:FeatureWorld",
+}
+"""Worlds whose rounds are about sets of objects, `module:class`; imported when asked for."""
+
+WORLDS: Mapping[str, str] = {
+    "attributes": "objects with attribute values, or from text files, one of them meant in each round",
+    "thing": "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",
+    "shape": "sets of images of a shape, in a colour, at a place (Carmeli et al. 2024)",
+    "shapeworld": "sets of images that obey one of 312 logical concepts (Mu & Goodman 2021)",
+    "features": "sets of objects from your file of feature vectors (Mu & Goodman 2021; Yao et al. 2022)",
+}
+"""Worlds by the names that users write, with a line each."""
+
+PLAYED: Mapping[str, tuple[str, ...]] = {
+    "attributes": ("discrimination", "reconstruction"),
+    "thing": ("concept",),
+    "shape": ("concept",),
+    "shapeworld": ("concept",),
+    "features": ("concept", "discrimination"),
+}
+"""The tasks of each world."""
+
+
+def make_world(experiment: Experiment) -> World | SetWorld:
+    """The world that an experiment names.
+
+    Raises:
+        ConfigError: If there is none of this name, or it doesn't have the game's task.
+    """
+    kind, task = experiment.world.kind, experiment.game.task
+    look_up("world", kind, WORLDS)
+    look_up("task", task, TASKS)
+    if task not in PLAYED[kind]:
+        raise ConfigError(f"game.task: world {kind} has {' and '.join(PLAYED[kind])}, got {task}")
+    if kind == "attributes":
+        drawn = experiment.world.train_data is None
+        return AttributeValueWorld(experiment) if drawn else FileWorld(experiment)
+    module, name = SET_WORLDS[kind].split(":")
+    make: Callable[[Experiment], Any] = getattr(import_module(module), name)
+    world: SetWorld = make(experiment)
+    return world
+
+
+def make_game(experiment: Experiment, world: World | SetWorld, dtype: torch.dtype) -> SpeakingGame:
+    """The game that an experiment names, to be played in its world."""
+    if isinstance(world, World):
+        return Game(experiment, dtype)
+    return SetGame(experiment, world, dtype)

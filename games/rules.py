@@ -1,0 +1,76 @@
+"""Conjunctive rules over attribute values: `color=red and shape=circle` (Carmeli et al. 2024, section 2.1).
+
+A rule of length l fixes the values of l attributes. It is a row with a value for each of these, and `FREE` elsewhere.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Ragged
+from ecsuite.games.rounds import Integers, Rules
+
+FREE = -1
+"""Stands in a rule where any value will do."""
+
+
+def conjunctions(num_values: Sequence[int], length: int) -> Integers:
+    """All rules of a length, (num_rules, num_attributes).
+
+    Args:
+        num_values: Values of each attribute.
+        length: Attributes that a rule fixes.
+
+    Raises:
+        ConfigError: If there are not so many attributes.
+    """
+    if length > len(num_values):
+        raise ConfigError(f"world.rule_length: expected at most {len(num_values)} attributes, got {length}")
+    rules = []
+    for chosen in combinations(range(len(num_values)), length):
+        values = np.array(list(product(*(range(num_values[attribute]) for attribute in chosen))))
+        block = np.full((len(values), len(num_values)), FREE)
+        block[:, chosen] = values
+        rules.append(block)
+    return np.concatenate(rules)
+
+
+def describe(rules: Integers, names: Sequence[Sequence[str]]) -> Rules:
+    """Rules with their concepts: one for each pair of an attribute and a value.
+
+    Args:
+        rules: (num_rules, num_attributes).
+        names: Names of the concepts of each attribute, such as `color=red`.
+    """
+    first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
+    said = rules != FREE
+    ids = (rules + first)[said].astype(np.int32)
+    flat = tuple(name for of_attribute in names for name in of_attribute)
+    return Rules(meanings=rules, concepts=Ragged.from_lengths(ids, said.sum(1)), concept_names=flat)
+
+
+def pairs_broken(labels: Integers, rules: Integers) -> Integers:
+    """How many pairs of each rule each object breaks, (num_rules, num_objects); an object with 0 obeys it."""
+    fixed = rules[:, None] != FREE
+    return np.asarray(((rules[:, None] != labels[None]) & fixed).sum(-1))
+
+
+def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict[str, Integers]:
+    """Which rules each split uses.
+
+    Rules of one pair are never held out: no agent can guess what another calls a value that it never talked about.
+    Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
+
+    Args:
+        num_rules: Rules in all.
+        length: Pairs in a rule.
+        held_out: Share of the rules to hold out.
+        seed: Of the draw.
+    """
+    num_held_out = round(held_out * num_rules) if length > 1 else 0
+    order = np.random.default_rng([seed, *b"rules"]).permutation(num_rules)
+    held, known = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
+    unseen = held if num_held_out else known
+    return {"train": known, "seen": known, "valid": unseen, "test": unseen, "all": np.arange(num_rules)}

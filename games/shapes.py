@@ -1,0 +1,95 @@
+"""The SHAPE world (Carmeli et al. 2024, appendix B): images of one object each, in sets that obey a rule."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError, Experiment
+from ecsuite.games.rounds import Integers, Rounds, SetWorld
+from ecsuite.games.rules import FREE, conjunctions, describe, pairs_broken, split_rules
+from ecsuite.games.scenes import SHAPE_CONCEPTS, shape_images
+
+NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
+"""Shapes, colours, columns, rows: 17 concepts and 270 full labels."""
+
+
+class ShapesWorld(SetWorld):
+    """Images of shapes in colours at places; the number of images of each label has no bound.
+
+    Images are expensive to encode, so the rounds of a batch share a pool of them: `pool // num_targets` rules are
+    drawn, different ones as far as there are, and for each as many images that obey it as a round has targets.
+    The rounds take turns with these rules. A round's targets and distractors are drawn without replacement from all
+    images of the pool that obey or break its rule, whichever rule brought them. Hard distractors break as few pairs
+    as the pool allows. Where the pool has too few of either, images are repeated, all equally often but for the rest.
+
+    Args:
+        experiment: Sizes and seed.
+
+    Raises:
+        ConfigError: If the pool has no room for two rules.
+    """
+
+    corpus_split = "valid"
+
+    def __init__(self, experiment: Experiment) -> None:
+        world, game = experiment.world, experiment.game
+        self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
+        self.is_hard = world.distractors == "hard"
+        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
+        self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
+        self.object_shape = (64, 64, 3)
+        self.num_slots = min(world.pool // self.num_targets, self.batch_size)
+        if self.num_slots < 2:
+            raise ConfigError(
+                f"world.pool and training.batch_size: {world.pool} images and {self.batch_size} rounds make "
+                f"{self.num_slots} rules of {self.num_targets} targets a batch, expected at least 2"
+            )
+        self.table = conjunctions(NUM_VALUES, world.rule_length)
+        ends = np.cumsum(NUM_VALUES)
+        names = [SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)]
+        self.rules = describe(self.table, names)
+        self.splits = split_rules(len(self.table), world.rule_length, world.held_out, self.seed)
+
+    def batch(self, split: str, number: int) -> Rounds:
+        """See `SetWorld`."""
+        rng = np.random.default_rng([self.seed, *split.encode(), number])
+        rules = np.resize(rng.permutation(self.splits[split]), self.num_slots)
+        wanted = np.repeat(self.table[rules], self.num_targets, axis=0)
+        labels = np.where(wanted == FREE, rng.integers(NUM_VALUES, size=wanted.shape), wanted)  # (pool, 4)
+        of_round = rules[np.arange(self.batch_size) % self.num_slots]
+        num_broken = pairs_broken(labels, self.table[of_round])  # (batch, pool)
+        chance = rng.random(num_broken.shape)
+        targets = _cheapest(np.where(num_broken == 0, chance, np.inf), self.num_targets)
+        cost = num_broken + chance if self.is_hard else chance
+        distractors = _cheapest(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
+        candidates = np.concatenate([targets, distractors], axis=1)
+        used, places = np.unique(candidates, return_inverse=True)
+        candidates = places.reshape(candidates.shape)
+        # As many images a batch as the pool has, so that no two batches of a split share one.
+        images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
+        return Rounds(
+            objects=images,
+            shown=candidates[:, : self.num_targets],
+            num_positive=self.num_targets,
+            candidates=candidates,
+            labels=np.broadcast_to(np.arange(candidates.shape[1]) < self.num_targets, candidates.shape),
+            rules=of_round,
+        )
+
+    def features(self, objects: NDArray[Any]) -> NDArray[np.uint8]:
+        """The images as they are. See `SetWorld`."""
+        return objects
+
+    def probes(self) -> dict[str, tuple[SetWorld, str]]:
+        """Rules of training on new images, where the validation's rules are others. See `SetWorld`."""
+        return {"seen rules": (self, "seen")} if len(self.splits["valid"]) < len(self.table) else {}
+
+
+def _cheapest(costs: NDArray[np.float64], number: int) -> Integers:
+    """The places of the so many lowest costs of each row, (batch, number); where fewer are finite, these repeat."""
+    order = np.argsort(costs, axis=1)
+    num_finite = np.isfinite(costs).sum(1, keepdims=True)
+    if not num_finite.all():
+        raise ConfigError("world.pool: its images all obey one rule, so there are no distractors: raise it")
+    return np.take_along_axis(order, np.arange(number) % num_finite, axis=1)

@@ -1,0 +1,292 @@
+"""Pictures: what is in them, that no label covers another, and that the same input gives the same bytes."""
+
+import builtins
+import json
+import re
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.eval import drawing, translation_drawing
+from ecsuite.eval.canvas import MAX_LABEL, label
+from ecsuite.eval.cbm_sensitivity import sensitivity
+from ecsuite.eval.drawing import (
+    draw_curves,
+    draw_heatmap,
+    draw_score,
+    draw_sensitivity,
+    draw_translation,
+)
+
+
+def corpus_of(messages, concepts, **more):
+    return Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts), **more)
+
+
+def noisy_corpus(num_words, num_concepts, num_rows=800, share=0.5, **more):
+    """Phrases of two concepts; a share of the words name one of them, the others are noise."""
+    rng = np.random.default_rng(0)
+    concepts = rng.random((num_rows, num_concepts)).argsort(axis=1)[:, :2]
+    noise = rng.integers(0, num_words, concepts.shape)
+    names = tuple(f"attribute{concept // 10}={concept % 10}" for concept in range(num_concepts))
+    messages = np.where(rng.random(concepts.shape) < share, concepts % num_words, noise)
+    return corpus_of(messages, concepts, concept_names=names, **more)
+
+
+CORPORA = {
+    "perfect": corpus_of([[i % 17 + 1] for i in range(200)], [[i % 17] for i in range(200)]),
+    "narrow": noisy_corpus(15, 50),
+    "quantized": noisy_corpus(64, 50),
+    "wide": noisy_corpus(4_000, 50, num_rows=3_000, share=0.1),
+    "many concepts": noisy_corpus(150, 90, num_rows=3_000),
+    "one of each": corpus_of([[1]], [[0]]),
+}
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that would have been written."""
+    caught = []
+    for module in (drawing, translation_drawing):
+        monkeypatch.setattr(module, "save", lambda figure, *paths: caught.append(figure))
+    return caught
+
+
+def texts(figure):
+    """Every visible text with its box in pixels, (x0, y0, x1, y1)."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    beyond = {  # ticks past the end of an axis are laid out but not drawn
+        tick.label1
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in beyond]
+    found = [text for text in found if text.get_text().strip()]
+    boxes = [text.get_window_extent(canvas.get_renderer()).extents for text in found]
+    return [text.get_text() for text in found], np.array(boxes)
+
+
+def assert_readable(figure):
+    """No text meets another, nor the edge of the picture."""
+    names, boxes = texts(figure)
+    meet_across = (
+        np.minimum(boxes[:, None, 2], boxes[:, 2]) - np.maximum(boxes[:, None, 0], boxes[:, 0]) > 0.5
+    )
+    meet_down = np.minimum(boxes[:, None, 3], boxes[:, 3]) - np.maximum(boxes[:, None, 1], boxes[:, 1]) > 0.5
+    clashes = np.argwhere(np.triu(meet_across & meet_down, 1))
+    assert [(names[a], names[b]) for a, b in clashes] == []
+    width, height = figure.get_size_inches() * figure.dpi
+    assert (boxes[:, :2] >= 0).all() and (boxes[:, 2] <= width).all() and (boxes[:, 3] <= height).all()
+
+
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+@pytest.mark.parametrize("name", CORPORA)
+def test_labels_do_not_overlap(figures, draw, name):
+    draw(CORPORA[name])
+    assert_readable(figures[0])
+
+
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+def test_odd_names_stay_on_their_line(figures, draw):
+    names = ("$a_b$", "word " * 20, "two\nlines", "", "數")
+    rng = np.random.default_rng(0)
+    messages, concepts = rng.integers(0, 5, (90, 2)), rng.integers(0, 5, (90, 1))
+    draw(corpus_of(messages, concepts, symbol_names=names, concept_names=names))
+    assert_readable(figures[0])
+    shown, _ = texts(figures[0])
+    for name in ("$a_b$", "word word word word word wo…", "two lines", "(empty)", "?"):
+        assert shown.count(name) == 2
+
+
+def test_labels():
+    assert label(17) == "17" and label("x" * MAX_LABEL) == "x" * MAX_LABEL
+    assert label("x" * 29) == "x" * 27 + "…"
+
+
+def test_translation_tells_pairs_and_what_is_left(figures):
+    """Word 1 is concept `a`, three times of four; word 3 is a paraphrase; `c` has no word."""
+    corpus = corpus_of(
+        [[1], [1], [1], [1], [2], [2], [3]],
+        [[0], [0], [0], [2], [1], [1], [0]],
+        concept_names=("a", "b", "c"),
+    )
+    draw_translation(corpus)
+    shown, boxes = texts(figures[0])
+    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
+    assert middle["1"] == pytest.approx(middle["a"], abs=3) and middle["b"] < middle["a"]
+    assert middle["3"] == pytest.approx(middle["c"], abs=3) and middle["c"] < middle["b"]
+    assert "Concept best matching: 0.714" in shown
+    assert "3 words, 3 concepts, 2 pairs, 7 samples" in shown
+    assert [text for text in shown if "%" in text] == ["75%", "75%", "100%", "100%"]
+    widths = [line.get_linewidth() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
+    assert sorted(widths)[-2:] == pytest.approx([0.8 + 4.2 * 2 / 3, 5.0])
+    assert sorted(widths)[:-2] == [0.6, 0.6]  # 1 to c, and 3 to a
+
+
+def test_rare_words_are_counted_not_drawn(figures):
+    draw_translation(CORPORA["wide"])
+    draw_heatmap(CORPORA["wide"], max_words=10)
+    num_words = len(CORPORA["wide"].reindexed()[1])
+    assert f"… and {num_words - 64:,} more words" in texts(figures[0])[0]
+    assert f"… and {num_words - 50:,} more words" in texts(figures[1])[0]  # pairs are always there
+
+
+def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
+    monkeypatch.setattr(translation_drawing, "MAX_ROWS", 60)
+    draw_translation(CORPORA["many concepts"])
+    draw_heatmap(CORPORA["many concepts"])
+    for figure in figures:
+        assert_readable(figure)
+    assert "… and 30 more concepts" in texts(figures[0])[0]
+    assert "… and 90 more words; … and 30 more concepts" in texts(figures[1])[0]
+
+
+def test_heatmap_has_the_pairs_on_its_diagonal(figures):
+    draw_heatmap(CORPORA["quantized"])
+    weights = figures[0].axes[0].collections[0].get_array()
+    diagonal = weights.diagonal()
+    assert weights.shape == (64, 50) and (np.diff(diagonal) <= 0).all()
+    assert (diagonal > 3 * weights[:50].mean(axis=1)).all()
+
+
+def test_nothing_said(tmp_path):
+    corpus = corpus_of([[], []], [[0], [1]])
+    assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
+    with pytest.raises(CorpusError, match="the corpus says no word: there is nothing to match concepts with"):
+        draw_heatmap(corpus, tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
+def test_no_concepts(draw, tmp_path):
+    message = "the corpus names no concepts: there is nothing to match words with"
+    with pytest.raises(CorpusError, match=message):
+        draw(Corpus(messages=Ragged.from_rows([[1]])), tmp_path / "a.png")
+
+
+def write_run(folder, accuracies, chance=0.25):
+    folder.mkdir(parents=True)
+    lines = [
+        {
+            "step": 10 * step,
+            "epoch": step,
+            "train": {"accuracy": accuracy},
+            "valid": {"accuracy": accuracy / 2},
+        }
+        for step, accuracy in enumerate(accuracies, 1)
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "metadata.json").write_text(json.dumps({"chance": {"accuracy": chance}}))
+    return folder
+
+
+def test_curves(figures, tmp_path):
+    runs = [write_run(tmp_path / name, [0.2, 0.6, 0.9]) for name in ("one", "two")]
+    with open(runs[1] / "log.jsonl", "a") as file:
+        file.write('{"step": 40, "tr')  # the run is writing
+    draw_curves(runs)
+    draw_curves(runs[:1])
+    for figure in figures:
+        assert_readable(figure)
+    lines = [line for line in figures[0].axes[0].lines if len(line.get_xdata()) == 3]
+    assert [line.get_ydata().tolist() for line in lines] == [[0.1, 0.3, 0.45], [0.2, 0.6, 0.9]] * 2
+    assert lines[0].get_xdata().tolist() == [10, 20, 30]
+    assert texts(figures[0])[0][-5:] == ["one", "two", "valid", "train", "chance 0.25"]
+    assert texts(figures[1])[0][-3:] == ["valid", "train", "chance 0.25"]
+
+
+def test_curves_of_folders_of_one_name(figures, tmp_path):
+    runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
+    (runs[0] / "metadata.json").unlink()
+    (runs[1] / "metadata.json").write_text("{}")
+    draw_curves(runs)
+    assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "valid", "train"]
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (None, "no log.jsonl in it; expected the folder of a run"),
+        ("", "no evaluation in it yet"),
+        (
+            '{"step": 1, "train": {}, "valid": {}}\n',
+            r"log.jsonl:1: expected an evaluation with a step and the",
+        ),
+        ("[]\n", r"log.jsonl:1: expected an evaluation"),
+        ("{\n", r"log.jsonl:1: expected an evaluation"),
+    ],
+)
+def test_logs_that_can_not_be_drawn(tmp_path, log, message):
+    if log is not None:
+        (tmp_path / "log.jsonl").write_text(log)
+    with pytest.raises(ConfigError, match=message):
+        draw_curves([tmp_path], tmp_path / "a.png")
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_sensitivity(figures):
+    noisy = sensitivity(CORPORA["narrow"])
+    draw_sensitivity({"": noisy})
+    draw_sensitivity({"perfect": sensitivity(CORPORA["perfect"]), "a longer name than that": noisy})
+    gap = noisy | {"accumulated": [None, *noisy["accumulated"][1:]], "accumulated_sd": None}
+    draw_sensitivity({"gap": gap})
+    for figure in figures:
+        assert_readable(figure)
+    solid, dashed = figures[0].axes[0].lines
+    assert solid.get_ydata().tolist() == noisy["accumulated"]
+    assert dashed.get_ydata().tolist() == noisy["segmented"]
+    assert f"100 samples each (SD {noisy['segmented_sd']:.3f})" in texts(figures[0])[0]
+    assert np.isnan(figures[2].axes[0].lines[0].get_ydata()[0])
+
+
+def test_all_pictures_of_a_run(tmp_path):
+    run = write_run(tmp_path / "run", [0.5, 0.7])
+    corpus = noisy_corpus(15, 50, metadata={"source_path": str(run / "corpus.jsonl")})
+    written = draw_score(corpus, tmp_path / "new" / "plots")
+    names = ["translation", "heatmap", "sensitivity", "accuracy"]
+    assert [path.name for path in written] == [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
+    for path in written:
+        data = path.read_bytes()
+        assert data.startswith(b"<?xml" if path.suffix == ".svg" else b"\x89PNG\r\n")
+    again = draw_score(corpus, tmp_path / "again")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
+    svg = written[0].read_text()
+    assert "<!-- attribute4=9 -->" in svg and not re.search(r"<dc:date>", svg)
+
+
+def test_from_the_folder_of_a_run_without_concepts(tmp_path):
+    run = write_run(tmp_path / "run", [0.5, 0.7])
+    corpus = Corpus(messages=Ragged.from_rows([[1]]), metadata={"source_path": str(run)})
+    assert draw_score(corpus, tmp_path, formats=["png"]) == [tmp_path / "accuracy.png"]
+
+
+def test_nothing_to_draw(tmp_path):
+    assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a"])
+def test_other_kinds_of_files(tmp_path, name):
+    message = f"{name}: expected the name of a picture, ending in .svg or .png"
+    with pytest.raises(ConfigError, match=message):
+        draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *arguments, **options):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[plots\]'"):
+        draw_score(CORPORA["perfect"], tmp_path / "plots")
+    assert not (tmp_path / "plots").exists()

@@ -1,0 +1,270 @@
+"""Games on feature files: which rows are targets of what, by split and variant, and what the rules say of them."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from ecsuite.config import ConfigError, load_experiment
+from ecsuite.games.feature_files import synthetic_features, write_features
+from ecsuite.games.features import FeatureWorld
+
+VARIANTS = ("ref", "setref", "concept")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file whose first feature is the number of the row."""
+    made = synthetic_features(1, 16, 24, 5, 6)
+    made["features"][:, 0] = np.arange(len(made["features"]))
+    write_features(tmp_path / "birds.npz", made)
+    return str(tmp_path / "birds.npz")
+
+
+def make(path, *overrides, task="concept"):
+    sizes = {
+        "concept": ["game.num_targets=5", "game.num_distractors=5", "game.sender_sees=all"],
+        "discrimination": ["game.num_distractors=15"],
+    }
+    base = ["world.kind=features", f"world.features={path}", f"game.task={task}", "training.batch_size=64"]
+    return FeatureWorld(load_experiment("disc_tiny", [*base, *sizes[task], *overrides]))
+
+
+def rows(rounds, places):
+    """The row of the file of each object."""
+    return rounds.objects[:, 0].astype(np.int64)[places]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
+def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(path, variant, split):
+    world = make(path, f"game.variant={variant}")
+    for number in range(5):
+        rounds = world.batch(split, number)
+        assert rounds.objects.dtype == np.float32 and world.object_shape == (5,)
+        assert rounds.shown.shape == rounds.candidates.shape == rounds.labels.shape == (64, 10)
+        assert (rounds.labels.sum(1) == 5).all() and rounds.num_positive == 5
+        for places, labels in ((rounds.candidates, rounds.labels), (rounds.shown, np.arange(10) < 5)):
+            chosen = rows(rounds, places)
+            assert ((world.file.class_id[chosen] == rounds.rules[:, None]) == labels).all()
+            assert np.isin(chosen, world.classes[split].rows).all()
+        in_use = np.unique(np.concatenate([rounds.shown, rounds.candidates]))
+        assert in_use.tolist() == list(range(len(rounds.objects)))
+
+
+def test_what_the_receiver_sees_by_variant(path):
+    concept = make(path, "game.variant=concept").batch("train", 0)
+    targets = np.concatenate([concept.shown[:, :5], concept.candidates[:, :5]], axis=1)
+    assert all(len(set(row)) == 10 for row in targets.tolist())
+    assert (concept.shown[:, 5:] != concept.candidates[:, 5:]).any(1).mean() > 0.9
+    setref = make(path, "game.variant=setref").batch("train", 0)
+    assert (setref.candidates == setref.shown).all()
+    assert all(len(set(row)) == 5 for row in setref.shown[:, :5].tolist())
+    ref = make(path, "game.variant=ref").batch("train", 0)
+    assert (ref.candidates == ref.shown).all() and (ref.shown[:, :5] == ref.shown[:, :1]).all()
+
+
+def test_a_sender_of_targets_sees_no_counter_examples(path):
+    every = make(path).batch("valid", 3)
+    targets = make(path, "game.sender_sees=targets").batch("valid", 3)
+    assert targets.shown.shape == (64, 5) and targets.candidates.shape == (64, 10)
+    assert (rows(targets, targets.shown) == rows(every, every.shown[:, :5])).all()
+
+
+def test_splits_share_no_class_and_seen_shares_no_image(path):
+    world = make(path)
+    parts = {
+        split: set(world.classes[split].classes.tolist()) for split in ("train", "valid", "test", "seen")
+    }
+    assert [len(parts[split]) for split in ("train", "valid", "test")] == [8, 4, 4]
+    assert (
+        parts["train"] | parts["valid"] | parts["test"] == set(range(16)) and parts["seen"] == parts["train"]
+    )
+    train, seen = world.classes["train"], world.classes["seen"]
+    assert not np.isin(seen.rows, train.rows).any()
+    assert (train.num_images == 14).all() and (seen.num_images == 10).all()  # a fifth is too few for a round
+
+
+def test_a_fifth_of_large_classes_is_kept_for_seen(tmp_path):
+    write_features(tmp_path / "large.npz", synthetic_features(1, 8, 100, 3, 4))
+    world = make(tmp_path / "large.npz")
+    assert (world.classes["train"].num_images == 80).all() and (world.classes["seen"].num_images == 20).all()
+
+
+def test_classes_and_images_are_equally_likely_though_classes_differ_in_size(tmp_path):
+    sizes = np.array([20, 21, 40, 33, 20, 25, 20, 29])
+    made = {
+        "features": np.arange(sizes.sum(), dtype=np.float32)[:, None],
+        "class_id": np.repeat(np.arange(8), sizes),
+        "split": np.repeat([0, 0, 0, 0, 1, 1, 2, 2], sizes),
+    }
+    write_features(tmp_path / "uneven.npz", made)
+    world = make(tmp_path / "uneven.npz", "training.batch_size=20000")
+    rounds = world.batch("train", 0)
+    assert chisquare(np.bincount(rounds.rules, minlength=4)).pvalue > 1e-4
+    chosen = rows(rounds, rounds.candidates)
+    for number in range(4):
+        images = world.classes["train"].rows[number, : world.classes["train"].num_images[number]]
+        of_rule = rounds.rules == number
+        for places in (chosen[of_rule, :5], rows(rounds, rounds.shown)[of_rule, :5]):
+            counts = np.bincount(places.ravel(), minlength=sizes.sum())[images]
+            # Draws without replacement vary less than a chi-square says: it can only pass too easily by that.
+            assert counts.sum() == places.size and chisquare(counts).pvalue > 1e-4
+        others = made["class_id"][chosen[of_rule, 5:]]
+        assert chisquare(np.bincount(others.ravel(), minlength=4)[np.arange(4) != number]).pvalue > 1e-4
+        counts = np.bincount(chosen[~of_rule, 5:].ravel(), minlength=sizes.sum())[images]
+        assert chisquare(counts).pvalue > 1e-4
+
+
+def test_rules_of_classes_are_their_commonest_attributes(tmp_path):
+    attributes = np.zeros((96, 3), np.uint8)
+    attributes[:12, 0], attributes[:6, 1], attributes[:7, 2] = (
+        1,
+        1,
+        1,
+    )  # of 12 images: all, half, more than half
+    made = {
+        "features": np.zeros((96, 2), np.float32),
+        "class_id": np.repeat(np.arange(8), 12),
+        "attributes": attributes,
+        "attribute_names": np.array(["wing", "beak", "tail"]),
+    }
+    write_features(tmp_path / "birds.npz", made)
+    rules = make(tmp_path / "birds.npz", "game.num_targets=2").rules
+    assert rules.meanings.tolist() == [[1, 0, 1]] + [[0, 0, 0]] * 7
+    assert rules.concept_names == ("wing", "beak", "tail")
+    assert [rules.concepts[number].tolist() for number in range(8)] == [[0, 2]] + [[]] * 7
+
+
+def test_rules_of_classes_without_attributes_are_their_names(tmp_path):
+    made = {"features": np.zeros((96, 2)), "class_id": np.repeat([3, 4, 6, 7, 9, 11, 12, 20], 12)}
+    write_features(tmp_path / "birds.npz", made)
+    rules = make(tmp_path / "birds.npz", "game.num_targets=2").rules
+    assert rules.meanings.tolist() == [[number] for number in range(8)]
+    assert rules.concept_names[:3] == ("class=3", "class=4", "class=6")
+    assert [rules.concepts[number].tolist() for number in range(8)] == [[number] for number in range(8)]
+
+
+def test_probes_are_the_evaluation_matrix(path):
+    world = make(path, "game.variant=setref")
+    probes = world.probes()
+    assert list(probes) == [f"{seen} {variant}" for seen in ("seen", "unseen") for variant in VARIANTS]
+    trained_on = set(world.classes["train"].classes.tolist())
+    for name, (other, split) in probes.items():
+        rounds = other.batch(split, 0)
+        assert set(rounds.rules.tolist()).isdisjoint(trained_on) == name.startswith("unseen")
+        assert other.variant == name.split()[1] and other.file is world.file
+        is_same = bool((rounds.shown == rounds.candidates).all())
+        assert is_same == (other.variant != "concept")
+    assert world.variant == "setref"
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
+def test_discrimination_is_one_image_among_different_others(path, split):
+    world = make(path, task="discrimination")
+    for number in range(3):
+        rounds = world.batch(split, number)
+        assert rounds.shown.shape == (64, 1) and rounds.candidates.shape == (64, 16)
+        assert (rounds.labels.sum(1) == 1).all() and rounds.num_positive == 1
+        assert (rounds.candidates[rounds.labels] == rounds.shown[:, 0]).all()
+        chosen = rows(rounds, rounds.candidates)
+        assert (np.diff(np.sort(chosen, axis=1), axis=1) > 0).all() and np.isin(
+            chosen, world.rows[split]
+        ).all()
+        assert (rows(rounds, rounds.shown)[:, 0] == rounds.rules).all()
+        assert len(rounds.objects) <= 4 * 16
+    assert world.probes() == {}
+
+
+def test_an_informed_sender_of_discrimination_sees_the_target_first(path):
+    rounds = make(path, "game.sender_sees=all", task="discrimination").batch("train", 0)
+    assert rounds.shown.shape == (64, 16) and (rounds.shown[:, 0] == rounds.candidates[rounds.labels]).all()
+    assert (np.sort(rounds.shown, axis=1) == np.sort(rounds.candidates, axis=1)).all()
+
+
+def test_targets_places_and_distractors_are_uniform(path):
+    world = make(path, task="discrimination")
+    batches = [world.batch("valid", number) for number in range(300)]
+    assert len(world.rows["valid"]) == 96
+    assert chisquare(np.bincount(np.concatenate([b.labels.argmax(1) for b in batches]))).pvalue > 1e-4
+    # Draws without replacement, so counts of targets are more even than a chi-square expects.
+    targets = np.bincount(np.concatenate([b.rules for b in batches]), minlength=384)[world.rows["valid"]]
+    assert targets.sum() == 300 * 64 and chisquare(targets).pvalue > 1e-4
+    # Rounds of a batch share a pool, so their candidates are correlated: 4 % standard deviation, not 2 %.
+    candidates = np.concatenate([rows(b, b.candidates).ravel() for b in batches])
+    counts = np.bincount(candidates, minlength=384)[world.rows["valid"]]
+    assert counts.sum() == 300 * 64 * 16 and np.abs(counts / counts.mean() - 1).max() < 0.16
+
+
+def test_all_rows_of_a_split_may_be_candidates(path):
+    rounds = make(path, "game.num_distractors=95", task="discrimination").batch("valid", 0)
+    assert (np.sort(rounds.candidates, axis=1) == np.arange(96)).all()
+
+
+def test_rules_of_images_are_their_features(path, tmp_path):
+    world = make(path, task="discrimination")
+    assert world.rules.meanings is world.file.features and len(world.rules) == 384
+    assert world.rules.concept_names[15] == "class=class15" and world.rules.concepts[383].tolist() == [15]
+    write_features(tmp_path / "bare.npz", {"features": np.zeros((400, 2))})
+    bare = make(tmp_path / "bare.npz", task="discrimination")
+    assert bare.rules.concepts is None and bare.rules.concept_names == ()
+    assert [len(bare.rows[split]) for split in ("train", "valid", "test", "seen", "all")] == [
+        360,
+        20,
+        20,
+        360,
+        400,
+    ]
+
+
+@pytest.mark.parametrize("task", ["concept", "discrimination"])
+def test_batches_are_functions_of_seed_split_and_number(path, task):
+    first, again = make(path, task=task).batch("train", 7), make(path, task=task).batch("train", 7)
+    for name in ("objects", "shown", "candidates", "labels", "rules"):
+        assert (getattr(first, name) == getattr(again, name)).all()
+    for other in (make(path, task=task).batch("train", 8), make(path, task=task).batch("seen", 7)):
+        assert (other.rules != first.rules).mean() > 0.5
+
+
+def test_objects_are_features_as_they_are(path):
+    world = make(path)
+    rounds = world.batch("train", 0)
+    assert world.features(rounds.objects) is rounds.objects
+    assert (rounds.objects == world.file.features[rounds.objects[:, 0].astype(np.int64)]).all()
+
+
+def test_files_that_are_too_small_are_refused(path):
+    for overrides, task, message in (
+        (
+            ["game.num_targets=7"],
+            "concept",
+            "class_id: expected at least 28 rows of each class in train (game.num_targets), got 24 of class class0; "
+            "7 more classes are too small",
+        ),
+        (
+            ["game.num_distractors=96"],
+            "discrimination",
+            "features: expected at least 97 rows in valid (game.num_distractors and a target), got 96 of 384",
+        ),
+    ):
+        with pytest.raises(ConfigError) as error:
+            make(path, *overrides, task=task)
+        head, tail = str(error.value).split(": ", 1)
+        assert head == path
+        assert tail.split("of class ")[0] == message.split("of class ")[0]
+    with pytest.raises(ConfigError) as error:
+        make("null")
+    assert str(error.value) == "world.features: expected an npz file of feature vectors, got null"
+
+
+def test_a_batch_is_quick(tmp_path):
+    """The bar is 5 ms for 64 rounds; the best of some runs leaves out what else the machine does."""
+    write_features(tmp_path / "large.npz", synthetic_features(1, 40, 60, 64, 16))
+    for task, overrides in (("concept", ()), ("discrimination", ["game.num_distractors=255"])):
+        world, seconds = make(tmp_path / "large.npz", *overrides, task=task), []
+        for number in range(20):
+            begin = time.perf_counter()
+            world.batch("train", number)
+            seconds.append(time.perf_counter() - begin)
+        assert min(seconds) < 0.005

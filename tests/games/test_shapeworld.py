@@ -1,0 +1,216 @@
+"""ShapeWorld: labels agree with truth tables, draws have the stated distributions, variants share what they should."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from ecsuite.config import load_experiment
+from ecsuite.games import shapeworld
+from ecsuite.games.formulas import KINDS, all_formulas
+from ecsuite.games.shapeworld import ShapeWorld
+
+VARIANTS = ("ref", "setref", "concept")
+TRUTH = np.stack([formula.truth for formula in all_formulas()])
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Instead of pictures, what they would show: rows (index, colour, shape)."""
+    monkeypatch.setattr(
+        shapeworld,
+        "shapeworld_images",
+        lambda seed, split, indices, colours, shapes: np.stack([indices, colours, shapes], axis=1),
+    )
+
+
+def make(variant="concept", *overrides):
+    return ShapeWorld(
+        load_experiment(
+            "disc_tiny",
+            [
+                "world.kind=shapeworld",
+                "game.task=concept",
+                "game.num_targets=10",
+                "game.num_distractors=10",
+                "game.sender_sees=all",
+                "training.batch_size=64",
+                f"game.variant={variant}",
+                *overrides,
+            ],
+        )
+    )
+
+
+def worlds_of(rounds, places):
+    """The world of each object, when pictures are rows (index, colour, shape)."""
+    return (rounds.objects[:, 1] * 5 + rounds.objects[:, 2])[places]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
+def test_every_label_agrees_with_the_truth_table(drawn, variant, split):
+    world = make(variant)
+    for number in range(5):
+        rounds = world.batch(split, number)
+        assert rounds.shown.shape == rounds.candidates.shape == rounds.labels.shape == (64, 20)
+        assert (rounds.labels.sum(1) == 10).all() and rounds.num_positive == 10
+        truth = TRUTH[rounds.rules]
+        assert (np.take_along_axis(truth, worlds_of(rounds, rounds.candidates), 1) == rounds.labels).all()
+        assert (np.take_along_axis(truth, worlds_of(rounds, rounds.shown), 1) == (np.arange(20) < 10)).all()
+        assert np.isin(rounds.rules, world.splits[split]).all()
+        in_use = np.unique(np.concatenate([rounds.shown, rounds.candidates]))
+        assert in_use.tolist() == list(range(len(rounds.objects)))
+
+
+def test_what_the_receiver_sees_by_variant(drawn):
+    concept = make("concept").batch("train", 0)
+    assert not np.isin(concept.candidates, concept.shown).any()
+    setref = make("setref").batch("train", 0)
+    assert (setref.candidates == setref.shown).all()
+    ref = make("ref").batch("train", 0)
+    assert (ref.candidates == ref.shown).all() and (ref.shown[:, :10] == ref.shown[:, :1]).all()
+    assert all(all_formulas()[rule].is_reference for rule in ref.rules)
+
+
+def test_a_sender_of_targets_sees_no_counter_examples(drawn):
+    for variant in VARIANTS:
+        every, targets = (
+            make(variant, f"game.sender_sees={sees}").batch("valid", 3) for sees in ("all", "targets")
+        )
+        assert targets.shown.shape == (64, 10) and targets.candidates.shape == (64, 20)
+        shown = every.objects[every.shown[:, :10]]
+        assert (targets.objects[targets.shown] == shown).all() and (targets.rules == every.rules).all()
+
+
+def test_numbers_of_targets_and_distractors_may_differ(drawn):
+    rounds = make("concept", "game.num_targets=3", "game.num_distractors=5").batch("train", 0)
+    assert rounds.shown.shape == (64, 8) and (rounds.labels == (np.arange(8) < 3)).all()
+    truth = np.take_along_axis(TRUTH[rounds.rules], worlds_of(rounds, rounds.candidates), 1)
+    assert (truth == rounds.labels).all()
+
+
+def test_a_round_repeats_no_image_while_there_are_others(drawn):
+    """10 images of each world are enough for 10 targets and 10 distractors; 4 are not, and are used evenly."""
+    rounds = make("setref").batch("train", 0)
+    for row in rounds.shown:
+        assert len(np.unique(row)) == 20
+    short = make("setref", "world.images_per_world=4").batch("train", 0)
+    for row, places in zip(short.shown, worlds_of(short, short.shown), strict=True):
+        worlds, counts = np.unique(places, return_counts=True)
+        repeats = [np.unique(row[places == world], return_counts=True)[1] for world in worlds]
+        assert [len(repeat) for repeat in repeats] == np.minimum(counts, 4).tolist()
+        assert all(np.ptp(repeat) <= 1 for repeat in repeats)
+    assert len(short.objects) <= 120
+
+
+def test_the_order_of_images_is_each_rounds_own(drawn):
+    rounds = make("ref").batch("train", 0)
+    indices = rounds.objects[rounds.shown[:, 0], 0] % 10
+    assert chisquare(np.bincount(indices, minlength=10)).pvalue > 1e-4 and len(set(indices)) == 10
+
+
+def test_batches_of_a_split_share_no_image(drawn):
+    for variant in VARIANTS:
+        world = make(variant)
+        indices = [world.batch("train", number).objects[:, 0] for number in range(20)]
+        for seen in indices:
+            assert len(np.unique(seen)) == len(seen)
+        assert len(np.unique(np.concatenate(indices))) == sum(len(seen) for seen in indices)
+
+
+def test_kinds_are_equally_likely_and_formulas_within_a_kind(drawn):
+    world = make("concept", "training.batch_size=16000", "game.num_targets=1", "game.num_distractors=1")
+    rules = world.batch("train", 0).rules
+    kinds = np.array([KINDS.index(kind) for kind in world.rules.kinds])
+    assert chisquare(np.bincount(kinds[rules], minlength=8)).pvalue > 1e-4
+    for kind in range(8):
+        of_kind = rules[kinds[rules] == kind]
+        expected = world.splits["train"][kinds[world.splits["train"]] == kind]
+        found, counts = np.unique(of_kind, return_counts=True)
+        assert (found == expected).all() and chisquare(counts).pvalue > 1e-4
+
+
+def test_reference_formulas_are_equally_likely(drawn):
+    world = make("ref", "training.batch_size=4800", "game.num_targets=1", "game.num_distractors=1")
+    found, counts = np.unique(world.batch("train", 0).rules, return_counts=True)
+    assert len(found) == 24 and chisquare(counts).pvalue > 1e-4
+    assert len(np.unique(world.batch("test", 0).rules)) == 3
+
+
+def test_worlds_are_drawn_by_the_formulas_weights(drawn):
+    """Each of the receiver's and the sender's draws, of every formula of the validation split."""
+    world = make("concept", "training.batch_size=20000", "game.num_targets=2", "game.num_distractors=2")
+    rounds = world.batch("valid", 0)
+    for rule in world.splits["valid"]:
+        formula, of_rule = all_formulas()[rule], rounds.rules == rule
+        for places in (rounds.shown, rounds.candidates):
+            worlds = worlds_of(rounds, places[of_rule])
+            for chosen, weights in (
+                (worlds[:, :2], formula.positive_weights()),
+                (worlds[:, 2:], formula.negative_weights()),
+            ):
+                counts, likely = np.bincount(chosen.ravel(), minlength=30), weights > 0
+                assert counts[~likely].sum() == 0
+                if likely.sum() > 1:
+                    assert chisquare(counts[likely], weights[likely] * counts.sum()).pvalue > 1e-6
+
+
+def test_batches_are_functions_of_seed_split_and_number(drawn):
+    for variant in VARIANTS:
+        first, again = make(variant).batch("train", 7), make(variant).batch("train", 7)
+        for name in ("objects", "shown", "candidates", "labels", "rules"):
+            assert (getattr(first, name) == getattr(again, name)).all()
+        for other in (
+            make(variant).batch("train", 8),
+            make(variant).batch("seen", 7),
+            make(variant, "training.seed=2").batch("train", 7),
+        ):
+            assert (other.rules != first.rules).mean() > 0.5
+
+
+def test_probes_are_the_evaluation_matrix(drawn):
+    world = make("setref")
+    probes = world.probes()
+    assert list(probes) == [
+        f"{seen} {variant}" for seen in ("seen", "unseen") for variant in ("ref", "setref", "concept")
+    ]
+    trained_on = set(world.splits["train"].tolist())
+    for name, (other, split) in probes.items():
+        rounds = other.batch(split, 0)
+        assert set(rounds.rules.tolist()).isdisjoint(trained_on) == name.startswith("unseen")
+        assert set(rounds.rules.tolist()) <= trained_on or name.startswith("unseen")
+        assert other.variant == name.split()[1] and (other.rules.meanings == world.rules.meanings).all()
+        assert rounds.shown.shape == (64, 20)
+    assert (probes["seen setref"][0].batch("valid", 2).shown == world.batch("valid", 2).shown).all()
+
+
+def test_images_show_what_was_drawn():
+    """With real pictures: a round about red has red objects as targets, and no others."""
+    world = make("setref", "training.batch_size=8")
+    rounds = world.batch("train", 0)
+    assert rounds.objects.dtype == np.uint8 and rounds.objects.shape[1:] == world.object_shape == (64, 64, 3)
+    assert world.features(rounds.objects) is rounds.objects
+    assert (rounds.objects.max((1, 2, 3)) > 40).all()  # no image is black
+    again = world.batch("train", 0)
+    assert (rounds.objects == again.objects).all()
+    red = next(place for place, formula in enumerate(all_formulas()) if formula.text == "red")
+    for number in range(200):
+        rounds = world.batch("all", number)
+        if red in rounds.rules:
+            break
+    row = np.flatnonzero(rounds.rules == red)[0]
+    brightest = rounds.objects[rounds.candidates[row]].max((1, 2)).astype(int)  # (20, 3)
+    is_red = (brightest[:, 0] > brightest[:, 1] + 50) & (brightest[:, 0] > brightest[:, 2] + 50)
+    assert (is_red == rounds.labels[row]).all()
+
+
+def test_a_batch_is_quick_but_for_its_pictures(drawn):
+    """The bar is 5 ms for 64 rounds; the best of some runs leaves out what else the machine does."""
+    world, seconds = make("concept"), []
+    for number in range(20):
+        begin = time.perf_counter()
+        world.batch("train", number)
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 0.005
