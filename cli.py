@@ -1,21 +1,18 @@
 """The command line: parse, call one function, print. Nothing heavy is imported before a command needs it."""
 
-import inspect
 import json
+import signal
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up, named_configs
-from ecsuite.corpus import CorpusError, write_atomically
+from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up
+from ecsuite.corpus import CorpusError
+from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
 from ecsuite.formats import read_corpus
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 app = typer.Typer(
     name="ecsuite",
@@ -28,6 +25,13 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Seeds = Annotated[str | None, typer.Option(help="How many (10), a range (123-132) or a list (123,125).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; can be repeated."),
+]
+Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one a core if not given.")]
 
 
 @app.command(
@@ -41,16 +45,17 @@ def train_game(
     sender: Annotated[str | None, typer.Option(help="Architecture of the sender.")] = None,
     receiver: Annotated[str | None, typer.Option(help="Architecture of the receiver.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step.")] = None,
     until_accuracy: Annotated[
         float | None, typer.Option(help="Stop at this validation accuracy, 0 to 1.")
     ] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     train_data: Annotated[str | None, typer.Option(help="Text file of training examples.")] = None,
     valid_data: Annotated[str | None, typer.Option(help="Text file of validation examples.")] = None,
-    assign: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; can be repeated."),
+    features: Annotated[
+        str | None, typer.Option(help="The npz file of world features; `ecsuite features` makes one up.")
     ] = None,
+    assign: Set = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the run folder's newest checkpoint.")
     ] = False,
@@ -63,10 +68,12 @@ def train_game(
         "sender.architecture": sender,
         "receiver.architecture": receiver,
         "training.num_epochs": epochs,
+        "training.batch_size": batch_size,
         "training.until_accuracy": until_accuracy,
         "training.max_minutes": max_minutes,
         "world.train_data": train_data,
         "world.valid_data": valid_data,
+        "world.features": features,
     }
     given = [f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None]
     experiment = load_experiment(game, [*(assign or []), *given])
@@ -103,7 +110,11 @@ def score(
         typer.Option(help="Folder of texts (da.txt.gz …) for XferBench instead of embedded languages."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw it, too: into the folder `pictures` beside the corpus.")
+    ] = False,
+    plot_folder: Annotated[Path | None, typer.Option(help="Draw it, too, into this folder.")] = None,
+    out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -125,7 +136,16 @@ def score(
         options = Options(
             seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
         )
-        scorecard = score_corpus(read_corpus(corpus), names, options)
+        said = read_corpus(corpus)
+        scorecard = score_corpus(said, names, options)
+        if plot or plot_folder is not None:
+            from ecsuite.eval.drawing import draw_score
+
+            folder = plot_folder or (corpus if corpus.is_dir() else corpus.parent) / "pictures"
+            drawn = draw_score(said, folder)
+            reporter.note(
+                f"{len(drawn)} pictures in {folder}" if drawn else "nothing to draw: no concepts are named"
+            )
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)
@@ -135,6 +155,17 @@ def score(
         from rich.console import Console
 
         Console().print(scorecard.table())
+    if plot or plot_folder is not None:
+        from ecsuite.eval.drawing import draw_score
+
+        beside = corpus if corpus.is_dir() else corpus.parent
+        drawn = draw_score(said, plot_folder or beside / "pictures")
+        told = (
+            f"Pictures: {', '.join(map(str, drawn))}"
+            if drawn
+            else "nothing to draw: the corpus names no concepts"
+        )
+        print(told, file=sys.stderr if as_json else sys.stdout)
 
 
 @app.command(epilog="Example: ecsuite icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json")
@@ -157,9 +188,7 @@ def icy(
     grammar: Annotated[
         list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="How many (10), a range (123-132) or a list (123,125).")
-    ] = None,
+    seeds: Seeds = None,
     target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
     cap: Annotated[float | None, typer.Option(help="Give up at so many times CONCAT's updates.")] = None,
     max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
@@ -176,7 +205,7 @@ def icy(
     num_values: Annotated[int | None, typer.Option(help="Values of an attribute.")] = None,
     word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
     vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    out: Out = None,
     picture: Annotated[Path | None, typer.Option(help="Draw a PNG, where there is one to draw.")] = None,
     save_corpora: Annotated[
         Path | None, typer.Option(help="Folder for what each trained sender says of all meanings.")
@@ -184,7 +213,7 @@ def icy(
     cache: Annotated[
         Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core if not given.")] = None,
+    workers: Workers = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
@@ -249,19 +278,99 @@ def icy(
                 f"stopped; finished runs are kept in {kept}, and the same command goes on from there"
             )
             raise
-    if out is not None:
-        write_json(out, report.data)
-    if picture is not None:
-        assert report.draw is not None
-        report.draw(picture)
-    if as_json:
-        print_json(report.data)
-        return
-    from rich.console import Console
+    report.publish(out=out, picture=picture, as_json=as_json)
 
-    Console().print(report.table)
-    for line in report.notes:
+
+@app.command(epilog="Example: ecsuite cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1")
+def cbm(
+    study: Annotated[str, typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file.")],
+    seeds: Seeds = None,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Only this row of the study; can be repeated.")
+    ] = None,
+    assign: Set = None,
+    out: Out = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the match against the number of samples: .svg or .png.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option(help="Folder of runs; those that are finished are not trained again.")
+    ] = Path("runs/cbm"),
+    workers: Workers = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Train the games of the CBM paper and measure their languages, beside the published tables."""
+    from ecsuite.eval.cbm_study.study import FIRST_SEED, load_study
+    from ecsuite.eval.icy.study import num_cores, read_seeds
+
+    chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
+    for file in (out, picture):
+        if file is not None:
+            make_room(file)
+    from ecsuite.agents.precision import choose_device
+    from ecsuite.eval.cbm_study.measuring import measure_rows
+    from ecsuite.eval.cbm_study.report import report
+    from ecsuite.eval.workshop import Workshop
+
+    place = choose_device(device).type
+    processes = workers or (num_cores() if place == "cpu" else 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # runs in training leave a checkpoint behind
+    with Reporter() as reporter:
+        try:
+            with Workshop(
+                num_workers=processes, folder=folder / "results", progress=reporter.progress
+            ) as workshop:
+                rows = measure_rows(chosen, workshop=workshop, folder=folder, device=place)
+        except (KeyboardInterrupt, SystemExit):
+            reporter.note(
+                f"stopped; what is done is kept in {folder}, and the same command goes on from there"
+            )
+            raise
+    report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)
+
+
+@app.command(epilog="Example: ecsuite show shape_qt --out sheet.png --set world.rule_length=2")
+def show(
+    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The picture, .png or .svg; GAME.png if not given.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds to draw.")] = 2,
+    split: Annotated[str, typer.Option(help="train, valid, test or seen.")] = "train",
+    assign: Set = None,
+) -> None:
+    """Draw a few rounds of a game about sets of objects: targets above distractors, and the rule."""
+    experiment = load_experiment(game, assign or [])
+    file = out or Path(f"{experiment.name}.png")
+    make_room(file)
+    from ecsuite.games.showing import show_rounds
+
+    for line in show_rounds(experiment, file, num_rounds=rounds, split=split):
         print(line)
+    print(f"Picture: {file}")
+
+
+@app.command(epilog="Example: ecsuite features cub.npz && ecsuite train-game mu_cub --features cub.npz")
+def features(
+    out: Annotated[Path, typer.Argument(help="The npz file to write.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    num_classes: Annotated[int, typer.Option(help="Classes.")] = 40,
+    images_per_class: Annotated[int, typer.Option(help="Rows a class.")] = 40,
+    num_features: Annotated[int, typer.Option(help="Width of a feature vector.")] = 64,
+    num_attributes: Annotated[int, typer.Option(help="Attributes that a row has or has not.")] = 16,
+) -> None:
+    """Write a feature file made from nothing, to try the games on feature files without data."""
+    if out.suffix != ".npz":
+        raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
+    make_room(out)
+    from ecsuite.games.feature_files import synthetic_features, write_features
+
+    arrays = synthetic_features(seed, num_classes, images_per_class, num_features, num_attributes)
+    write_features(out, arrays)
+    print(f"{len(arrays['features']):,} rows of {num_classes} classes in {out}")
 
 
 @app.command(epilog="Example: ecsuite grammar shufdet --out runs/shufdet && ecsuite score runs/shufdet")
@@ -312,136 +421,17 @@ def grammar(
 
 @app.command("list", epilog="Example: ecsuite list --json")
 def list_names(as_json: Json = False) -> None:
-    """List every game, grammar, sender, receiver, channel, metric and preset, a line each."""
-    names = {"games": named_configs(), **registered_names()}
+    """List every game, world, grammar, sender, receiver, channel, metric, study and preset, a line each."""
+    from ecsuite.eval.names import registered_names
+
+    names = registered_names()
     if as_json:
         print_json(names)
         return
     for kind, entries in names.items():
         print(kind)
         for name, about in entries.items():
-            print(f"  {name:18}{about}")
-
-
-def registered_names() -> dict[str, dict[str, str]]:
-    """What can be named on the command line and in a YAML file, by kind, with a line each."""
-    from ecsuite import agents
-    from ecsuite.eval import DESCRIPTIONS as METRIC_DESCRIPTIONS
-    from ecsuite.eval.icy.study import PROTOCOLS, named_studies
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.games.channels import CHANNELS
-    from ecsuite.games.tasks import TASKS
-    from ecsuite.grammars import GRAMMARS
-
-    return {
-        "tasks": TASKS,
-        "channels": {name: first_line(channel) for name, channel in CHANNELS.items()},
-        "senders": {name: agents.DESCRIPTIONS[name] for name in agents.SENDERS},
-        "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
-        "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
-        "metrics": METRIC_DESCRIPTIONS,
-        "protocols": PROTOCOLS,
-        "studies": named_studies(),
-        "presets": {
-            name: f"{preset.num_layers} layers of {preset.width}, "
-            f"{preset.pretrain_tokens * preset.pretrain_epochs:,} tokens to pretrain on"
-            for name, preset in PRESETS.items()
-        },
-    }
-
-
-def first_line(entry: object) -> str:
-    """The first line of a thing's documentation."""
-    return (inspect.getdoc(entry) or "").split("\n")[0]
-
-
-class Reporter:
-    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere."""
-
-    SECONDS_BETWEEN_LINES = 15.0
-
-    def __init__(self) -> None:
-        self.live: Progress | None = None
-        self.task: TaskID | None = None
-        self.total = self.first = 0.0
-        self.began = self.last = time.monotonic()
-
-    def __enter__(self) -> "Reporter":
-        """Nothing is shown before there is something to show."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave the terminal as it was."""
-        if self.live is not None:
-            self.live.stop()
-
-    def progress(self, label: str, done: float, total: float) -> None:
-        """Show how far the work has come, `done` of `total` in any unit; another total is another piece of work."""
-        now = time.monotonic()
-        is_new = total != self.total
-        if is_new:
-            self.total, self.began, self.first = total, now, done  # a resumed run begins in the middle
-        if sys.stderr.isatty():
-            self._show_live(label, done, is_new=is_new)
-        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.first:
-            self.last = now
-            left = (now - self.began) * (total - done) / (done - self.first)
-            minutes, seconds = divmod(round(left), 60)
-            clock = (
-                f"{minutes}:{seconds:02d}" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-            )
-            self.note(f"{done / total:4.0%}  {clock} left  {label}")
-
-    def note(self, text: str) -> None:
-        """Say something that the user should know."""
-        if self.live is not None:
-            self.live.console.print(text, markup=False, highlight=False)
-        else:
-            print(text, file=sys.stderr, flush=True)
-
-    def _show_live(self, label: str, done: float, *, is_new: bool) -> None:
-        if self.live is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-            columns = (
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.description}"),
-            )
-            self.live = Progress(
-                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=60
-            )
-            self.live.start()
-        if is_new:
-            for task in self.live.task_ids:
-                self.live.remove_task(task)
-            self.task = self.live.add_task(label, total=self.total)
-        assert self.task is not None
-        self.live.update(self.task, description=label, completed=done)
-
-
-def make_room(file: Path) -> None:
-    """Make a file's folder, and refuse a file that is none: now, not after minutes of work."""
-    if file.is_dir():
-        raise ConfigError(f"{file} is a folder: name a file")
-    file.parent.mkdir(parents=True, exist_ok=True)
-
-
-def print_json(data: Any) -> None:
-    """JSON on standard output, and nothing else."""
-    sys.stdout.write(as_text(data))
-
-
-def write_json(path: Path, data: Any) -> None:
-    """JSON in a file, all of it or nothing."""
-    write_atomically(path, as_text(data).encode())
-
-
-def as_text(data: Any) -> str:
-    """JSON for people and programs."""
-    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+            print(f"  {name:23}{about}")
 
 
 def main() -> None:

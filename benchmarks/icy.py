@@ -32,7 +32,7 @@ from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.pupils import make_agent, make_pupil
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.eval.icy.study import StudyConfig
-from ecsuite.eval.icy.workshop import WORKER_ENVIRONMENT
+from ecsuite.eval.workshop import WORKER_ENVIRONMENT
 from ecsuite.grammars.geometry import Geometry
 
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]

@@ -11,6 +11,7 @@ from ecsuite.eval.score import Metric
 METRICS: dict[str, str] = {
     "elcc": "ecsuite.eval.elcc:elcc",
     "cbm": "ecsuite.eval.cbm:cbm",
+    "cbm_types": "ecsuite.eval.cbm:cbm_types",
     "topsim": "ecsuite.eval.topsim:topsim",
     "posdis": "ecsuite.eval.disentanglement:posdis",
     "bosdis": "ecsuite.eval.disentanglement:bosdis",
@@ -31,6 +32,7 @@ METRICS: dict[str, str] = {
 DESCRIPTIONS: dict[str, str] = {
     "elcc": "13 sizes and entropies of the symbols, as the ELCC collection reports them",
     "cbm": "concept best matching: one word for one concept, and how far the language is from that",
+    "cbm_types": "concept best matching with the words of a message and its concepts as sets",
     "topsim": "topographic similarity: do close meanings get close messages?",
     "posdis": "positional disentanglement: does each position speak of one attribute?",
     "bosdis": "bag-of-symbols disentanglement: does each symbol's count speak of one attribute?",

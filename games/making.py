@@ -44,13 +44,15 @@ def make_world(experiment: Experiment) -> World | SetWorld:
     """The world that an experiment names.
 
     Raises:
-        ConfigError: If there is none of this name, or it doesn't have the game's task.
+        ConfigError: If there is none of this name, or it doesn't have the game's task or variant.
     """
     kind, task = experiment.world.kind, experiment.game.task
     look_up("world", kind, WORLDS)
     look_up("task", task, TASKS)
     if task not in PLAYED[kind]:
         raise ConfigError(f"game.task: world {kind} has {' and '.join(PLAYED[kind])}, got {task}")
+    if kind in ("thing", "shape") and experiment.game.variant != "setref":
+        raise ConfigError(f"game.variant: world {kind} has setref, got {experiment.game.variant}")
     if kind == "attributes":
         drawn = experiment.world.train_data is None
         return AttributeValueWorld(experiment) if drawn else FileWorld(experiment)

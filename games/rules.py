@@ -68,8 +68,15 @@ def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict
         length: Pairs in a rule.
         held_out: Share of the rules to hold out.
         seed: Of the draw.
+
+    Raises:
+        ConfigError: If no rule is left for training.
     """
     num_held_out = round(held_out * num_rules) if length > 1 else 0
+    if num_held_out == num_rules:
+        raise ConfigError(
+            f"world.held_out: {held_out} of {num_rules} rules leaves none for training: lower it"
+        )
     order = np.random.default_rng([seed, *b"rules"]).permutation(num_rules)
     held, known = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
     unseen = held if num_held_out else known

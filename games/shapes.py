@@ -27,7 +27,7 @@ class ShapesWorld(SetWorld):
         experiment: Sizes and seed.
 
     Raises:
-        ConfigError: If the pool has no room for two rules.
+        ConfigError: If the pool has no room for two rules, or a split has less than two.
     """
 
     corpus_split = "valid"
@@ -35,7 +35,7 @@ class ShapesWorld(SetWorld):
     def __init__(self, experiment: Experiment) -> None:
         world, game = experiment.world, experiment.game
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.is_hard = world.distractors == "hard"
+        self.is_hard, self.shows_all = world.distractors == "hard", game.sender_sees == "all"
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
         self.object_shape = (64, 64, 3)
@@ -50,6 +50,11 @@ class ShapesWorld(SetWorld):
         names = [SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)]
         self.rules = describe(self.table, names)
         self.splits = split_rules(len(self.table), world.rule_length, world.held_out, self.seed)
+        if min(map(len, self.splits.values())) < 2:  # one rule alone would bring no distractors
+            raise ConfigError(
+                f"world.held_out: {world.held_out} of {len(self.table)} rules makes {len(self.splits['train'])} for "
+                f"training and {len(self.splits['valid'])} for evaluation, expected at least 2 of each"
+            )
 
     def batch(self, split: str, number: int) -> Rounds:
         """See `SetWorld`."""
@@ -64,16 +69,17 @@ class ShapesWorld(SetWorld):
         cost = num_broken + chance if self.is_hard else chance
         distractors = _cheapest(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
         candidates = np.concatenate([targets, distractors], axis=1)
+        num_both = self.num_targets + self.num_distractors
         used, places = np.unique(candidates, return_inverse=True)
         candidates = places.reshape(candidates.shape)
         # As many images a batch as the pool has, so that no two batches of a split share one.
         images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
         return Rounds(
             objects=images,
-            shown=candidates[:, : self.num_targets],
+            shown=candidates if self.shows_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,
-            labels=np.broadcast_to(np.arange(candidates.shape[1]) < self.num_targets, candidates.shape),
+            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
             rules=of_round,
         )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.config import WORDS_OF_VALUES, Experiment
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.game import SpeakingGame
+from ecsuite.games.game import Game, SpeakingGame
 from ecsuite.games.rounds import Rules, SetWorld
 from ecsuite.games.set_game import SetGame
 from ecsuite.games.worlds import World
@@ -48,6 +48,7 @@ def record_corpus(game: SpeakingGame, world: World | SetWorld, experiment: Exper
             said.append(game.speak(topic, mode, noise))
             about.append(topic.rules)
         else:
+            assert isinstance(game, Game)
             said.append(game.speak(torch.from_numpy(topic).to(device), mode, noise))
             about.append(topic)
     size, channel = experiment.evaluation.corpus_size, experiment.channel

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import Experiment
+from ecsuite.config import ConfigError, Experiment
 from ecsuite.games.rounds import Integers, Rounds, SetWorld
 from ecsuite.games.rules import FREE, conjunctions, describe, split_rules
 from ecsuite.games.worlds import distinct_draws, one_hot_array, random_words
@@ -21,6 +21,9 @@ class ThingWorld(SetWorld):
 
     Args:
         experiment: Sizes and seed.
+
+    Raises:
+        ConfigError: If a rule fixes more attributes than there are, or objects are too many to number in 63 bits.
     """
 
     corpus_split = "valid"
@@ -29,10 +32,15 @@ class ThingWorld(SetWorld):
         world, game = experiment.world, experiment.game
         self.num_values, self.length = world.num_values, world.rule_length
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.is_hard = world.distractors == "hard"
+        self.is_hard, self.shows_all = world.distractors == "hard", game.sender_sees == "all"
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
         self.num_attributes = world.num_attributes
+        if self.num_values**self.num_attributes >= 2**63:
+            raise ConfigError(
+                f"{self.num_attributes} attributes of {self.num_values} values make more than 2^63 objects: "
+                "lower world.num_attributes or world.num_values"
+            )
         self.object_shape = (world.num_attributes * world.num_values,)
         table = conjunctions([self.num_values] * world.num_attributes, self.length)
         names = [[f"attribute{a}={v}" for v in range(self.num_values)] for a in range(world.num_attributes)]
@@ -66,7 +74,7 @@ class ThingWorld(SetWorld):
         places = np.arange(size * num_both).reshape(size, num_both)
         return Rounds(
             objects=objects.reshape(size * num_both, self.num_attributes),
-            shown=places[:, :num_shown],
+            shown=places if self.shows_all else places[:, :num_shown],
             num_positive=num_shown,
             candidates=places,
             labels=np.broadcast_to(np.arange(num_both) < num_shown, (size, num_both)),

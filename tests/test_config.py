@@ -21,14 +21,15 @@ from ecsuite.config import (
     with_training,
 )
 
-SHIPPED = ["disc_large", "disc_small", "disc_tiny", "recon_large"]
+CONFIGS = Path(config.__file__).parent / "configs"
 
 
 def test_shipped_configs_load_and_say_what_they_are():
     about = named_configs()
-    assert list(about) == SHIPPED
+    assert list(about) == sorted(file.stem for file in CONFIGS.glob("*.yaml"))
+    assert {"disc_large", "disc_small", "disc_tiny", "recon_large", "shape_qt", "mu_shapeworld"} <= set(about)
     assert all(about.values())
-    for name in SHIPPED:
+    for name in about:
         assert load_experiment(name).name == name
 
 
@@ -109,7 +110,7 @@ def test_overrides_later_ones_win_and_every_key_can_be_set():
 MISTAKES = {
     "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: name, ",
     "temperature=2": "unknown key 'temperature'; did you mean 'channel.temperature'? choices: ",
-    "world=3": "unknown key 'world'; choices: name, about, world.num_attributes, ",
+    "world=3": "unknown key 'world'; did you mean 'world.pool'? choices: name, about, world.kind, ",
     "channel.temperature": "--set channel.temperature: expected key=value, such as channel.temperature=2",
     "channel.temperature=hot": "--set: channel.temperature: expected float, got 'hot'",
     "channel.temperature=true": "--set: channel.temperature: expected float, got True",
@@ -133,6 +134,24 @@ MISTAKES = {
     "training.until_accuracy=high": "--set: training.until_accuracy: expected float or null, got 'high'",
     "world.num_values=1": "--set: world.num_values: expected at least 2, got 1",
     "world.train_data=x.txt": "--set: world.train_data and world.valid_data: give both files or none",
+    "world.rule_length=0": "--set: world.rule_length: expected at least 1, got 0",
+    "world.distractors=easy": "--set: world.distractors: unknown value 'easy'; choices: random, hard",
+    "world.held_out=1": "--set: world.held_out: expected a share from 0 to below 1, got 1.0",
+    "world.held_out=-0.1": "--set: world.held_out: expected a share from 0 to below 1, got -0.1",
+    "world.held_out=.nan": "--set: world.held_out: expected a share from 0 to below 1, got nan",
+    "world.pool=0": "--set: world.pool: expected at least 1, got 0",
+    "world.images_per_world=0": "--set: world.images_per_world: expected at least 1, got 0",
+    "world.features=3": "--set: world.features: expected str or null, got 3",
+    "game.num_targets=0": "--set: game.num_targets: expected at least 1, got 0",
+    "game.variant=reference": "--set: game.variant: unknown value 'reference'; did you mean 'ref'? choices: setref",
+    "game.sender_sees=none": "--set: game.sender_sees: unknown value 'none'; choices: targets, all",
+    "channel.word_size=0": "--set: channel.word_size: expected at least 1, got 0",
+    "channel.num_levels=1": "--set: channel.num_levels: expected at least 2, got 1",
+    "channel.normalize=softmax": "--set: channel.normalize: unknown value 'softmax'; choices: sigmoid, minmax",
+    "channel.kind=quantized": "--set: channel.length: quantized words have no EOS; set channel.length=fixed",
+    "channel.kind=continuous": "--set: channel.length: continuous words have no EOS; set channel.length=fixed",
+    "sender.perception_size=0": "--set: sender.perception_size: expected at least 1, got 0",
+    "receiver.perception_size=0": "--set: receiver.perception_size: expected at least 1, got 0",
     "world.train_data=3": "--set: world.train_data: expected str or null, got 3",
 }
 
@@ -145,7 +164,7 @@ def test_mistakes_in_overrides_are_named(assignment):
 
 FILES = {
     "wrld: {num_values: 3}": "unknown key 'wrld'; did you mean 'world'? choices: name, about, world,",
-    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: world.num_attri",
+    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: world.kind, ",
     "world: 3": "world: expected a section with keys, got 3",
     "world:": "world: expected a section with keys, got None",
     "world: {num_values: two}": "world.num_values: expected int, got 'two'",
@@ -183,6 +202,19 @@ def test_files_and_names_that_are_not_there(tmp_path):
 
 def test_unknown_names_far_from_any_get_no_suggestion():
     assert str(unknown_name("colour", "xyz", ["red", "blue"])) == "unknown colour 'xyz'; choices: red, blue"
+
+
+def test_values_for_sets_and_words_of_values_are_taken():
+    experiment = load_experiment(
+        "disc_tiny",
+        ["channel.kind=quantized", "channel.length=fixed", "channel.word_size=64", "world.held_out=0"],
+    )
+    assert (experiment.channel.kind, experiment.channel.word_size) == ("quantized", 64)
+    assert experiment.world.held_out == 0.0
+    for kind in config.WORDS_OF_VALUES:  # the order of the two settings does not matter
+        assert override(experiment, [f"channel.kind={kind}"]).channel.kind == kind
+    with pytest.raises(ConfigError, match="quantized words have no EOS"):
+        override(experiment, ["channel.length=variable"])
 
 
 def test_every_field_is_documented():

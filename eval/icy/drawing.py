@@ -32,7 +32,7 @@ def draw_bars(study: "Study") -> bytes:
     try:
         from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
     except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[pictures]'") from None
+        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
 
     shares = [name for name in study.metrics if not MEASURES[name].unit]
     others = [name for name in study.metrics if MEASURES[name].unit]

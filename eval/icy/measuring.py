@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.study import FIRST_SEED, Report, StudyConfig
-from ecsuite.eval.icy.workshop import Workshop
+from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
+from ecsuite.eval.reporting import Report
+from ecsuite.eval.workshop import Workshop
 
 GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
 """The columns of the paper's tables."""
@@ -66,7 +67,7 @@ def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corp
         table=config.published,
     )
     return Report(
-        table=make_table(rows, protocol),
+        tables=(make_table(rows, protocol),),
         notes=tuple(notes(rows, protocol)),
         data={"study": asdict(config) | {"seeds": seeds}, "rows": [row.to_json() for row in rows]},
     )
@@ -91,7 +92,7 @@ def _budget(config: StudyConfig, workshop: Workshop, device: str) -> Report:
         workshop=workshop,
     )
     return Report(
-        table=make_table(rows),
+        tables=(make_table(rows),),
         notes=tuple(notes(rows)),
         data={"study": asdict(config) | {"seeds": rows[0].seeds}, "rows": [row.to_json() for row in rows]},
     )
@@ -119,7 +120,7 @@ def _end_to_end(config: StudyConfig, workshop: Workshop, device: str) -> Report:
         workshop=workshop,
     )
     return Report(
-        table=make_table(rows),
+        tables=(make_table(rows),),
         notes=tuple(notes(rows)),
         data={"study": asdict(config) | {"seeds": rows[0].seeds}, "rows": [row.to_json() for row in rows]},
         draw=(lambda path: write_curves(rows[0], path)) if len(rows) == 1 else None,
@@ -138,7 +139,7 @@ def _metrics(config: StudyConfig, progress: Callable[[str, float, float], None])
         "geometry": asdict(config.geometry),
     }
     study = run_study({key: value for key, value in given.items() if value is not None}, progress)
-    return Report(table=study.table(), notes=(), data=study.to_json(), draw=study.draw)
+    return Report(tables=(study.table(),), notes=(), data=study.to_json(), draw=study.draw)
 
 
 def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:

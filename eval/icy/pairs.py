@@ -27,7 +27,7 @@ from ecsuite.eval.icy.links import (
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.pupils import HardLine, ScoreLine, hears_itself, make_agent
 from ecsuite.eval.icy.weights import unpack
-from ecsuite.eval.icy.workshop import Tell
+from ecsuite.eval.workshop import Tell
 from ecsuite.grammars.geometry import Geometry
 
 NUM_BINS = 50

@@ -11,7 +11,7 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.links import Link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.teaching import teaching
-from ecsuite.eval.icy.workshop import Workshop
+from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
 
 

@@ -2,12 +2,10 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any, Literal
-
-from rich.table import Table
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
@@ -172,20 +170,6 @@ class StudyConfig:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
-    """What a study found."""
-
-    table: Table
-    """For people."""
-    notes: tuple[str, ...]
-    """What a reader of the table has to know."""
-    data: Mapping[str, Any]
-    """All of it, JSON-ready."""
-    draw: Callable[[Path], None] | None = None
-    """Draws a picture into a file, where there is one to draw."""
-
-
 def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and change it.
 
@@ -201,18 +185,27 @@ def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyCon
         name = (
             name_or_file if name_or_file.endswith((".yaml", ".yml")) else name_or_file.removeprefix("paper/")
         )
-        tree = read_yaml(name, "study", shipped_configs("paper"))
+        tree = read_yaml(name, "study", _shipped())
     given = {key: value for key, value in changes.items() if value is not None}
     return build(StudyConfig, tree | given, name_or_file or "ecsuite icy")  # type: ignore[no-any-return]
 
 
 def named_studies() -> dict[str, str]:
     """The shipped studies, each with its line."""
-    return {f"paper/{name}": load_study(name, {}).about for name in shipped_configs("paper")}
+    return {f"paper/{name}": load_study(name, {}).about for name in _shipped()}
 
 
-def read_seeds(text: str | None) -> tuple[int, ...] | None:
+def _shipped() -> dict[str, Traversable]:
+    """The files of the shipped studies, by name; `configs/paper/` has other papers' studies, too."""
+    return {name: file for name, file in shipped_configs("paper").items() if name.startswith("icy_")}
+
+
+def read_seeds(text: str | None, first: int = FIRST_SEED) -> tuple[int, ...] | None:
     """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
+
+    Args:
+        text: What the user wrote; None gives None.
+        first: Where seeds begin if only their number is given.
 
     Raises:
         ConfigError: If it is none of these.
@@ -220,13 +213,13 @@ def read_seeds(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
-        first, dash, last = text.partition("-")
+        start, dash, end = text.partition("-")
         if "," in text:
             seeds: Sequence[int] = [int(part) for part in text.split(",") if part.strip()]
         elif dash:
-            seeds = range(int(first), int(last) + 1)
+            seeds = range(int(start), int(end) + 1)
         else:
-            seeds = range(FIRST_SEED, FIRST_SEED + int(text))
+            seeds = range(first, first + int(text))
         # Not len(), which has no number for a range of more than 2^63.
         if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
             raise ValueError
@@ -249,4 +242,4 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-__all__ = ["PROTOCOLS", "Report", "StudyConfig", "load_study", "named_studies", "num_cores", "read_seeds"]
+__all__ = ["PROTOCOLS", "StudyConfig", "load_study", "named_studies", "num_cores", "read_seeds"]

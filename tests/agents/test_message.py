@@ -7,14 +7,16 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import load_experiment
+from ecsuite.config import WORDS_OF_VALUES, load_experiment
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.game import Game
 from ecsuite.games.making import make_world
 from ecsuite.games.speaking import record_corpus
 
-CASES = list(itertools.product(CHANNELS, ("variable", "fixed"), ("train", "sample", "greedy")))
-CHANNELS_AND_LENGTHS = list(itertools.product(CHANNELS, ("variable", "fixed")))
+MODES = ("train", "sample", "greedy")
+OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]
+CASES = list(itertools.product(OF_SYMBOLS, ("variable", "fixed"), MODES))
+CHANNELS_AND_LENGTHS = list(itertools.product(OF_SYMBOLS, ("variable", "fixed")))
 
 
 def make(kind="gumbel", length="variable", vocab_size=5, max_len=3, **more):
@@ -77,6 +79,28 @@ def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
             assert message.entropy.isfinite().all() and (message.entropy >= 0).all()
 
 
+@pytest.mark.parametrize(("kind", "mode"), list(itertools.product(WORDS_OF_VALUES, MODES)))
+@pytest.mark.parametrize(("word_size", "max_len"), [(4, 3), (4, 1), (1, 3), (1, 1)])
+@pytest.mark.parametrize("batch", [1, 16])
+def test_the_rule_for_words_of_values(kind, mode, word_size, max_len, batch):
+    """Always `max_len` words, of `word_size` values from 0 to 1, without an end to choose."""
+    _, message = speak(mode, batch, kind=kind, length="fixed", word_size=word_size, max_len=max_len)
+    assert message.symbols.shape == (max_len, batch, word_size)
+    assert message.symbols.min() >= 0 and message.symbols.max() <= 1
+    assert (message.length == max_len).all() and message.length.shape == (batch,)
+    assert message.ends is message.log_probability is message.entropy is None
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+def test_words_of_values_are_exported_as_symbols_from_1(kind):
+    experiment, game, world = make(kind, "fixed", max_len=6, word_size=3, num_levels=3)
+    corpus = record_corpus(game, world, experiment)
+    assert len(corpus.messages) == 16 and corpus.eos is None
+    assert (corpus.messages.lengths == 6).all()
+    said = np.concatenate([corpus.messages[index] for index in range(16)])
+    assert 1 <= said.min() and said.max() <= 27 == corpus.metadata["vocab_size"]
+
+
 @pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)
 def test_nothing_after_eos_is_ever_exported(kind, length):
     experiment, game, world = make(kind, length, vocab_size=2, max_len=6)
@@ -98,8 +122,9 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
 
 @pytest.mark.parametrize("kind", CHANNELS)
 def test_greedy_speech_twice_is_equal(kind):
-    _, first = speak("greedy", kind=kind)
-    _, second = speak("greedy", kind=kind)
+    length = "fixed" if kind in WORDS_OF_VALUES else "variable"
+    _, first = speak("greedy", kind=kind, length=length)
+    _, second = speak("greedy", kind=kind, length=length)
     assert first.symbols.equal(second.symbols)
 
 

@@ -49,7 +49,7 @@ def test_every_metric_loads(name):
 
 
 def test_unknown_metric():
-    message = r"unknown metric 'topsm'; did you mean 'topsim'\? choices: elcc, cbm, topsim"
+    message = r"unknown metric 'topsm'; did you mean 'topsim'\? choices: elcc, cbm, cbm_types, topsim"
     with pytest.raises(ValueError, match=message):
         score_corpus(small_corpus(), ["elcc", "topsm"])
 
@@ -174,7 +174,7 @@ def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
     card = score_corpus(corpus, CORPUS_METRICS)
     json.dumps(card.to_json(), allow_nan=False)
     text(card, 80)
-    assert len(card.scores) == 29
+    assert len(card.scores) == 30
     for score in card.scores:
         assert (score.value is None) == (score.reason is not None)
         if score.ci95 is not None:

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS
-from ecsuite.config import ChannelConfig
-from ecsuite.games.channels import CHANNELS, DiscreteLine, RelaxedLine, without_eos
+from ecsuite.config import WORDS_OF_VALUES, ChannelConfig
+from ecsuite.games.channels import CHANNELS, DiscreteLine, RelaxedLine, as_values, without_eos
+
+OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]
 
 
 def make(kind, **settings):
@@ -91,7 +93,7 @@ def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
     torch.testing.assert_close(said, scores.softmax(-1))
 
 
-@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_draws_follow_the_softmax(kind):
     scores = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
     line = make(kind, max_len=1).open("sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0))
@@ -106,7 +108,7 @@ def test_gumbel_noise_has_the_moments_of_its_distribution():
     assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
 
 
-@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_noise_is_a_function_of_the_generator(kind):
     def drawn(seed):
         line = make(kind).open("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
@@ -129,7 +131,7 @@ def test_eos_impossible_leaves_entropy_and_gradients_finite():
 
 def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
     scores = torch.randn(3, 4, 2, requires_grad=True)
-    for kind in CHANNELS:
+    for kind in OF_SYMBOLS:
         channel = make(kind, vocab_size=1, length="fixed")
         message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
         objective = channel.objective(
@@ -222,3 +224,108 @@ def test_a_discrete_line_closes_once_all_messages_have_ended_but_not_in_training
         message = say_all(line, stop.expand(5, 4, 3))
         assert len(line.ids) == num_said
         assert (message.length == 1).all()
+
+
+def say_values(kind, scores, mode="train", **settings):
+    """Say scores (max_len, batch, word_size) as words of values."""
+    num_words, _, word_size = scores.shape
+    settings = {"length": "fixed", "max_len": num_words, "word_size": word_size, **settings}
+    line = make(kind, **settings).open(mode, scores[0], torch.Generator().manual_seed(0))
+    return say_all(line, scores)
+
+
+@pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
+@pytest.mark.parametrize("num_levels", [2, 3, 4, 11, 100])
+def test_quantized_words_are_the_nearest_levels_and_nothing_else(num_levels, normalize):
+    torch.manual_seed(0)
+    scores = 3 * torch.randn(4, 50, 7)
+    said = say_values("quantized", scores, num_levels=num_levels, normalize=normalize).symbols
+    levels = torch.arange(num_levels) / (num_levels - 1)
+    assert torch.isin(said, levels).all()  # to the bit
+    distance = (as_values(scores, normalize)[..., None] - levels).abs()
+    assert (said == levels[distance.argmin(-1)]).all()
+    assert len(said.unique()) > num_levels // 2
+
+
+@pytest.mark.parametrize(("num_levels", "half"), [(2, 0), (4, 2 / 3), (6, 0.4), (8, 4 / 7), (3, 0.5)])
+def test_halves_go_to_the_even_level(num_levels, half):
+    scores = torch.tensor([[[0.0, 0.5, 1.0]]])
+    said = say_values("quantized", scores, num_levels=num_levels, normalize="minmax").symbols
+    assert said.flatten().tolist() == pytest.approx([0, half, 1])
+    zeros = say_values("quantized", torch.zeros(1, 1, 2), num_levels=num_levels).symbols  # a sigmoid of 0.5
+    assert zeros.flatten().tolist() == pytest.approx([half, half])
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+@pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
+def test_the_gradient_of_words_is_that_of_their_values(kind, normalize):
+    torch.manual_seed(0)
+    scores, weights = torch.randn(3, 5, 6, requires_grad=True), torch.randn(3, 5, 6)
+    message = say_values(kind, scores, num_levels=3, normalize=normalize)
+    (ours,) = torch.autograd.grad((message.symbols * weights).sum(), scores)
+    if normalize == "sigmoid":
+        values = 1 / (1 + torch.exp(-scores))
+    else:
+        values = (scores - scores.min(-1, keepdim=True).values) / (
+            scores.max(-1).values - scores.min(-1).values
+        )[..., None]
+    (expected,) = torch.autograd.grad((values * weights).sum(), scores)
+    torch.testing.assert_close(ours, expected)
+    assert ours.abs().max() > 0.01
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+def test_words_of_values_are_the_same_in_every_mode_without_noise_or_end(kind):
+    scores = torch.randn(3, 5, 6)
+    messages = [say_values(kind, scores, mode) for mode in ("train", "greedy", "sample")]
+    for message in messages:
+        assert message.symbols.equal(messages[0].symbols) and message.symbols.shape == (3, 5, 6)
+        assert message.ends is message.log_probability is message.entropy is None
+        assert message.length.tolist() == [3.0] * 5
+    channel = make(kind, length="fixed", word_size=6)
+    late = say_all(channel.open("train", scores[0], None, epoch=99), scores)  # no temperature that would cool
+    assert late.symbols.equal(messages[0].symbols)
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+@pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
+def test_a_word_does_not_depend_on_the_rest_of_its_batch(kind, normalize):
+    torch.manual_seed(0)
+    scores = torch.randn(3, 8, 6)
+    whole = say_values(kind, scores, normalize=normalize).symbols
+    for rows in ([0], [3, 3], [7, 1, 2]):
+        part = say_values(kind, scores[:, rows], normalize=normalize).symbols
+        torch.testing.assert_close(part, whole[:, rows], rtol=0, atol=1e-6)
+
+
+def test_minmax_stretches_each_word_and_equal_scores_are_a_half():
+    scores = torch.tensor([[2.0, 4.0, 3.0], [-1e-3, 0.0, 1e-3], [7.0, 7.0, 7.0]], requires_grad=True)
+    values = as_values(scores, "minmax")
+    torch.testing.assert_close(values, torch.tensor([[0, 1, 0.5], [0, 0.5, 1], [0.5, 0.5, 0.5]]))
+    torch.testing.assert_close(as_values(3 * scores - 5, "minmax"), values, rtol=0, atol=1e-4)
+    (gradient,) = torch.autograd.grad((values * torch.tensor([1.0, 2.0, 4.0])).sum(), scores)
+    assert gradient.isfinite().all() and (gradient[2] == 0).all()
+
+
+def test_continuous_words_are_the_values_as_they_are():
+    scores = torch.randn(3, 5, 6)
+    torch.testing.assert_close(say_values("continuous", scores).symbols, scores.sigmoid())
+    assert say_values("continuous", scores, normalize="minmax").symbols.equal(as_values(scores, "minmax"))
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+def test_values_are_computed_in_fp32_and_said_in_the_precision_of_the_scores(kind):
+    scores = torch.randn(2, 5, 6).bfloat16()
+    said = say_values(kind, scores, num_levels=3).symbols
+    assert said.dtype == torch.bfloat16
+    assert said.equal(say_values(kind, scores.float(), num_levels=3).symbols.bfloat16())
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
+def test_words_of_values_have_no_table_and_cost_what_they_cost(kind):
+    """Words of 64 values are 2^64 symbols: nothing grows with these. The length is a constant in the objective."""
+    channel = make(kind, length="fixed", word_size=64, length_cost=0.5)
+    assert channel.symbol_size == 64 and not list(channel.parameters()) and not channel.state_dict()
+    message = say_all(channel.open("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
+    losses = torch.rand(4)
+    torch.testing.assert_close(channel.objective(losses, message), losses.mean() + 1.5)

@@ -11,6 +11,7 @@ from ecsuite.agents.cells import CELLS
 from ecsuite.config import ConfigError
 from ecsuite.games.game import Game
 from ecsuite.games.making import make_world
+from ecsuite.games.speaking import record_corpus
 
 
 def names(registry, *more):
@@ -20,7 +21,11 @@ def names(registry, *more):
     ] + [*more]
 
 
-CHANNELS = list(itertools.product(["gumbel", "reinforce"], ["fixed", "variable"]))
+CHANNELS = [
+    *itertools.product(["gumbel", "reinforce"], ["fixed", "variable"]),
+    ("quantized", "fixed"),
+    ("continuous", "fixed"),
+]
 ALL_SENDERS = names(SENDERS, "gru-2l", "lstm-z", "sru-2l-z", "transformer-2l,init=copied", "lstm,hidden=20")
 ALL_RECEIVERS = names(RECEIVERS, "sru-2l", "hier:gru,stop=first,reset=on", "cnn,blocks=1", "fc2l,form=sum")
 
@@ -46,6 +51,9 @@ def play(small, sender, receiver, kind, length):
         played = game.play(examples, mode, torch.Generator().manual_seed(2))
         assert played.objective.isfinite()
         assert played.message.length.max() <= experiment.channel.max_len + (length == "variable")
+    corpus = record_corpus(game, world, experiment)
+    assert len(corpus.messages) == 16 and min(corpus.messages[0]) >= 0
+    assert (corpus.eos is None) == (length == "fixed")
     return still
 
 

@@ -7,7 +7,15 @@ from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
 from ecsuite.games.making import make_world
-from ecsuite.games.worlds import AttributeValueWorld, FileWorld, one_hot, random_words
+from ecsuite.games.worlds import (
+    AttributeValueWorld,
+    FileWorld,
+    distinct_draws,
+    epoch_order,
+    one_hot,
+    one_hot_array,
+    random_words,
+)
 
 
 def make(*overrides):
@@ -115,6 +123,62 @@ def test_too_few_objects_and_too_many():
 def test_one_hot_is_one_for_each_attribute():
     features = one_hot(torch.tensor([[2, 0], [1, 1]]), 3, torch.float32)
     assert features.tolist() == [[0, 0, 1, 1, 0, 0], [0, 1, 0, 0, 1, 0]]
+
+
+def test_one_hot_of_an_array_is_that_of_a_tensor():
+    objects = np.random.default_rng(0).integers(5, size=(20, 3))
+    features = one_hot_array(objects, 5)
+    assert features.dtype == np.float32
+    assert (features == one_hot(torch.from_numpy(objects), 5, torch.float32).numpy()).all()
+
+
+def same(one, other):
+    return (one.candidates == other.candidates).all() and (one.targets == other.targets).all()
+
+
+def test_batches_of_an_epoch_are_all_its_examples_in_an_order_of_its_own():
+    world = make("training.num_examples=50", "training.batch_size=16", "evaluation.num_valid=20")
+    orders = []
+    for epoch in range(2):
+        batches = [world.batch("train", 4 * epoch + number) for number in range(4)]
+        assert [len(batch.targets) for batch in batches] == [16, 16, 16, 2]
+        orders.append(epoch_order(world.seed, epoch, 50))
+        assert sorted(orders[-1].tolist()) == list(range(50))
+        whole = world.examples("train", orders[-1])
+        assert (np.concatenate([batch.candidates for batch in batches]) == whole.candidates).all()
+    assert (orders[0] != orders[1]).any()
+    assert same(
+        world.batch("train", 2), make("training.num_examples=50", "training.batch_size=16").batch("train", 2)
+    )
+
+
+def test_batches_of_the_validation_are_in_order_and_the_last_is_short():
+    world = make("training.batch_size=16", "evaluation.num_valid=20")
+    batches = [world.batch("valid", number) for number in (0, 1)]
+    assert same(batches[0], world.examples("valid", np.arange(16)))
+    assert same(batches[1], world.examples("valid", np.arange(16, 20)))
+
+
+def test_epoch_orders_are_pure_functions_of_seed_and_epoch():
+    first = epoch_order(1, 0, 30).copy()
+    assert (epoch_order(1, 1, 30) != first).any() and (epoch_order(2, 0, 30) != first).any()
+    assert (epoch_order(1, 0, 30) == first).all()
+    assert epoch_order(1, 0, 1).tolist() == [0]
+
+
+def test_distinct_draws_are_sets_and_each_set_is_equally_likely():
+    drawn = np.sort(distinct_draws(random_words(1, "sets", np.arange(20 * 500), 3), 6), axis=1)
+    assert drawn.min() == 0 and drawn.max() == 5 and (np.diff(drawn, axis=1) > 0).all()
+    sets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(sets) == 20
+    assert chisquare(counts).pvalue > 1e-4
+
+
+def test_as_many_distinct_draws_as_there_are_numbers_are_all_of_them():
+    words = random_words(1, "sets", np.arange(50), 7)
+    assert (np.sort(distinct_draws(words, 7), axis=1) == np.arange(7)).all()
+    assert distinct_draws(words[:, :1], 1).tolist() == [[0]] * 50
+    assert distinct_draws(words[:0], 7).shape == (0, 7)
 
 
 def test_random_words_are_uniform_bits():

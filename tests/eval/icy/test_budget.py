@@ -10,7 +10,7 @@ from rich.console import Console
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.budget import budget_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.workshop import Workshop
+from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
 
 TINY = {

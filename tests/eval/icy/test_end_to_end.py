@@ -10,7 +10,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.icy.curves import curves
 from ecsuite.eval.icy.end_to_end import MEASURES, end_to_end_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.workshop import Workshop
+from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)

@@ -163,7 +163,7 @@ def test_the_picture_is_the_same_each_time(study, tmp_path):
 
 def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[pictures\]'"):
+    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[plots\]'"):
         study.draw(tmp_path / "picture.png")
     assert not list(tmp_path.iterdir())
 

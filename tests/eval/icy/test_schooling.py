@@ -5,7 +5,7 @@ import pytest
 from ecsuite.eval.icy.links import Link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.schooling import Couple, school
-from ecsuite.eval.icy.workshop import Workshop
+from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)

@@ -5,10 +5,13 @@ import json
 import multiprocessing
 import os
 import queue
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -177,9 +180,18 @@ def _begin(news: Any) -> None:
     """What a worker does first."""
     global _worker_news
     _worker_news = news
+    threading.Thread(target=_follow, daemon=True).start()
     import torch
 
     torch.set_num_threads(1)
+
+
+def _follow() -> None:
+    """Leave when the process that hands out the jobs is gone, however it went: nobody would take the result."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _ready() -> None:

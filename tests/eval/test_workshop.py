@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ecsuite.eval.icy.workshop import Job, Workshop
+from ecsuite.eval.workshop import Job, Workshop
 
 CALLS = []
 

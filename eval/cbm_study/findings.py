@@ -1,0 +1,98 @@
+"""What the CBM paper concludes from Table 1 (section 5), checked against our rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ecsuite.eval.cbm_study.measuring import MeasuredRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One claim and what our rows say of it."""
+
+    claim: str
+    holds: bool
+    """Whether the means over the seeds obey it."""
+    num_holding: int
+    """Seeds of which it holds by themselves."""
+    num_seeds: int
+    figures: str
+
+    def __str__(self) -> str:
+        """A line for people."""
+        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        seeds = f", in {self.num_holding} of {self.num_seeds} seeds" if self.num_seeds > 1 else ""
+        return f"{verdict}{seeds}: {self.claim} ({self.figures})"
+
+
+def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
+    """The findings of Table 1 that the rows at hand can tell.
+
+    Rows are known by their settings: the world, the channel (gumbel or quantized) and the length of the rules.
+    """
+    by_settings = {_settings(measured): measured for measured in rows}
+    found = []
+    for world, channel, length in by_settings:
+        partner = by_settings.get((world, "quantized", length))
+        if channel != "gumbel" or partner is None:
+            continue
+        gumbel, quantized = by_settings[world, channel, length], partner
+        where = f"{world.upper()}, l={length}"
+        found.append(
+            _compare(
+                f"{where}: QT is at least as accurate as GS", "accuracy", quantized, gumbel, or_equal=True
+            )
+        )
+        if length == 1:
+            found.append(_unmatched(where, gumbel, quantized))
+        if (world, length) == ("thing", 1):
+            found.append(_compare(f"{where}: QT has a better match than GS", "cbm", quantized, gumbel))
+    for (world, channel, length), measured in by_settings.items():
+        longer = by_settings.get((world, channel, 4))
+        if (world, length) == ("thing", 1) and longer is not None:
+            name = "GS" if channel == "gumbel" else "QT"
+            claim = f"THING, {name}: the match falls from rules of one pair to rules of four"
+            found.append(_compare(claim, "cbm", measured, longer))
+    return found
+
+
+def _settings(measured: MeasuredRow) -> tuple[str, str, int]:
+    """World, channel, length of rules."""
+    experiment = measured.row.experiment
+    return experiment.world.kind, experiment.channel.kind, experiment.world.rule_length
+
+
+def _compare(
+    claim: str, measure: str, higher: MeasuredRow, lower: MeasuredRow, *, or_equal: bool = False
+) -> Finding:
+    """Whether one row has more of a measure than another, or at least as much."""
+    pairs = list(_means_and_seeds(measure, higher, lower))
+    verdicts = [high > low or (or_equal and high == low) for high, low in pairs]
+    figures = f"{measure} {pairs[0][0]:.3f} against {pairs[0][1]:.3f}"
+    return Finding(
+        claim=claim,
+        holds=verdicts[0],
+        num_holding=sum(verdicts[1:]),
+        num_seeds=len(verdicts) - 1,
+        figures=figures,
+    )
+
+
+def _unmatched(where: str, gumbel: MeasuredRow, quantized: MeasuredRow) -> Finding:
+    """Whether concepts without a word are GS's alone."""
+    pairs = list(_means_and_seeds("unmatched", gumbel, quantized))
+    verdicts = [left_by_gumbel > 0 and not left_by_quantized for left_by_gumbel, left_by_quantized in pairs]
+    return Finding(
+        claim=f"{where}: GS leaves concepts without a word, QT does not",
+        holds=verdicts[0],
+        num_holding=sum(verdicts[1:]),
+        num_seeds=len(verdicts) - 1,
+        figures=f"unmatched {pairs[0][0]:.3f} and {pairs[0][1]:.3f}",
+    )
+
+
+def _means_and_seeds(measure: str, one: MeasuredRow, other: MeasuredRow) -> Iterator[tuple[float, float]]:
+    """A measure of two rows: the means, then each seed's."""
+    values = [[value or 0.0 for value in measured.values(measure)] for measured in (one, other)]
+    yield sum(values[0]) / len(values[0]), sum(values[1]) / len(values[1])
+    yield from zip(*values, strict=True)

@@ -1,0 +1,42 @@
+"""Everything that can be named on the command line and in a YAML file."""
+
+import inspect
+
+from ecsuite import agents
+from ecsuite.agents.perception import PERCEPTIONS
+from ecsuite.config import named_configs
+from ecsuite.eval import DESCRIPTIONS
+from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
+from ecsuite.eval.icy.study import PROTOCOLS, named_studies
+from ecsuite.eval.xferbench.presets import PRESETS
+from ecsuite.games.channels import CHANNELS
+from ecsuite.games.making import WORLDS
+from ecsuite.games.tasks import TASKS
+from ecsuite.grammars import GRAMMARS
+
+
+def registered_names() -> dict[str, dict[str, str]]:
+    """What can be named, by kind, with a line each."""
+    return {
+        "games": named_configs(),
+        "worlds": dict(WORLDS),
+        "tasks": dict(TASKS),
+        "channels": {name: first_line(channel) for name, channel in CHANNELS.items()},
+        "perceptions": PERCEPTIONS,
+        "senders": {name: agents.DESCRIPTIONS[name] for name in agents.SENDERS},
+        "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
+        "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
+        "metrics": DESCRIPTIONS,
+        "protocols": PROTOCOLS,
+        "studies": named_studies() | cbm_studies(),
+        "presets": {
+            name: f"{preset.num_layers} layers of {preset.width}, "
+            f"{preset.pretrain_tokens * preset.pretrain_epochs:,} tokens to pretrain on"
+            for name, preset in PRESETS.items()
+        },
+    }
+
+
+def first_line(entry: object) -> str:
+    """The first line of a thing's documentation."""
+    return (inspect.getdoc(entry) or "").split("\n")[0]

@@ -1,0 +1,136 @@
+"""What commands say: progress and notes on standard error, results as tables or JSON on standard output."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import write_atomically
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What a study found."""
+
+    tables: "Sequence[Table]"
+    """For people."""
+    notes: tuple[str, ...]
+    """What a reader of the tables has to know."""
+    data: Mapping[str, Any]
+    """All of it, JSON-ready."""
+    draw: Callable[[Path], None] | None = None
+    """Draws a picture into a file, where there is one to draw."""
+
+    def publish(self, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
+        """Write the files that were asked for, and print JSON or the tables and notes."""
+        if out is not None:
+            write_json(out, self.data)
+        if picture is not None:
+            assert self.draw is not None
+            self.draw(picture)
+        if as_json:
+            print_json(self.data)
+            return
+        from rich.console import Console
+
+        for table in self.tables:
+            Console().print(table)
+        for line in self.notes:
+            print(line)
+
+
+class Reporter:
+    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere."""
+
+    SECONDS_BETWEEN_LINES = 15.0
+
+    def __init__(self) -> None:
+        self.live: Progress | None = None
+        self.task: TaskID | None = None
+        self.total = self.first = 0.0
+        self.began = self.last = time.monotonic()
+
+    def __enter__(self) -> "Reporter":
+        """Nothing is shown before there is something to show."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the terminal as it was."""
+        if self.live is not None:
+            self.live.stop()
+
+    def progress(self, label: str, done: float, total: float) -> None:
+        """Show how far the work has come, `done` of `total` in any unit; another total is another piece of work."""
+        now = time.monotonic()
+        is_new = total != self.total
+        if is_new:
+            self.total, self.began, self.first = total, now, done  # a resumed run begins in the middle
+        if sys.stderr.isatty():
+            self._show_live(label, done, is_new=is_new)
+        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.first:
+            self.last = now
+            left = (now - self.began) * (total - done) / (done - self.first)
+            minutes, seconds = divmod(round(left), 60)
+            clock = (
+                f"{minutes}:{seconds:02d}" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+            )
+            self.note(f"{done / total:4.0%}  {clock} left  {label}")
+
+    def note(self, text: str) -> None:
+        """Say something that the user should know."""
+        if self.live is not None:
+            self.live.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _show_live(self, label: str, done: float, *, is_new: bool) -> None:
+        if self.live is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = (
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+            )
+            self.live = Progress(
+                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=60
+            )
+            self.live.start()
+        if is_new:
+            for task in self.live.task_ids:
+                self.live.remove_task(task)
+            self.task = self.live.add_task(label, total=self.total)
+        assert self.task is not None
+        self.live.update(self.task, description=label, completed=done)
+
+
+def make_room(file: Path) -> None:
+    """Make a file's folder, and refuse a file that is none: now, not after minutes of work."""
+    if file.is_dir():
+        raise ConfigError(f"{file} is a folder: name a file")
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+
+def print_json(data: Any) -> None:
+    """JSON on standard output, and nothing else."""
+    sys.stdout.write(as_text(data))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """JSON in a file, all of it or nothing."""
+    write_atomically(path, as_text(data).encode())
+
+
+def as_text(data: Any) -> str:
+    """JSON for people and programs."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

@@ -1,0 +1,96 @@
+"""Rules: how many there are, what they are called, who obeys them, and which are held out."""
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.games.rules import FREE, conjunctions, describe, pairs_broken, split_rules
+from ecsuite.games.scenes import SHAPE_CONCEPTS
+
+SHAPE = (5, 6, 3, 3)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+def test_thing_has_a_rule_for_each_choice_of_attributes_and_values(length):
+    rules = conjunctions([10] * 5, length)
+    assert rules.shape == (comb(5, length) * 10**length, 5)
+    assert len(np.unique(rules @ 11 ** np.arange(5))) == len(rules)
+    assert ((rules != FREE).sum(1) == length).all()
+    assert rules.min() >= FREE and rules.max() == 9
+
+
+@pytest.mark.parametrize(("length", "number"), [(1, 17), (2, 105), (3, 279), (4, 270)])
+def test_shape_has_as_many_rules_as_the_paper_says(length, number):
+    rules = conjunctions(SHAPE, length)
+    assert len(np.unique(rules, axis=0)) == len(rules) == number
+    assert (rules < SHAPE).all() and ((rules != FREE).sum(1) == length).all()
+
+
+def test_rules_by_hand():
+    assert conjunctions((2, 3), 1).tolist() == [[0, -1], [1, -1], [-1, 0], [-1, 1], [-1, 2]]
+    assert conjunctions((2, 3), 2).tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+
+
+def test_more_pairs_than_attributes():
+    with pytest.raises(ConfigError, match=r"^world.rule_length: expected at most 4 attributes, got 5$"):
+        conjunctions(SHAPE, 5)
+
+
+def test_each_rule_has_the_names_of_its_pairs():
+    table = conjunctions((2, 3), 2)
+    rules = describe(table, [["colour=red", "colour=blue"], ["size=s", "size=m", "size=l"]])
+    assert len(rules) == 6 and rules.kinds == () and (rules.meanings == table).all()
+    assert rules.concept_names == ("colour=red", "colour=blue", "size=s", "size=m", "size=l")
+    names = [[rules.concept_names[concept] for concept in phrase] for phrase in rules.concepts]
+    assert names[0] == ["colour=red", "size=s"] and names[5] == ["colour=blue", "size=l"]
+    single = describe(conjunctions((2, 3), 1), [["a", "b"], ["c", "d", "e"]])
+    assert [phrase.tolist() for phrase in single.concepts] == [[0], [1], [2], [3], [4]]
+
+
+def test_concepts_of_shape_are_those_of_the_pictures():
+    names = [SHAPE_CONCEPTS[:5], SHAPE_CONCEPTS[5:11], SHAPE_CONCEPTS[11:14], SHAPE_CONCEPTS[14:]]
+    rules = describe(conjunctions(SHAPE, 4), names)
+    assert rules.concept_names == SHAPE_CONCEPTS and len(SHAPE_CONCEPTS) == 17
+    phrase = [SHAPE_CONCEPTS[concept] for concept in rules.concepts[269]]
+    assert phrase == ["shape=triangle", "color=gray", "horizontal=right", "vertical=bottom"]
+
+
+def test_pairs_broken_equal_a_count_one_by_one():
+    rng = np.random.default_rng(0)
+    rules, labels = conjunctions(SHAPE, 2)[::9], rng.integers(SHAPE, size=(40, 4))
+    expected = [
+        [sum(value not in (FREE, has) for value, has in zip(rule, label, strict=True)) for label in labels]
+        for rule in rules
+    ]
+    assert pairs_broken(labels, rules).tolist() == expected
+    assert pairs_broken(labels[:0], rules).shape == (len(rules), 0)
+
+
+@pytest.mark.parametrize("held_out", [0.1, 0.25, 0.5])
+def test_held_out_rules_are_others_than_those_of_training(held_out):
+    splits = split_rules(105, 2, held_out, seed=3)
+    assert set(splits) == {"train", "seen", "valid", "test", "all"}
+    assert len(splits["valid"]) == round(held_out * 105)
+    assert not set(splits["train"]) & set(splits["valid"])
+    assert sorted([*splits["train"], *splits["valid"]]) == list(range(105)) == splits["all"].tolist()
+    assert (splits["train"] == splits["seen"]).all() and (splits["valid"] == splits["test"]).all()
+
+
+@pytest.mark.parametrize(("length", "held_out"), [(1, 0.5), (2, 0.0), (2, 0.001)])
+def test_where_no_rules_are_held_out_all_splits_have_them_all(length, held_out):
+    for split in split_rules(105, length, held_out, seed=3).values():
+        assert split.tolist() == list(range(105))
+
+
+def test_the_split_is_a_pure_function_of_the_seed():
+    first, again, other = (split_rules(105, 2, 0.2, seed)["valid"].tolist() for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_rules_must_be_left_for_training():
+    with pytest.raises(
+        ConfigError, match=r"^world.held_out: 0.9 of 4 rules leaves none for training: lower it$"
+    ):
+        split_rules(4, 2, 0.9, seed=1)

@@ -1,0 +1,164 @@
+"""THING: targets obey, distractors break, draws are uniform, and batches are pure functions of their place."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from ecsuite.config import ConfigError, load_experiment
+from ecsuite.games.rules import FREE
+from ecsuite.games.things import ThingWorld
+
+SPLITS = ("train", "valid", "test", "seen", "all")
+
+
+SIZES = ("world.kind=thing", "game.task=concept", "world.num_attributes=5", "world.num_values=10",
+         "game.num_targets=20", "game.num_distractors=20", "training.batch_size=50")  # fmt: skip
+
+
+def make(*overrides):
+    return ThingWorld(load_experiment("disc_tiny", [*SIZES, *overrides]))
+
+
+def small(*overrides):
+    return make(
+        "world.num_attributes=2", "world.num_values=3", "game.num_targets=2", "game.num_distractors=2",
+        "training.batch_size=6000", *overrides,
+    )  # fmt: skip
+
+
+def broken(world, rounds):
+    """Pairs of its round's rule that each candidate breaks, (batch, num_candidates)."""
+    rules = world.rules.meanings[rounds.rules][:, None]
+    return ((rounds.objects[rounds.candidates] != rules) & (rules != FREE)).sum(-1)
+
+
+def codes(world, objects):
+    return objects @ world.num_values ** np.arange(world.num_attributes)
+
+
+@pytest.mark.parametrize("distractors", ["random", "hard"])
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+def test_targets_obey_and_distractors_break(length, distractors):
+    world = make(f"world.rule_length={length}", f"world.distractors={distractors}")
+    for split in SPLITS:
+        rounds = world.batch(split, 3)
+        assert rounds.candidates.shape == rounds.labels.shape == (50, 40)
+        assert (rounds.labels.sum(1) == 20).all()
+        assert rounds.objects.min() >= 0 and rounds.objects.max() <= 9
+        num_broken = broken(world, rounds)
+        assert ((num_broken == 0) == rounds.labels).all()
+        if distractors == "hard":
+            assert (num_broken[~rounds.labels] == 1).all()
+        assert (rounds.shown == rounds.candidates[:, :20]).all() and rounds.num_positive == 20
+
+
+def test_random_distractors_break_one_pair_or_more():
+    num_broken = broken(make("world.rule_length=3"), make("world.rule_length=3").batch("train", 0))[:, 20:]
+    assert set(num_broken.ravel()) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(("length", "num_distinct"), [(1, 20), (2, 20), (3, 20), (4, 10), (5, 1)])
+def test_targets_are_distinct_where_there_are_enough_and_else_all_equally_often(length, num_distinct):
+    world = make(f"world.rule_length={length}")
+    rounds = world.batch("train", 0)
+    for targets in codes(world, rounds.objects)[rounds.shown]:
+        _, counts = np.unique(targets, return_counts=True)
+        assert counts.tolist() == [20 // num_distinct] * num_distinct
+
+
+def test_a_remainder_is_shared_out():
+    """Three objects in places of eight: each twice or three times, and each as often among those of three."""
+    world = small("game.num_targets=8")
+    rounds = world.batch("train", 0)
+    free = np.where(world.rules.meanings[rounds.rules] == FREE, 1, 0)
+    values = (rounds.objects[rounds.shown] * free[:, None]).sum(-1)  # of the only free attribute
+    counts = (values[..., None] == np.arange(3)).sum(1)
+    assert set(counts.ravel()) == {2, 3}
+    assert chisquare((counts == 2).sum(0)).pvalue > 1e-4
+
+
+def test_rules_targets_and_distractors_are_uniform():
+    world = small()
+    rounds = world.batch("train", 0)
+    assert chisquare(np.bincount(rounds.rules, minlength=6)).pvalue > 1e-4
+    for rule in range(6):
+        of_rule = codes(world, rounds.objects)[rounds.candidates[rounds.rules == rule]]
+        obeying, counts = np.unique(of_rule[:, :2], return_counts=True)
+        assert len(obeying) == 3 and chisquare(counts).pvalue > 1e-4
+        breaking, counts = np.unique(of_rule[:, 2:], return_counts=True)
+        assert len(breaking) == 6 and chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("distractors", "number"), [("random", 8), ("hard", 4)])
+def test_distractors_of_two_pairs_are_uniform(distractors, number):
+    world = small("world.rule_length=2", "world.held_out=0", f"world.distractors={distractors}")
+    rounds = world.batch("train", 0)
+    chosen = rounds.rules == 4
+    _, counts = np.unique(codes(world, rounds.objects)[rounds.candidates[chosen, 2:]], return_counts=True)
+    assert len(counts) == number and chisquare(counts).pvalue > 1e-4
+
+
+def test_batches_are_pure_functions_of_their_place_and_cut_one_stream():
+    world = make("world.rule_length=2")
+    first, again = world.batch("train", 7), make("world.rule_length=2").batch("train", 7)
+    assert (first.objects == again.objects).all() and (first.rules == again.rules).all()
+    whole = make("world.rule_length=2", "training.batch_size=100").batch("train", 3)
+    second = world.batch("train", 6)
+    assert (np.concatenate([second.objects, first.objects]) == whole.objects).all()
+    assert (np.concatenate([second.rules, first.rules]) == whole.rules).all()
+    for other in (
+        world.batch("seen", 7),
+        make("world.rule_length=2", "training.seed=2").batch("train", 7),
+        second,
+    ):
+        assert (other.objects != first.objects).any()
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_held_out_rules_are_never_trained_on(length):
+    world = make(f"world.rule_length={length}", "world.held_out=0.2", "training.batch_size=2000")
+    rules = {
+        split: {rule for number in range(3) for rule in world.batch(split, number).rules} for split in SPLITS
+    }
+    assert not rules["train"] & (rules["valid"] | rules["test"])
+    assert not rules["seen"] & rules["valid"]
+    assert rules["all"] & rules["valid"] and rules["all"] & rules["train"]
+    assert world.probes() == {"seen rules": (world, "seen")}
+
+
+def test_without_held_out_rules_there_is_nothing_to_probe():
+    assert make("world.held_out=0.2").probes() == {}
+    assert make("world.rule_length=2", "world.held_out=0").probes() == {}
+
+
+def test_features_are_one_hot():
+    world = small()
+    features = world.features(np.array([[0, 2], [1, 1]]))
+    assert features.tolist() == [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0]]
+    assert world.object_shape == (6,) and features.dtype == np.float32
+
+
+def test_the_sender_may_see_counter_examples():
+    rounds = small("game.sender_sees=all").batch("train", 0)
+    assert (rounds.shown == rounds.candidates).all() and rounds.num_positive == 2
+
+
+def test_the_smallest_world():
+    world = make(
+        "world.num_attributes=1", "world.num_values=2", "game.num_targets=1", "game.num_distractors=1",
+        "training.batch_size=1",
+    )  # fmt: skip
+    rounds = world.batch("train", 0)
+    assert sorted(rounds.objects.ravel().tolist()) == [0, 1]
+    assert rounds.objects[0, 0] == rounds.rules[0]
+
+
+def test_worlds_that_cannot_be():
+    with pytest.raises(ConfigError, match=r"^world.rule_length: expected at most 2 attributes, got 3$"):
+        small("world.rule_length=3")
+    with pytest.raises(
+        ConfigError,
+        match=r"^20 attributes of 10 values make more than 2\^63 objects: lower world.num_attributes or world.num",
+    ):
+        make("world.num_attributes=20")
+    assert make("world.num_attributes=18").batch("train", 0).objects.shape == (2000, 18)
