@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from ecsuite import cli
 from ecsuite.agents import RECEIVERS, SENDERS
-from ecsuite.cli import Reporter, app, main
+from ecsuite.agents.perception import PERCEPTIONS
+from ecsuite.cli import app, main
 from ecsuite.config import named_configs
 from ecsuite.eval import METRICS
+from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS
 from ecsuite.grammars import GRAMMARS
 
@@ -49,7 +51,7 @@ def test_help_shows_an_example_and_imports_nothing_heavy():
     script = """
 import sys
 from ecsuite.cli import main
-for command in ("train-game", "score", "list", None):
+for command in ("train-game", "score", "list", "cbm", "show", "features", None):
     sys.argv = ["ecsuite", *([command] if command else []), "--help"]
     try:
         main()
@@ -60,15 +62,27 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example: ecsuite ") == 4
+    assert done.stdout.count("Example: ecsuite ") == 7
 
 
 OPTIONS = {
     "train-game": {
         "game", "--out", "--seed", "--sender", "--receiver", "--epochs", "--until-accuracy", "--max-minutes",
-        "--train-data", "--valid-data", "--set", "--resume", "--device", "--json", "--help",
+        "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
+        "--help",
     },
-    "score": {"corpus", "--metrics", "--preset", "--targets", "--seed", "--out", "--device", "--json", "--help"},
+    "score": {
+        "corpus", "--metrics", "--preset", "--targets", "--seed", "--plot", "--plot-folder", "--out", "--device",
+        "--json", "--help",
+    },
+    "cbm": {
+        "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
+        "--help",
+    },
+    "show": {"game", "--out", "--rounds", "--split", "--set", "--help"},
+    "features": {
+        "out", "--seed", "--num-classes", "--images-per-class", "--num-features", "--num-attributes", "--help",
+    },
     "icy": {
         "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
         "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-verdict", "--hidden-size",
@@ -103,7 +117,7 @@ def test_list_names_everything(ecsuite):
     registries = {
         "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
         "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
-        "studies": named_studies(),
+        "studies": named_studies() | cbm_studies(), "worlds": WORLDS, "perceptions": PERCEPTIONS,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")
     names = json.loads(out)
@@ -155,10 +169,59 @@ def test_train_then_score(ecsuite, tmp_path):
     assert result["was_done"] is False and set(result["measures"]) == {"loss", "accuracy", "length"}
 
 
+def test_a_score_comes_with_pictures(ecsuite, tmp_path):
+    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
+    names = [
+        f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
+    ]
+    code, out, err = ecsuite("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot")
+    assert (code, err) == (0, "")
+    drawn = [f"runs/disc_tiny/pictures/{name}" for name in names]
+    assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
+    assert all(Path(file).stat().st_size for file in drawn)
+    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm", "--plot-folder", "here", "--json")
+    assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
+    assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
+
+    (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--plot")
+    assert (code, err) == (0, "")
+    assert (
+        out.splitlines()[-1]
+        == "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
+    )
+
+
+def test_rounds_are_shown(ecsuite):
+    code, out, err = ecsuite("show", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[-1] == "Picture: deep/sheet.svg" and len(lines) == 3
+    assert all(
+        line.startswith("targets: attribute") and line.count(" and attribute") == 1 for line in lines[:2]
+    )
+    assert Path("deep/sheet.svg").read_text().startswith("<?xml")
+
+
+def test_feature_files_are_made_up_and_trained_on(ecsuite):
+    code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "10")
+    assert (code, out, err) == (0, "120 rows of 12 classes in deep/birds.npz\n", "")
+    sizes = [
+        "sender.hidden_size=8",
+        "receiver.hidden_size=8",
+        "training.num_examples=64",
+        "evaluation.num_valid=32",
+    ]
+    sizes += ["evaluation.corpus_size=20"]
+    settings = [argument for size in sizes for argument in ("--set", size)]
+    code, out, _ = ecsuite("train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings)
+    assert code == 0 and out.splitlines()[0] == "all epochs done, step 2 of 2"
+
+
 def test_options_reach_the_config(ecsuite):
     code, _, err = ecsuite(
         "train-game", "disc_tiny", *QUICK, "--sender", "lstm", "--receiver", "rnn", "--until-accuracy", "0.99",
-        "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8",
+        "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8", "--batch-size", "64",
     )  # fmt: skip
     assert code == 0, err
     from ecsuite.config import load_experiment
@@ -166,6 +229,7 @@ def test_options_reach_the_config(ecsuite):
     experiment = load_experiment("runs/disc_tiny/config.yaml")
     assert (experiment.sender.architecture, experiment.receiver.architecture) == ("lstm", "rnn")
     assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
+    assert experiment.training.batch_size == 64
     assert (experiment.training.seed, experiment.training.num_epochs, experiment.sender.hidden_size) == (
         3,
         1,
@@ -260,6 +324,21 @@ MISTAKES = {
         "--out",
         ".",
     ): ". is not empty and not a run: choose another folder with --out",
+    (
+        "show",
+        "disc_tiny",
+    ): "disc_tiny: world attributes has no sets of objects to show; choose a game of world thing, ",
+    ("show", "thing_qt", "--rounds", "0"): "--rounds 0: expected 1 to 50",
+    ("show", "thing_qt", "--split", "trian"): "unknown split 'trian'; did you mean 'train'?",
+    (
+        "show",
+        "thing_qt",
+        "--out",
+        "sheet.gif",
+    ): "sheet.gif: expected the name of a picture, ending in .png or .svg",
+    ("features", "birds.csv"): "birds.csv: expected the name of a feature file, ending in .npz",
+    ("features", "birds.npz", "--num-classes", "0"): "num_classes: expected at least 1, got 0",
+    ("train-game", "mu_cub", "--features", "nowhere.npz"): "nowhere.npz: can't be read: ",
     ("score", "nowhere"): "cannot read nowhere: No such file or directory",
     ("score", "a_file", "--metrics", "cbn"): "unknown metric 'cbn'; did you mean 'cbm'? choices: elcc, cbm, ",
     ("score", "bad.jsonl"): "bad.jsonl:2: expected a list of non-negative integers",
@@ -349,23 +428,3 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
     assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
     for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000048.safetensors"):
         assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
-
-
-def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
-    """A resumed run begins in the middle: its estimate is of the steps it made itself."""
-    clock = iter(range(0, 1000, 20))
-    monkeypatch.setattr(cli.time, "monotonic", lambda: next(clock))
-    with Reporter() as reporter:
-        for done in (901, 902, 903):
-            reporter.progress("epoch 10/10", done, 1000)
-        reporter.progress("other work", 1, 4)
-        reporter.progress("other work", 2, 4)
-        reporter.note("a note")
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.splitlines() == [
-        " 90%  32:40 left  epoch 10/10",
-        " 90%  32:20 left  epoch 10/10",
-        " 50%  0:40 left  other work",
-        "a note",
-    ]

@@ -17,13 +17,13 @@ from ecsuite.eval.reporting import Report
 
 TABLE1: Mapping[str, str] = {
     "accuracy": "acc",
-    "set_accuracy": "set acc",
-    "unique_concepts": "conc",
+    "set_accuracy": "set",
+    "unique_concepts": "con",
     "unique_phrases": "phrs",
     "unique_words": "#w",
     "unique_messages": "#m",
-    "topsim_published": "topsim",
-    "topsim": "(ours)",
+    "topsim_published": "TopS",
+    "topsim": "ours",
     "ami": "AMI",
     "cbm": "CBM",
     "ambiguity": "amb",
@@ -36,7 +36,7 @@ TABLE4: Mapping[str, str] = {
     "unique_messages": "#m",
     "unique_words": "#w",
     "unique_phrases": "phrs",
-    "unique_concepts": "conc",
+    "unique_concepts": "con",
     "total_edges": "edges",
     "good_edges": "good",
     "ambiguous_edges": "amb",
@@ -69,7 +69,7 @@ def report(study: Study, rows: Sequence[MeasuredRow]) -> Report:
 
 def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table:
     """Rows for people: the mean over seeds, the standard deviation below it, and in faint type what the paper has."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
     table.add_column("game", no_wrap=True)
     for heading in columns.values():
         table.add_column(heading, justify="right", no_wrap=True)
@@ -91,9 +91,8 @@ def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
     spread = "means, ± standard deviation; " if len(study.header.seeds) > 1 else ""
     lines = [
         f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; by chance acc is "
-        f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates told right; set acc: rounds without a fault; "
-        "topsim as the paper has it, and (ours) as `ecsuite score` has it; the other names are those of the paper's "
-        "tables."
+        f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates told right; set: rounds without a fault; TopS: "
+        "topographic similarity as the paper has it; ours: as `ecsuite score` has it; else as in the paper."
     ]
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
@@ -125,8 +124,13 @@ def _text(mean: float | None, deviation: float | None, *, counts: bool) -> str:
     """A figure as people write it, with its spread below."""
     if mean is None:
         return "none"
-    digits = 0 if counts else 2
-    return f"{mean:.{digits}f}" + ("" if deviation is None else f"\n±{deviation:.{digits}f}")
+    text = _digits(mean, counts)
+    return text if deviation is None else f"{text}\n±{_digits(deviation, counts)}"
+
+
+def _digits(value: float, counts: bool) -> str:
+    """A number without what a narrow column has no room for."""
+    return f"{value:.0f}" if counts else f"{value:.2f}".replace("0.", ".", 1)
 
 
 def _published(measured: MeasuredRow, measure: str) -> str:

@@ -1,0 +1,49 @@
+"""What commands say: progress with an estimate, JSON and nothing else, files that can be written."""
+
+import json
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval import reporting
+from ecsuite.eval.reporting import Report, Reporter, make_room
+
+
+def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
+    """A resumed run begins in the middle: its estimate is of the steps it made itself."""
+    clock = iter(range(0, 1000, 20))
+    monkeypatch.setattr(reporting.time, "monotonic", lambda: next(clock))
+    with Reporter() as reporter:
+        for done in (901, 902, 903):
+            reporter.progress("epoch 10/10", done, 1000)
+        reporter.progress("other work", 1, 4)
+        reporter.progress("other work", 2, 4)
+        reporter.note("a note")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        " 90%  32:40 left  epoch 10/10",
+        " 90%  32:20 left  epoch 10/10",
+        " 50%  0:40 left  other work",
+        "a note",
+    ]
+
+
+def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
+    drawn = []
+    report = Report(
+        tables=["a table", "another"], notes=("a note",), data={"a": 1.5, "ä": None}, draw=drawn.append
+    )
+    report.publish(out=None, picture=None, as_json=False)
+    assert capsys.readouterr().out.splitlines() == ["a table", "another", "a note"]
+    report.publish(out=tmp_path / "a.json", picture=tmp_path / "a.png", as_json=True)
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "a.json").read_text() and json.loads(printed) == {"a": 1.5, "ä": None}
+    assert drawn == [tmp_path / "a.png"]
+
+
+def test_room_is_made_or_refused_before_the_work(tmp_path):
+    make_room(tmp_path / "a" / "b" / "c.json")
+    assert (tmp_path / "a" / "b").is_dir()
+    with pytest.raises(ConfigError, match="b is a folder: name a file"):
+        make_room(tmp_path / "a" / "b")
