@@ -11,7 +11,7 @@ import typer
 
 from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up
 from ecsuite.corpus import CorpusError
-from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
+from ecsuite.eval.reporting import Reporter, make_room, print_json, require_matplotlib, write_json
 from ecsuite.formats import read_corpus
 
 app = typer.Typer(
@@ -132,20 +132,15 @@ def score(
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
         make_room(out)
+    draws = plot or plot_folder is not None
+    if draws:
+        require_matplotlib()
     with Reporter() as reporter:
         options = Options(
             seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
         )
         said = read_corpus(corpus)
         scorecard = score_corpus(said, names, options)
-        if plot or plot_folder is not None:
-            from ecsuite.eval.drawing import draw_score
-
-            folder = plot_folder or (corpus if corpus.is_dir() else corpus.parent) / "pictures"
-            drawn = draw_score(said, folder)
-            reporter.note(
-                f"{len(drawn)} pictures in {folder}" if drawn else "nothing to draw: no concepts are named"
-            )
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)
@@ -155,16 +150,13 @@ def score(
         from rich.console import Console
 
         Console().print(scorecard.table())
-    if plot or plot_folder is not None:
+    if draws:
         from ecsuite.eval.drawing import draw_score
 
         beside = corpus if corpus.is_dir() else corpus.parent
         drawn = draw_score(said, plot_folder or beside / "pictures")
-        told = (
-            f"Pictures: {', '.join(map(str, drawn))}"
-            if drawn
-            else "nothing to draw: the corpus names no concepts"
-        )
+        nothing = "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
+        told = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(told, file=sys.stderr if as_json else sys.stdout)
 
 
@@ -310,6 +302,8 @@ def cbm(
     for file in (out, picture):
         if file is not None:
             make_room(file)
+    if picture is not None:
+        require_matplotlib()
     from ecsuite.agents.precision import choose_device
     from ecsuite.eval.cbm_study.measuring import measure_rows
     from ecsuite.eval.cbm_study.report import report

@@ -121,6 +121,17 @@ def make_room(file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
 
 
+def require_matplotlib() -> None:
+    """Refuse to draw where that can't be done: now, not after minutes of work.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    from ecsuite.eval.canvas import new_figure
+
+    new_figure(1, 1)
+
+
 def print_json(data: Any) -> None:
     """JSON on standard output, and nothing else."""
     sys.stdout.write(as_text(data))

@@ -62,7 +62,7 @@ class SetGame(SpeakingGame):
         vectors, places = self._see(self.receiver_perception, rounds, rounds.candidates)
         questions = self.question(states)  # (num_ends, batch, size)
         scores = torch.einsum("ebf,bcf->ebc", questions, vectors[places]).float()
-        verdict = self.task(scores, torch.from_numpy(np.ascontiguousarray(rounds.labels)).to(scores.device))
+        verdict = self.task(scores, torch.from_numpy(np.array(rounds.labels)).to(scores.device))
         return self.settle(verdict, ends, message)
 
     def speak(

@@ -204,8 +204,8 @@ def test_rounds_are_shown(ecsuite):
 
 
 def test_feature_files_are_made_up_and_trained_on(ecsuite):
-    code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "10")
-    assert (code, out, err) == (0, "120 rows of 12 classes in deep/birds.npz\n", "")
+    code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20")
+    assert (code, out, err) == (0, "240 rows of 12 classes in deep/birds.npz\n", "")
     sizes = [
         "sender.hidden_size=8",
         "receiver.hidden_size=8",

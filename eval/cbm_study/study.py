@@ -22,6 +22,9 @@ from ecsuite.eval.cbm_study.published import PUBLISHED, Figures
 FIRST_SEED = 1
 """Where seeds begin if only their number is given."""
 
+ROW_KEYS = ("name", "base", "set")
+"""Of a row in a YAML file; `set` has settings of the base by `section.key`."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
@@ -126,7 +129,11 @@ def _read_row(entry: Any, place: str, assignments: list[str], theirs: Mapping[st
     """A row of the file, with what the user sets."""
     if not isinstance(entry, dict):
         raise ConfigError(f"{place}: expected keys and values, got {entry!r}")
-    header: RowHeader = build(RowHeader, {"name": "", "base": ""} | _without_set(entry), place)
+    for key in entry:
+        if key not in ROW_KEYS:
+            raise ConfigError(f"{place}: {unknown_name('key', str(key), ROW_KEYS)}")
+    told = {key: value for key, value in entry.items() if key != "set"}
+    header: RowHeader = build(RowHeader, {"name": "", "base": ""} | told, place)
     if not header.name or not header.base or not header.name.replace("_", "").replace("-", "").isalnum():
         raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
     changes = entry.get("set", {})
@@ -140,8 +147,3 @@ def _read_row(entry: Any, place: str, assignments: list[str], theirs: Mapping[st
     # Not what the base says of itself, which the row's settings may have made untrue.
     experiment = replace(override(experiment, assignments), name=header.name, about="")
     return Row(name=header.name, experiment=experiment, published=theirs.get(header.name, {}))
-
-
-def _without_set(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's keys but for its settings."""
-    return {str(key): value for key, value in entry.items() if key != "set"}

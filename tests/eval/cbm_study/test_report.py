@@ -1,0 +1,111 @@
+"""Tables: our figures above the paper's, in as many columns as a terminal has."""
+
+import io
+
+from rich.console import Console
+
+from ecsuite.eval.cbm_study.measuring import COUNTS, MeasuredRow
+from ecsuite.eval.cbm_study.report import report
+from ecsuite.eval.cbm_study.study import load_study
+
+SHARES = (
+    "ambiguity",
+    "paraphrase",
+    "unmatched",
+    "precision",
+    "recall",
+    "accuracy",
+    "set_accuracy",
+    "ami",
+    "cbm",
+)
+
+
+def measured(study, spread=0.0):
+    """Rows whose figures are the same, but for the seed."""
+
+    def run(seed):
+        values = {name: 0.5 + spread * seed for name in (*SHARES, "topsim", "topsim_published")}
+        values |= {name: 1000 for name in COUNTS} | {"ami": None}
+        common = {
+            "stopped": "minutes" if seed == 2 else "epochs",
+            "seconds": 30.0,
+            "chance": {"accuracy": 0.5},
+        }
+        curves = {"step": 100, "sizes": [100], "accumulated": [0.5], "segmented": [0.5]}
+        curves |= {"accumulated_sd": None, "segmented_sd": None}
+        return common | {
+            "seed": seed,
+            "values": values,
+            "signatures": {"cbm": "cbm|v:1"},
+            "sensitivity": curves,
+        }
+
+    return [MeasuredRow(row=row, runs=tuple(run(seed) for seed in study.header.seeds)) for row in study.rows]
+
+
+def text(tables, width=80):
+    console = Console(width=width, file=io.StringIO(), record=True)
+    for table in tables:
+        console.print(table)
+    return console.export_text()
+
+
+def test_table_1_fits_into_80_columns_with_the_paper_s_rows_below_ours():
+    study = load_study("paper/cbm_table1")
+    found = report(study, measured(study, 0.1))
+    printed = text(found.tables)
+    assert "…" not in printed
+    lines = [line.split() for line in printed.splitlines() if line.strip()]
+    assert lines[0] == [
+        "game", "acc", "set", "con", "phrs", "#w", "#m", "TopS", "ours", "AMI", "CBM", "amb", "para", "unm"
+    ]  # fmt: skip
+    first = next(place for place, line in enumerate(lines) if line[0] == "shape_gs")
+    assert lines[first] == [
+        "shape_gs", ".70", ".70", "1000", "1000", "1000", "1000", ".70", ".70", "none", *[".70"] * 4
+    ]  # fmt: skip
+    assert lines[first + 1] == ["±.10", "±.10", *["±0"] * 4, "±.10", "±.10", *["±.10"] * 4]
+    assert lines[first + 2] == [
+        "the", "paper", ".84", "17", "17", "11", "11", ".44", ".76", ".62", ".37", ".01", ".25"
+    ]  # fmt: skip
+    assert found.notes[0].startswith("means, ± standard deviation; seeds 1, 2, 3; by chance acc is 0.50.")
+    assert "shape_gs: time was up before all epochs were done, seed 2." in found.notes
+    assert "12.0 minutes of training in all; cbm|v:1" in found.notes
+    assert len(found.data["findings"]) == 9 and len(found.data["rows"]) == 8
+
+
+def test_table_3_comes_with_table_4_and_its_misprints_are_named():
+    study = load_study("paper/cbm_table3", rows=["exp5", "exp14"])
+    found = report(study, measured(study))
+    assert len(found.tables) == 2
+    printed = text(found.tables)
+    assert "…" not in printed
+    counts = next(line.split() for line in text(found.tables[1:]).splitlines() if "3943" in line)
+    assert counts == [
+        "the",
+        "paper",
+        "1000",
+        "3991",
+        "50",
+        "50",
+        "4000",
+        "57",
+        "0",
+        "3943",
+        "1000",
+        "0",
+        ".01",
+        ".05",
+    ]
+    assert found.notes[0].startswith("seed 1; by chance")
+    assert (
+        "exp5: the paper's Table 3 has 1.401 for the match of experiment 5; its Table 4 makes it 1605/4000."
+        in found.notes
+    )
+    assert found.data["findings"] == []
+
+
+def test_the_match_is_drawn_against_the_number_of_samples(tmp_path):
+    study = load_study("paper/cbm_figure4")
+    report(study, measured(study)).draw(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").read_text().startswith("<?xml")

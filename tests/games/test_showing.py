@@ -1,0 +1,58 @@
+"""Rounds of a game as a picture: their titles are their rules, and mistakes are told in a line."""
+
+import pytest
+
+from ecsuite.config import ConfigError, load_experiment
+from ecsuite.games.making import make_world
+from ecsuite.games.showing import show_rounds, title
+
+
+def test_titles_are_the_rules_of_the_first_rounds(tmp_path):
+    experiment = load_experiment("thing_qt", ["world.rule_length=3"])
+    titles = show_rounds(experiment, tmp_path / "sheet.png", num_rounds=3, split="valid")
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+    world = make_world(experiment)
+    for text, rule in zip(titles, world.batch("valid", 0).rules, strict=False):
+        values = world.table[rule]
+        pairs = [f"attribute{place}={value}" for place, value in enumerate(values) if value >= 0]
+        assert text == f"targets: {' and '.join(pairs)}" and len(pairs) == 3
+
+
+def test_the_same_rounds_are_the_same_bytes_and_splits_differ(tmp_path):
+    experiment = load_experiment("shape_qt", ["training.batch_size=4", "world.pool=80"])
+    sheets = []
+    for name, split in (("a", "train"), ("b", "train"), ("c", "valid")):
+        show_rounds(experiment, tmp_path / f"{name}.png", num_rounds=1, split=split)
+        sheets.append((tmp_path / f"{name}.png").read_bytes())
+    assert sheets[0] == sheets[1] != sheets[2]
+
+
+def test_shapeworld_s_connectives_join_its_literals():
+    rules = make_world(load_experiment("mu_shapeworld")).rules
+    titles = [title(rules, rule) for rule in range(len(rules))]
+    assert len(set(titles)) == 312
+    assert {"targets: not red", "targets: red and circle", "targets: red or circle"} <= set(titles)
+    assert not any("and and" in text or text.endswith((" and", " or")) for text in titles)
+
+
+MISTAKES = {
+    (
+        "disc_tiny",
+        "a.png",
+        1,
+        "train",
+    ): "disc_tiny: world attributes has no sets of objects to show; choose a game of",
+    ("thing_qt", "a.pdf", 1, "train"): "a.pdf: expected the name of a picture, ending in .png or .svg",
+    ("thing_qt", "a.png", 51, "train"): "--rounds 51: expected 1 to 50",
+    ("thing_qt", "a.png", 1, "all"): "unknown split 'all'",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=str)
+def test_mistakes(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    game, file, num_rounds, split = arguments
+    with pytest.raises(ConfigError) as error:
+        show_rounds(load_experiment(game), tmp_path / file, num_rounds=num_rounds, split=split)
+    assert MISTAKES[arguments] in str(error.value)
+    assert not list(tmp_path.iterdir())

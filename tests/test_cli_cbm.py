@@ -1,0 +1,129 @@
+"""`ecsuite cbm` as users type it: tables, files, what is kept, a line for each mistake."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ecsuite.cli import main
+
+SMALL = """
+published: table1
+seeds: [1]
+rows:
+  - {name: thing_gs, base: thing_gs}
+  - {name: thing_qt, base: thing_qt}
+"""
+
+SETTINGS = (
+    "training.num_examples=128", "training.num_epochs=1", "evaluation.num_valid=64", "evaluation.corpus_size=150",
+    "world.num_values=4", "game.num_targets=4", "game.num_distractors=4", "training.checkpoint_every=10",
+)  # fmt: skip
+QUICK = [argument for setting in SETTINGS for argument in ("--set", setting)]
+PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
+
+
+@pytest.fixture
+def ecsuite(monkeypatch, capsys, tmp_path):
+    """Runs a command here, in a folder with a small study: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "small.yaml").write_text(SMALL)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def ecsuite(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    yield ecsuite
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
+    arguments = ["cbm", "small.yaml", *QUICK, "--workers", "1"]
+    code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--picture", "deep/figure.png")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(" thing")] == ["thing_gs", "thing_qt"]
+    assert sum(line.startswith("   the paper") for line in lines) == 2
+    assert sum(line.startswith(("holds: ", "DOES NOT HOLD: ")) for line in lines) == 3
+    assert Path("deep/figure.png").read_bytes().startswith(b"\x89PNG")
+    data = json.loads(Path("deep/rows.json").read_text())
+    assert data["study"] == {"name": "small", "about": "", "published": "table1", "seeds": [1]}
+    assert [row["config"]["channel"]["kind"] for row in data["rows"]] == ["gumbel", "quantized"]
+    assert data["rows"][1]["published"]["cbm"] == 0.73
+    (run,) = data["rows"][0]["runs"]
+    assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|v:1"
+
+    began = time.monotonic()
+    code, out, err = ecsuite(*arguments, "--row", "thing_qt", "--json")
+    assert (code, err) == (0, "") and time.monotonic() - began < 2
+    (row,) = json.loads(out)["rows"]
+    assert row == data["rows"][1]
+
+
+MISTAKES = {
+    ("cbm", "paper/cbm_tabel1"): "unknown study 'cbm_tabel1'; did you mean 'cbm_table1'?",
+    ("cbm", "paper/icy_table3"): "unknown study 'icy_table3'",
+    ("icy", "paper/cbm_table1"): "unknown study 'cbm_table1'",
+    ("cbm", "small.yaml", "--row", "thing_qq"): "unknown row 'thing_qq'; did you mean 'thing_qt'?",
+    ("cbm", "small.yaml", "--seeds", "x"): "--seeds x: expected how many (10), a range (123-132) or a list",
+    ("cbm", "small.yaml", "--set", "channel.colour=1"): "unknown key 'channel.colour'",
+    (
+        "cbm",
+        "small.yaml",
+        "--set",
+        "training.seed=2",
+    ): "--set training.seed=2: a study has several; use --seeds",
+    (
+        "cbm",
+        "small.yaml",
+        "--picture",
+        "a.pdf",
+    ): "a.pdf: expected the name of a picture, ending in .svg or .png",
+    ("cbm", "small.yaml", "--device", "gpu"): "unknown device 'gpu'",
+    ("cbm", "small.yaml", "--out", "."): ". is a folder: name a file",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, arguments):
+    code, out, err = ecsuite(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(MISTAKES[arguments]), err
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["asked", "killed"])
+def test_a_study_that_was_stopped_goes_on_from_the_checkpoints_of_its_workers(ecsuite, tmp_path, number):
+    long = [*QUICK, "--set", "training.num_examples=200000", "--seeds", "1"]
+    child = subprocess.Popen(
+        [*PYTHON, "cbm", "small.yaml", *long, "--workers", "2"], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("runs/cbm/*/checkpoint-*"))) < 2 and time.monotonic() < deadline:
+        assert child.poll() is None
+        time.sleep(0.05)
+    os.kill(child.pid, number)
+    _, err = child.communicate(timeout=30)  # the pipe ends when the last worker has left
+    if number == signal.SIGTERM:
+        assert child.returncode == 75
+        assert "stopped; what is done is kept in runs/cbm, and the same command goes on from there" in err
+    newest = {str(max(folder.glob("checkpoint-*"))) for folder in tmp_path.glob("runs/cbm/thing*")}
+    assert len(newest) == 2
+    time.sleep(0.5)
+    assert {str(max(folder.glob("checkpoint-*"))) for folder in tmp_path.glob("runs/cbm/thing*")} == newest
+    assert not list(tmp_path.glob("runs/cbm/*/corpus.jsonl"))
