@@ -100,7 +100,7 @@ def test_selections_judge_every_end_alike():
 ])  # fmt: skip
 def test_a_round_is_what_its_parts_give_one_after_another(channel):
     """Every round alone, candidate by candidate: vectors, prototype, words, question, products, loss."""
-    game, world = make(*channel[::-1])
+    game, world = make(*channel)
     rounds = world.batch("train", 0)
     played = game.play(rounds, "greedy")
     losses, right = [], []
@@ -227,7 +227,6 @@ def test_bf16_plays_nearly_as_fp32(overrides):
 
 @pytest.mark.parametrize("kind", ["soft", "gumbel", "reinforce", "quantized", "continuous"])
 def test_every_weight_learns(kind):
-    """But for the sender's perception through one symbol that is the only one there is: not here."""
     game, world = make(f"channel.kind={kind}", "sender.perception=mlp", "receiver.perception=mlp")
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
     for name, parameter in game.named_parameters():
@@ -282,28 +281,23 @@ def test_rounds_may_mix_their_labels():
 
 
 @pytest.mark.parametrize(
-    ("kind", "more"),
-    [
-        ("quantized", ()),
-        ("continuous", ()),
-        ("gumbel", ("channel.vocab_size=10",)),
-        ("reinforce", ("channel.vocab_size=10", "channel.entropy_coefficient=0.03")),
-    ],
+    ("kind", "num_steps", "bar"),
+    [("quantized", 200, 0.8), ("continuous", 200, 0.75), ("gumbel", 200, 0.75), ("reinforce", 300, 0.65)],
 )
-def test_a_tiny_game_is_learned(kind, more):
-    """Six rules, one word, 300 steps; always the commoner answer gives 0.5."""
+def test_a_tiny_game_is_learned(kind, num_steps, bar):
+    """Six rules, one word. Chance is 0.5; measured over seeds: 0.90 to 1, 0.83 to 0.94, 0.82 to 0.95, 0.70 to 0.84."""
     game, world = make(
         f"channel.kind={kind}", "channel.max_len=1", "game.num_targets=4", "game.num_distractors=4",
-        "training.batch_size=64", "sender.architecture=lstm", "receiver.architecture=lstm", "sender.hidden_size=32",
-        "receiver.hidden_size=32", "sender.perception_size=16", "receiver.perception_size=16", *more,
+        "training.batch_size=32", "sender.architecture=rnn", "receiver.architecture=rnn", "sender.hidden_size=32",
+        "receiver.hidden_size=32", "sender.perception_size=16", "receiver.perception_size=16", "channel.vocab_size=20",
     )  # fmt: skip
     optimizer = torch.optim.Adam(game.parameters(), lr=0.01, fused=True)
     generator = noise()
-    for step in range(300):
+    for step in range(num_steps):
         optimizer.zero_grad(set_to_none=True)
         game.play(world.batch("train", step), "train", generator).objective.backward()
         optimizer.step()
     game.eval()
     with torch.no_grad():
         accuracy = game.play(world.batch("valid", 0), "greedy").measures["accuracy"].item()
-    assert accuracy > 0.65, accuracy  # chance is 0.5
+    assert accuracy > bar, accuracy

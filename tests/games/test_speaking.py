@@ -7,8 +7,8 @@ import torch
 from ecsuite.config import load_experiment
 from ecsuite.games import speaking
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_world
-from ecsuite.games.speaking import attribute_concepts, noise_generator, record_corpus
+from ecsuite.games.making import make_game, make_world
+from ecsuite.games.speaking import attribute_concepts, noise_generator, record_corpus, spell
 
 
 def record(*overrides):
@@ -58,3 +58,122 @@ def test_noise_is_a_function_of_seed_purpose_and_index():
     assert first(1, "train", 0) == first(1, "train", 0)
     places = [(1, "train", 0), (2, "train", 0), (1, "valid", 0), (1, "train", 1), (1, "train", 2**40)]
     assert len({tuple(first(*place)) for place in places}) == len(places)
+
+
+@pytest.mark.parametrize(
+    ("num_levels", "values", "ids"),
+    [
+        (2, [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]], [1, 2, 5, 8]),
+        (3, [[0, 0], [0.5, 0], [0, 0.5], [1, 1]], [1, 2, 4, 9]),
+        (11, [[0.3, 0.7]], [1 + 3 + 77]),
+        (2, [[0.49, 0.51, 0.5]], [3]),  # rounded as the channel rounds, half to even
+    ],
+)
+def test_words_by_hand(num_levels, values, ids):
+    messages, names = spell(np.array(values, dtype=np.float32)[None], num_levels)
+    assert rows_of(messages) == [ids] and names is None
+
+
+def rows_of(messages):
+    return [message.tolist() for message in messages]
+
+
+@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 1), (2, 5), (3, 4), (10, 3), (12, 2), (2, 30)])
+def test_ids_and_digits_of_words_are_one_to_one(num_levels, word_size):
+    levels = np.random.default_rng(0).integers(num_levels, size=(50, 3, word_size))
+    messages, names = spell((levels / (num_levels - 1)).astype(np.float32), num_levels)
+    assert names is None and messages.lengths.tolist() == [3] * 50
+    ids = np.array(rows_of(messages))
+    assert ids.min() >= 1 and ids.max() <= num_levels**word_size  # EOS has the id 0
+    back = (ids[..., None] - 1) // num_levels ** np.arange(word_size) % num_levels
+    assert (back == levels).all()
+
+
+@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 31), (2, 64), (10, 12), (11, 9), (100, 64)])
+def test_words_too_many_to_number_get_dense_ids_and_their_digits_as_names(num_levels, word_size):
+    rng = np.random.default_rng(0)
+    levels = rng.integers(num_levels, size=(7, word_size))[rng.integers(7, size=(20, 3))]
+    messages, names = spell((levels / (num_levels - 1)).astype(np.float32), num_levels)
+    ids = np.array(rows_of(messages))
+    assert np.unique(ids).tolist() == [1, 2, 3, 4, 5, 6, 7] and len(names) == 8 and names[0] == ""
+    join = "." if num_levels > 10 else ""
+    for word, said in zip(levels.reshape(-1, word_size).tolist(), ids.ravel().tolist(), strict=True):
+        assert names[said] == join.join(map(str, word))
+    if num_levels <= 10:
+        assert list(names) == sorted(names)  # in the order of the digits
+
+
+def test_the_largest_id_fits():
+    """2^30 words are the most that ids of two levels number: all values at the highest level are the last of them."""
+    messages, names = spell(np.ones((1, 1, 30), dtype=np.float32), 2)
+    assert rows_of(messages) == [[2**30]] and names is None
+    assert spell(np.ones((1, 1, 31), dtype=np.float32), 2)[1] == ("", "1" * 31)
+
+
+def test_no_words_at_all():
+    for word_size in (3, 40):
+        messages, names = spell(np.zeros((0, 2, word_size), dtype=np.float32), 2)
+        assert len(messages) == 0 and names in (None, ("",))
+
+
+SETS = (
+    "world.kind=thing", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25", "game.task=concept",
+    "game.num_targets=3", "channel.kind=quantized", "channel.length=fixed", "channel.num_levels=3", "channel.word_size=4",
+    "training.batch_size=16",
+)  # fmt: skip
+
+
+def record_sets(*overrides):
+    experiment = load_experiment("disc_tiny", [*SETS, *overrides])
+    torch.manual_seed(0)
+    world = make_world(experiment)
+    return record_corpus(make_game(experiment, world, torch.float32), world, experiment), world
+
+
+@pytest.mark.parametrize("size", [1, 16, 40])
+def test_a_game_about_sets_gives_a_message_for_each_of_its_rounds(size):
+    corpus, world = record_sets(f"evaluation.corpus_size={size}")
+    assert len(corpus.messages) == len(corpus.meanings) == len(corpus.concepts) == size
+    rounds = [world.batch("valid", number).rules for number in range(3)]
+    rules = np.concatenate(rounds)[:size]
+    assert (corpus.meanings == world.rules.meanings[rules]).all()
+    for meaning, phrase in zip(corpus.meanings.tolist(), corpus.concepts, strict=True):
+        said = [f"attribute{place}={value}" for place, value in enumerate(meaning) if value >= 0]
+        assert [corpus.concept_names[concept] for concept in phrase] == said and len(said) == 2
+    assert corpus.eos is None and corpus.symbol_names is None
+    assert corpus.metadata == {"vocab_size": 81, "max_len": 3}
+    assert (corpus.messages.lengths == 3).all()
+
+
+def test_batches_do_not_matter_to_a_game_about_sets():
+    whole = rows(record_sets("evaluation.corpus_size=40")[0])
+    assert rows(record_sets("evaluation.corpus_size=40", "training.batch_size=7")[0]) == whole
+    assert rows(record_sets("evaluation.corpus_size=5")[0]) == whole[:5]
+
+
+def test_words_of_values_are_the_same_in_sampled_speech():
+    assert rows(record_sets("evaluation.mode=sample")[0]) == rows(record_sets()[0])
+
+
+def test_words_of_64_values_have_names():
+    corpus, _ = record_sets("channel.word_size=64", "channel.num_levels=2", "evaluation.corpus_size=30")
+    assert corpus.metadata == {"vocab_size": 2**64, "max_len": 3}
+    said = np.unique(np.concatenate(rows(corpus)))
+    assert said.tolist() == list(range(1, len(corpus.symbol_names)))
+    assert all(len(name) == 64 and set(name) <= {"0", "1"} for name in corpus.symbol_names[1:])
+
+
+def test_continuous_words_are_said_to_be_rounded():
+    corpus, _ = record_sets("channel.kind=continuous")
+    assert corpus.metadata == {
+        "vocab_size": 81,
+        "max_len": 3,
+        "symbols": "rounded to 3 levels; the receiver hears them as they are",
+    }
+    assert rows(corpus) == rows(record_sets()[0])  # the same agents, over a channel that rounds
+
+
+def test_symbols_of_a_game_about_sets_end_where_the_sender_ends_them():
+    corpus, _ = record_sets("channel.kind=gumbel", "channel.length=variable", "evaluation.corpus_size=20")
+    assert corpus.eos == 0 and all(row.index(0) == len(row) - 1 <= 3 for row in rows(corpus))
+    assert corpus.metadata == {"vocab_size": 5, "max_len": 3}

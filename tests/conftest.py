@@ -1,0 +1,9 @@
+"""One thread a process, here and in the programs that tests start: tests are small, and run side by side."""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import torch  # noqa: E402
+
+torch.set_num_threads(1)
