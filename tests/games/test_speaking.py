@@ -118,8 +118,8 @@ def test_no_words_at_all():
 
 SETS = (
     "world.kind=thing", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25", "game.task=concept",
-    "game.num_targets=3", "channel.kind=quantized", "channel.length=fixed", "channel.num_levels=3", "channel.word_size=4",
-    "training.batch_size=16",
+    "game.num_targets=3", "channel.kind=quantized", "channel.length=fixed", "channel.num_levels=3",
+    "channel.word_size=4", "training.batch_size=16",
 )  # fmt: skip
 
 

@@ -373,13 +373,13 @@ def test_devices_that_are_not_there(tmp_path, small):
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",
-    "game.task=concept", "game.num_targets=2", "channel.kind=quantized", "channel.length=fixed", "training.num_epochs=1",
-    "sender.perception_size=8", "receiver.perception_size=8",
+    "game.task=concept", "game.num_targets=2", "channel.kind=quantized", "channel.length=fixed",
+    "training.num_epochs=1", "sender.perception_size=8", "receiver.perception_size=8",
 )  # fmt: skip
 PICTURES = (
     "world.kind=shape", "game.task=concept", "game.num_targets=2", "channel.kind=quantized", "channel.length=fixed",
-    "world.pool=6", "training.batch_size=6", "training.num_examples=24", "training.num_epochs=1", "evaluation.num_valid=9",
-    "training.evaluate_every=1", "training.checkpoint_every=1", "evaluation.corpus_size=10", "sender.perception=conv",
+    "world.pool=6", "training.batch_size=6", "training.num_examples=24", "training.num_epochs=1",
+    "evaluation.num_valid=9", "training.evaluate_every=1", "training.checkpoint_every=1", "evaluation.corpus_size=10", "sender.perception=conv",
     "receiver.perception=conv", "sender.perception_size=8", "receiver.perception_size=8",
 )  # fmt: skip
 SETS = {
