@@ -377,10 +377,11 @@ THINGS = (
     "training.num_epochs=1", "sender.perception_size=8", "receiver.perception_size=8",
 )  # fmt: skip
 PICTURES = (
-    "world.kind=shape", "game.task=concept", "game.num_targets=2", "channel.kind=quantized", "channel.length=fixed",
-    "world.pool=6", "training.batch_size=6", "training.num_examples=24", "training.num_epochs=1",
-    "evaluation.num_valid=9", "training.evaluate_every=1", "training.checkpoint_every=1", "evaluation.corpus_size=10", "sender.perception=conv",
-    "receiver.perception=conv", "sender.perception_size=8", "receiver.perception_size=8",
+    "world.kind=shape", "game.task=concept", "game.num_targets=2", "channel.kind=quantized",
+    "channel.length=fixed", "world.pool=6", "training.batch_size=6", "training.num_examples=24",
+    "training.num_epochs=1", "evaluation.num_valid=9", "training.evaluate_every=1", "training.checkpoint_every=1",
+    "evaluation.corpus_size=10", "sender.perception=conv", "receiver.perception=conv", "sender.perception_size=8",
+    "receiver.perception_size=8",
 )  # fmt: skip
 SETS = {
     "quantized": THINGS,
