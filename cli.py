@@ -12,6 +12,9 @@ import typer
 from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up
 from ecsuite.corpus import CorpusError
 from ecsuite.eval.reporting import Reporter, make_room, print_json, require_matplotlib, write_json
+from ecsuite.eval.xferbench.baseline_command import baseline
+from ecsuite.eval.xferbench.compare_command import compare, correlate
+from ecsuite.eval.xferbench.data_command import data
 from ecsuite.formats import read_corpus
 
 app = typer.Typer(
@@ -104,12 +107,22 @@ def train_game(
 def score(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     metrics: Annotated[str | None, typer.Option(help="Names separated by commas; all if not given.")] = None,
-    preset: Annotated[str, typer.Option(help="How much compute XferBench spends.")] = "mini",
+    preset: Annotated[
+        str, typer.Option(help="How much compute XferBench spends: mini, danish or full.")
+    ] = "mini",
+    protocol: Annotated[
+        str, typer.Option(help="XferBench's: strict, published-2024 or head-2024-12.")
+    ] = "strict",
     targets: Annotated[
         Path | None,
         typer.Option(help="Folder of texts (da.txt.gz …) for XferBench instead of embedded languages."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    num_seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds for XferBench.")] = 1,
+    cache: Annotated[
+        Path, typer.Option(help="Folder of XferBench's finished stages, which are not computed again.")
+    ] = Path("runs/xferbench"),
+    workers: Workers = None,
     plot: Annotated[
         bool, typer.Option("--plot", help="Draw it, too: into the folder `pictures` beside the corpus.")
     ] = False,
@@ -120,14 +133,18 @@ def score(
 ) -> None:
     """Measure a corpus: sizes, entropies, compositionality, XferBench."""
     from ecsuite.eval import METRICS, load_metric
+    from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.score import Options
     from ecsuite.eval.scorecard import score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.protocols import PROTOCOLS
+    from ecsuite.eval.xferbench.texts import preset_folder
 
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
-    look_up("preset", preset, PRESETS)
+    sizes = look_up("preset", preset, PRESETS)
+    look_up("protocol", protocol, PROTOCOLS)
     if targets is not None and not targets.is_dir():
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
@@ -137,7 +154,15 @@ def score(
         require_matplotlib()
     with Reporter() as reporter:
         options = Options(
-            seed=seed, preset=preset, targets=targets, device=device, progress=reporter.progress
+            seed=seed,
+            num_seeds=num_seeds,
+            preset=preset,
+            protocol=protocol,
+            targets=preset_folder(targets, sizes),
+            cache=cache,
+            num_workers=workers or num_cores(),
+            device=device,
+            progress=reporter.progress,
         )
         said = read_corpus(corpus)
         scorecard = score_corpus(said, names, options)
@@ -411,6 +436,14 @@ def grammar(
     else:
         print(f"{len(corpus.messages):,} messages in {folder} ({corpus.metadata['signature']})")
         print(f"Next: ecsuite score {folder}")
+
+
+app.command(epilog="Example: ecsuite baseline human --text fr.txt.gz --out french.json")(baseline)
+app.command(epilog="Example: ecsuite compare a.json b.json french.json --picture scores.svg")(compare)
+app.command(
+    epilog="Example: ecsuite correlate a.json b.json --translation a_mt.json --translation b_mt.json"
+)(correlate)
+app.command(epilog="Example: ecsuite data wikipedia --languages da")(data)
 
 
 @app.command("list", epilog="Example: ecsuite list --json")

@@ -9,6 +9,8 @@ from ecsuite.eval import DESCRIPTIONS
 from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.xferbench.presets import PRESETS
+from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
+from ecsuite.eval.xferbench.sources import SOURCES
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS
@@ -29,11 +31,9 @@ def registered_names() -> dict[str, dict[str, str]]:
         "metrics": DESCRIPTIONS,
         "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(),
-        "presets": {
-            name: f"{preset.num_layers} layers of {preset.width}, "
-            f"{preset.pretrain_tokens * preset.pretrain_epochs:,} tokens to pretrain on"
-            for name, preset in PRESETS.items()
-        },
+        "presets": {name: preset.about for name, preset in PRESETS.items()},
+        "xferbench protocols": {name: protocol.about for name, protocol in RULES.items()},
+        "baselines": {name: first_line(source) for name, source in SOURCES.items()},
     }
 
 

@@ -25,6 +25,14 @@ class Options:
     """Seed of every random draw: pair sampling, bootstrap, model initialisation."""
     preset: str = "mini"
     """How much compute XferBench spends."""
+    protocol: str = "strict"
+    """XferBench's protocol: `strict`, or one of the authors' program."""
+    num_seeds: int = 1
+    """XferBench runs with so many seeds from `seed` on."""
+    cache: Path | None = None
+    """Folder of XferBench's finished stages, which are not computed again; None keeps nothing."""
+    num_workers: int = 1
+    """Processes for XferBench on a CPU."""
     targets: Path | None = None
     """Folder of target texts for XferBench; None means the embedded artificial languages."""
     device: str = "auto"

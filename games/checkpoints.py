@@ -112,10 +112,10 @@ def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.opti
         raise DamagedError("its tensors are not those of this model") from None
     # Fused Adam goes through a weight and its moments in the order of memory, so theirs has to be the same.
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    for index, state in states.items():
-        for key, tensor in state.items():
-            if tensor.shape == parameters[index].shape:
-                state[key] = torch.empty_like(parameters[index]).copy_(tensor)
+    for number, state in states.items():
+        for name, tensor in state.items():
+            if tensor.shape == parameters[number].shape:
+                state[name] = torch.empty_like(parameters[number]).copy_(tensor)
     optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

@@ -1,10 +1,7 @@
 """XferBench: a language model learns a corpus, then other languages; what it gained by the first is the score.
 
-`transfer.py` is the method from beginning to end. Under it are the model (`model.py`), windows of symbols
-(`data.py`), the target languages (`targets.py`; artificial ones: `languages.py`, `lexicon.py`, `typologies.py`)
-and the sizes (`presets.py`).
-
-Against Boldt & Mortensen (2024), besides size: there is no dropout; the new embeddings are drawn from GPT-2's
-N(0, 0.02) and positions keep what they learnt, as in the authors' program; the line end is a token like any
-other; tuning and test share no line; every held-out token is scored once, in windows that do not overlap.
+`transfer.py` is the method from beginning to end, in two stages (`stages.py`) of a model (`model.py`) that reads
+windows of symbols (`data.py`). How corpora and texts become these is the protocol's (`protocols.py`: `strict.py`, what
+the paper says; `published.py`, what the authors' program does). Texts are a folder's, or artificial (`texts.py`;
+`languages.py`, `lexicon.py`, `typologies.py`); sizes are a preset's (`presets.py`).
 """

@@ -1,10 +1,9 @@
-"""GPT-2, small and plain, written for speed on CPU cores.
+"""GPT-2, small and plain, written for speed.
 
-The architecture is that of Radford et al. (2019) as Hugging Face's `GPT2LMHeadModel` has it (a test
-compares the logits): pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output
-embeddings. There is no dropout. Two things are done by hand because they take most of the time at this
-size: attention over a short context is two batched products and a softmax, and the loss over the vocabulary
-makes its gradient while it is at it.
+The architecture is that of Radford et al. (2019) as Hugging Face's `GPT2LMHeadModel` has it (a test compares the
+logits): pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings, dropout of the
+embeddings, of attention and of what each layer adds. The loss over the vocabulary makes its gradient while it is at
+it, a part of the positions at a time, so that their scores are never all held.
 """
 
 import math
@@ -14,20 +13,29 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ecsuite.eval.xferbench.data import IGNORED
 from ecsuite.eval.xferbench.presets import Preset
 
 INIT_STD = 0.02
-LOSS_CHUNK = 256
-"""Positions whose scores over the vocabulary are held at a time: small enough to stay in the cache."""
+"""GPT-2's initial weights."""
+RESET_BOUND = 1 / math.sqrt(768)
+"""New embeddings are uniform between this and its negative: `nn.Linear`'s own at the width of the published model."""
+SMALL_VOCABULARY = 4096
+"""Up to this size the scores of 256 positions fit in a cache; beyond it, fewer and larger products pay."""
 
 
 class Block(nn.Module):
-    """One transformer layer: causal self-attention, then a feed-forward network of four times the width."""
+    """One transformer layer: causal self-attention, then a feed-forward network of four times the width.
 
-    def __init__(self, width: int, num_heads: int) -> None:
-        """Make a layer; `width` must be a multiple of `num_heads`."""
+    Args:
+        width: Of the states; a multiple of `num_heads`.
+        num_heads: Attention heads.
+        dropout: Of attention, and of what is added to the states.
+    """
+
+    def __init__(self, width: int, num_heads: int, dropout: float) -> None:
         super().__init__()
-        self.num_heads = num_heads
+        self.num_heads, self.dropout = num_heads, dropout
         self.attention_norm = nn.LayerNorm(width)
         self.query_key_value = nn.Linear(width, 3 * width)
         self.attention_out = nn.Linear(width, width)
@@ -35,41 +43,49 @@ class Block(nn.Module):
         self.feed_forward_in = nn.Linear(width, 4 * width)
         self.feed_forward_out = nn.Linear(4 * width, width)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Transform `states` (batch, length, width); `mask` (length, length) is -inf for what is unseen."""
+    def forward(self, states: Tensor) -> Tensor:
+        """Transform `states` (batch, length, width)."""
         batch, length, width = states.shape
-        head_width = width // self.num_heads
+        dropout = self.dropout if self.training else 0.0
         mixed = self.query_key_value(self.attention_norm(states))
-        heads = mixed.view(batch, length, 3, self.num_heads, head_width).permute(2, 0, 3, 1, 4)
-        query, key, value = heads.reshape(3, batch * self.num_heads, length, head_width).unbind(0)
-        scores = torch.baddbmm(mask, query, key.transpose(1, 2), alpha=1 / math.sqrt(head_width))
-        attended = torch.bmm(scores.softmax(-1), value)  # (batch * heads, length, head_width)
-        attended = attended.view(batch, self.num_heads, length, head_width).transpose(1, 2)
-        states = states + self.attention_out(attended.reshape(batch, length, width))
+        heads = mixed.view(batch, length, 3, self.num_heads, width // self.num_heads)
+        query, key, value = heads.permute(2, 0, 3, 1, 4).unbind(0)  # each (batch, heads, length, head_width)
+        attended = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, dropout_p=dropout
+        )
+        added = self.attention_out(attended.transpose(1, 2).reshape(batch, length, width))
+        states = states + functional.dropout(added, dropout, training=dropout > 0)
         hidden = functional.gelu(self.feed_forward_in(self.feed_forward_norm(states)), approximate="tanh")
-        added: Tensor = self.feed_forward_out(hidden)
-        return states + added
+        added = self.feed_forward_out(hidden)
+        return states + functional.dropout(added, dropout, training=dropout > 0)
 
 
 class LanguageModel(nn.Module):
-    """A causal language model over `vocab_size` symbols."""
+    """A causal language model, with GPT-2's initial weights.
 
-    mask: Tensor
+    Args:
+        vocab_size: Symbols.
+        preset: Sizes.
+        generator: Draws the weights.
+    """
 
     def __init__(self, vocab_size: int, preset: Preset, generator: torch.Generator) -> None:
-        """Make a model with GPT-2's initial weights drawn from `generator`."""
         super().__init__()
+        self.dropout = preset.dropout
+        self.products = torch.float32
+        """Type of the factors of products; weights and sums are fp32."""
         self.positions = nn.Embedding(preset.context, preset.width)
-        self.blocks = nn.ModuleList(Block(preset.width, preset.num_heads) for _ in range(preset.num_layers))
+        self.blocks = nn.ModuleList(
+            Block(preset.width, preset.num_heads, preset.dropout) for _ in range(preset.num_layers)
+        )
         self.norm = nn.LayerNorm(preset.width)
-        hidden = torch.full((preset.context, preset.context), -math.inf).triu(1)
-        self.register_buffer("mask", hidden, persistent=False)
-        self.reset(generator)
-        self.reset_embedding(vocab_size, generator)  # last, so that the rest is the same for any vocabulary
+        self._reset(generator)
+        # Last, so that the rest is the same for any vocabulary.
+        self._embed(torch.empty(vocab_size, preset.width).normal_(0, INIT_STD, generator=generator))
 
     @torch.no_grad()
-    def reset(self, generator: torch.Generator) -> None:
-        """Draw all but the embeddings anew: N(0, 0.02), less into the residual stream, and no biases."""
+    def _reset(self, generator: torch.Generator) -> None:
+        """All but the embeddings: N(0, 0.02), less into the residual stream, and no biases."""
         residual_std = INIT_STD / math.sqrt(2 * len(self.blocks))
         self.positions.weight.normal_(0, INIT_STD, generator=generator)
         for name, module in self.blocks.named_modules():
@@ -78,20 +94,23 @@ class LanguageModel(nn.Module):
                 module.weight.normal_(0, std, generator=generator)
                 module.bias.zero_()
 
+    def _embed(self, weight: Tensor) -> None:
+        self.embedding = nn.Embedding(
+            len(weight), weight.shape[1], _weight=weight.to(self.positions.weight.device)
+        )
+
     @torch.no_grad()
     def reset_embedding(self, vocab_size: int, generator: torch.Generator) -> None:
-        """Give the model a new vocabulary: tied embeddings from GPT-2's N(0, 0.02), all else as it was."""
-        width = self.positions.embedding_dim
-        weight = torch.empty(vocab_size, width).normal_(0, INIT_STD, generator=generator)
-        self.embedding = nn.Embedding(vocab_size, width, _weight=weight.to(self.mask.device))
+        """Give the model a new vocabulary, with tied embeddings drawn by `RESET_BOUND`; all else is as it was."""
+        weight = torch.empty(vocab_size, self.positions.embedding_dim)
+        self._embed(weight.uniform_(-RESET_BOUND, RESET_BOUND, generator=generator))
 
     def forward(self, symbols: Tensor) -> Tensor:
         """Last hidden states (batch, length, width) of `symbols` (batch, length)."""
-        length = symbols.shape[1]
-        states: Tensor = self.embedding(symbols) + self.positions.weight[:length]
-        mask = self.mask[:length, :length]
+        states: Tensor = self.embedding(symbols) + self.positions.weight[: symbols.shape[1]]
+        states = functional.dropout(states, self.dropout, training=self.training and self.dropout > 0)
         for block in self.blocks:
-            states = block(states, mask)
+            states = block(states)
         normed: Tensor = self.norm(states)
         return normed
 
@@ -100,9 +119,12 @@ class LanguageModel(nn.Module):
         return functional.linear(self(symbols), self.embedding.weight)
 
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy in nats of `targets` (batch, length) after `symbols` (batch, length)."""
-        states = self(symbols).flatten(0, 1)
-        loss: Tensor = _TiedLoss.apply(states, self.embedding.weight, targets.flatten())  # type: ignore[no-untyped-call]
+        """Mean cross-entropy in nats of `targets` after `symbols`, both (batch, length), but where it is `IGNORED`."""
+        with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
+            states = self(symbols).flatten(0, 1)
+        loss: Tensor = _TiedLoss.apply(  # type: ignore[no-untyped-call]
+            states, self.embedding.weight, targets.flatten(), self.products
+        )
         return loss
 
 
@@ -110,21 +132,29 @@ class _TiedLoss(torch.autograd.Function):
     """Mean cross-entropy of `states @ embedding.T`, with gradients made by chunks in the forward pass."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
-        total = states.new_zeros(())
-        states_gradient, embedding_gradient = torch.empty_like(states), torch.zeros_like(embedding)
-        for start in range(0, len(states), LOSS_CHUNK):
-            chunk = slice(start, start + LOSS_CHUNK)
-            scores = (states[chunk] @ embedding.T).log_softmax(-1)  # (chunk, vocab_size)
-            index = targets[chunk, None]
-            total -= scores.gather(1, index).sum()
+    def forward(
+        ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype
+    ) -> Tensor:
+        wanted = targets != IGNORED
+        num_scored = wanted.sum().clamp(min=1)
+        total = torch.zeros((), device=states.device)
+        states, matrix = states.to(products), embedding.to(products)
+        states_gradient = torch.empty(states.shape, device=states.device)
+        embedding_gradient = torch.zeros_like(embedding)
+        size = 256 if len(embedding) <= SMALL_VOCABULARY else 2048
+        for start in range(0, len(states), size):
+            chunk = slice(start, start + size)
+            scores = (states[chunk] @ matrix.T).float().log_softmax(-1)  # (chunk, vocab_size)
+            index, counts = targets[chunk, None].clamp(min=0), wanted[chunk, None].float()
+            total -= (scores.gather(1, index) * counts).sum()
             error = scores.exp_().scatter_add_(1, index, scores.new_full(index.shape, -1.0))
-            torch.mm(error, embedding, out=states_gradient[chunk])
-            embedding_gradient.addmm_(error.T, states[chunk])
-        ctx.save_for_backward(states_gradient.div_(len(states)), embedding_gradient.div_(len(states)))
-        return total / len(states)
+            error = error.mul_(counts).to(products)
+            states_gradient[chunk] = error @ matrix
+            embedding_gradient += error.T @ states[chunk]
+        ctx.save_for_backward(states_gradient.div_(num_scored), embedding_gradient.div_(num_scored))
+        return total / num_scored
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
         states_gradient, embedding_gradient = ctx.saved_tensors
-        return states_gradient * gradients[0], embedding_gradient * gradients[0], None
+        return states_gradient * gradients[0], embedding_gradient * gradients[0], None, None

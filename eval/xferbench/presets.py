@@ -2,6 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
+
+TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
+"""The ten target languages of the paper: Danish, Basque, Persian, Finnish, Hebrew, Indonesian, Japanese, Kazakh,
+Romanian and Urdu."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -10,72 +15,122 @@ class Preset:
 
     name: str
     """The name in signatures."""
+    about: str
+    """A line for people."""
     num_layers: int
     """Transformer layers."""
     width: int
     """Width of the hidden states."""
     num_heads: int
     """Attention heads in a layer."""
+    dropout: float
+    """Of embeddings, attention and what each layer adds."""
     context: int
     """Positions the model sees."""
-    bpe_size: int
+    vocab_size: int
     """Size of each target's BPE vocabulary."""
+    pretrain_vocabulary: Literal["occurring", "whole"]
+    """Whether the model is pretrained over the symbols that occur, or over all `vocab_size` as the paper has it."""
+    bpe_bytes: int
+    """How much tuning text BPE is trained on."""
     pretrain_tokens: int
-    """Tokens to pretrain on in an epoch: the corpus is repeated or truncated to this."""
+    """Tokens to pretrain on in an epoch, rounded up to whole windows: the corpus is repeated or cut to this."""
     pretrain_epochs: int
     """Passes over them."""
     tune_tokens: int
-    """Tokens of each target to tune on in an epoch."""
+    """Tokens of each target to tune on in an epoch, rounded up likewise."""
     tune_epochs: int
     """Passes over them."""
     test_tokens: int
-    """Held-out tokens of each target that are scored."""
-    num_targets: int
-    """How many of the embedded targets are used (a folder's texts are always all used)."""
+    """Held-out tokens of each target that are scored, at most."""
+    languages: tuple[str, ...] = ()
+    """The targets; none means the embedded ones, or all texts of a folder."""
+    num_embedded: int = 0
+    """How many of the embedded targets are used."""
     batch: int
     """Windows of `context` tokens in a batch."""
     lr: float
     """Learning rate of the first step of pretraining and of tuning; it falls linearly to 0."""
-    weight_decay: float
-    """AdamW's weight decay."""
+    precision: Literal["fp32", "auto"]
+    """Of products: `auto` takes bf16 where the hardware multiplies it natively."""
     reference: Mapping[str, float] = field(default_factory=dict)
     """What known sources score with the embedded targets, to read a score against: means of seeds 0, 1 and 2."""
 
+    @property
+    def is_reduced(self) -> bool:
+        """Whether its scores are on another scale than the benchmark's."""
+        return self.width != _FULL["width"]
 
+    def num_windows(self, num_tokens: int) -> int:
+        """Windows that so many tokens fill, the last one rounded up."""
+        return -(-num_tokens // self.context)
+
+
+_FULL = {
+    "num_layers": 6, "width": 768, "num_heads": 6, "dropout": 0.1, "context": 256, "vocab_size": 30_000,
+    "bpe_bytes": 32_000_000, "pretrain_tokens": 15_000_000, "pretrain_epochs": 5, "tune_tokens": 2_000_000,
+    "tune_epochs": 10, "test_tokens": 1_000_000, "batch": 32, "lr": 1e-4,
+}  # fmt: skip
+"""Boldt & Mortensen (2024), sections 3.2 and 3.3 and appendix A.1."""
+
+FULL = Preset(
+    name="full",
+    about="the paper's benchmark, ten languages: 115 PFLOP, hours on a GPU of its day",
+    pretrain_vocabulary="whole",
+    languages=TARGETS,
+    precision="auto",
+    **_FULL,  # type: ignore[arg-type]
+)
+DANISH = Preset(
+    name="danish",
+    about="the paper's benchmark with Danish alone: a third of the cost",
+    pretrain_vocabulary="whole",
+    languages=("da",),
+    precision="auto",
+    **_FULL,  # type: ignore[arg-type]
+)
 MINI = Preset(
     name="mini",
+    about="2 layers of 128 on four embedded languages: minutes on a CPU, another scale",
     num_layers=2,
     width=128,
     num_heads=4,
+    dropout=0.0,
     context=64,
-    bpe_size=1000,
+    vocab_size=1000,
+    pretrain_vocabulary="occurring",
+    bpe_bytes=1_000_000,
     pretrain_tokens=500_000,
     pretrain_epochs=2,
     tune_tokens=200_000,
     tune_epochs=3,
     test_tokens=25_000,
-    num_targets=4,
+    num_embedded=4,
     batch=32,
     lr=1e-3,
-    weight_decay=0.01,
+    precision="fp32",
     reference={"French text": 4.275, "Zipfian parentheses": 4.353, "nothing": 4.388, "uniform noise": 4.632},
 )
 NANO = Preset(
     name="nano",
+    about="seconds; only shows that everything runs",
     num_layers=2,
     width=32,
     num_heads=2,
+    dropout=0.0,
     context=16,
-    bpe_size=300,
+    vocab_size=300,
+    pretrain_vocabulary="occurring",
+    bpe_bytes=1_000_000,
     pretrain_tokens=4_000,
     pretrain_epochs=1,
     tune_tokens=4_000,
     tune_epochs=1,
     test_tokens=500,
-    num_targets=2,
+    num_embedded=2,
     batch=16,
     lr=1e-3,
-    weight_decay=0.01,
+    precision="fp32",
 )
-PRESETS = {preset.name: preset for preset in (MINI, NANO)}
-"""By name; `nano` only shows that everything runs."""
+PRESETS = {preset.name: preset for preset in (MINI, DANISH, FULL, NANO)}
+"""By name."""

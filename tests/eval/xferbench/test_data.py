@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ecsuite.corpus import Ragged
-from ecsuite.eval.xferbench.data import batches, dense, repeat, windows
+from ecsuite.eval.xferbench.data import IGNORED, Windows, dense, gather, repeat, stretches
 
 
 def test_sparse_ids_become_dense_in_order() -> None:
@@ -31,17 +31,39 @@ def test_a_long_corpus_is_cut() -> None:
     assert len(repeat(messages, 130, np.random.default_rng(0))) == 130
 
 
-def test_each_symbol_but_the_first_is_a_target_once() -> None:
-    data = windows(np.arange(14), 4)
-    assert data.tolist() == [[0, 1, 2, 3, 4], [4, 5, 6, 7, 8], [8, 9, 10, 11, 12]]
-    assert windows(np.arange(13), 4).shape == (3, 5)
-    assert windows(np.arange(12), 4).shape == (2, 5)
+def test_gathered_messages_stand_in_their_order() -> None:
+    messages = Ragged.from_rows([[0], [1, 2], [], [3, 4, 5]])
+    assert gather(messages, np.array([3, 2, 0, 3])).tolist() == [3, 4, 5, 0, 3, 4, 5]
+    assert gather(messages, np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_stretches_drop_what_is_left() -> None:
+    assert stretches(np.arange(14), 5, 4).tolist() == [[0, 1, 2, 3, 4], [4, 5, 6, 7, 8], [8, 9, 10, 11, 12]]
+    assert stretches(np.arange(13), 5, 4).shape == (3, 5)
+    assert stretches(np.arange(12), 5, 4).shape == (2, 5)
+
+
+def test_every_symbol_but_the_first_is_scored_once_in_overlapping_windows() -> None:
+    windows = Windows(symbols=stretches(np.arange(22), 9, 4), num_context=4)
+    symbols, targets = windows.take(torch.tensor([2, 0, 1, 3]))
+    scored = targets[targets != IGNORED]
+    assert sorted(scored.tolist()) == list(range(1, 21))
+    assert symbols[0].tolist() == list(range(8, 16))
+    assert targets[0].tolist() == [IGNORED] * 4 + [13, 14, 15, 16]
+    assert windows.num_tokens == 32
+
+
+def test_a_symbol_that_is_never_predicted_is_still_read() -> None:
+    windows = Windows(symbols=stretches(np.array([1, 7, 2, 7]), 4, 4), ignored=7)
+    symbols, targets = windows.take(torch.tensor([0]))
+    assert symbols.tolist() == [[1, 7, 2]] and targets.tolist() == [[IGNORED, 2, IGNORED]]
+    assert windows.symbols.tolist() == [[1, 7, 2, 7]]
 
 
 def test_an_epoch_has_every_window_once() -> None:
-    data = windows(np.arange(41), 4)
-    seen = list(batches(data, 4, 2, torch.Generator().manual_seed(0)))
+    windows = Windows(symbols=stretches(np.arange(41), 5, 4))
+    seen = list(windows.shuffled(4, 2, torch.Generator().manual_seed(0)))
     assert [len(batch) for batch in seen] == [4, 4, 2, 4, 4, 2]
-    first, second = torch.cat(seen[:3])[:, 0].tolist(), torch.cat(seen[3:])[:, 0].tolist()
-    assert sorted(first) == sorted(second) == list(range(0, 40, 4))
+    first, second = torch.cat(seen[:3]).tolist(), torch.cat(seen[3:]).tolist()
+    assert sorted(first) == sorted(second) == list(range(10))
     assert first != second

@@ -2,13 +2,15 @@
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.nn import functional
 
-from ecsuite.eval.xferbench.model import LanguageModel
-from ecsuite.eval.xferbench.presets import NANO
+from ecsuite.eval.xferbench.data import IGNORED
+from ecsuite.eval.xferbench.model import RESET_BOUND, LanguageModel
+from ecsuite.eval.xferbench.presets import FULL, NANO
 
 VOCAB_SIZE = 50
 
@@ -83,18 +85,55 @@ def test_initial_weights_have_gpt2s_spread() -> None:
     )
 
 
+@pytest.mark.parametrize("small", [0, 4096])
 def test_loss_and_gradients_are_those_of_plain_cross_entropy(
-    model: LanguageModel, symbols: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr("ecsuite.eval.xferbench.model.LOSS_CHUNK", 7)
+    """300 positions are more than one chunk; some are not scored."""
+    monkeypatch.setattr("ecsuite.eval.xferbench.model.SMALL_VOCABULARY", small)
+    symbols = torch.randint(VOCAB_SIZE, (20, NANO.context + 1), generator=torch.Generator().manual_seed(1))
+    targets = symbols[:, 1:].clone()
+    targets[3:5], targets[7, ::2] = IGNORED, IGNORED
     plain = copy.deepcopy(model)
-    loss = model.loss(symbols[:, :-1], symbols[:, 1:])
-    expected = functional.cross_entropy(plain.logits(symbols[:, :-1]).flatten(0, 1), symbols[:, 1:].flatten())
+    loss = model.loss(symbols[:, :-1], targets)
+    expected = functional.cross_entropy(
+        plain.logits(symbols[:, :-1]).flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+    )
     torch.testing.assert_close(loss, expected)
     loss.backward()
     expected.backward()
     for (name, ours), theirs in zip(model.named_parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_nothing_scored_costs_nothing(model: LanguageModel, symbols: torch.Tensor) -> None:
+    loss = model.loss(symbols[:, :-1], torch.full_like(symbols[:, 1:], IGNORED))
+    loss.backward()
+    assert loss == 0
+    assert all(weight.grad.abs().max() == 0 for weight in model.parameters())
+
+
+def test_rounded_factors_shift_the_loss_little(model: LanguageModel, symbols: torch.Tensor) -> None:
+    exact = model.loss(symbols[:, :-1], symbols[:, 1:]).item()
+    model.products = torch.bfloat16
+    rounded = model.loss(symbols[:, :-1], symbols[:, 1:])
+    assert rounded.dtype == torch.float32
+    assert rounded.item() == pytest.approx(exact, rel=0.01) and rounded.item() != exact
+    rounded.backward()
+    assert all(weight.grad.dtype == torch.float32 for weight in model.parameters())
+
+
+def test_dropout_is_for_training_alone(symbols: torch.Tensor) -> None:
+    model = LanguageModel(VOCAB_SIZE, replace(NANO, dropout=0.5), torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    assert not torch.equal(model(symbols[:, :-1]), model(symbols[:, :-1]))
+    model.eval()
+    assert torch.equal(model(symbols[:, :-1]), model(symbols[:, :-1]))
+
+
+def test_the_full_model_has_the_papers_parameters() -> None:
+    model = LanguageModel(FULL.vocab_size, FULL, torch.Generator().manual_seed(0))
+    assert sum(weight.numel() for weight in model.parameters()) == 65_765_376
 
 
 def test_the_model_does_not_look_ahead(model: LanguageModel, symbols: torch.Tensor) -> None:
@@ -108,6 +147,8 @@ def test_new_embeddings_change_nothing_else(model: LanguageModel) -> None:
     model.reset_embedding(70, torch.Generator().manual_seed(2))
     after = model.state_dict()
     assert after.keys() == before.keys()
-    assert after.pop("embedding.weight").shape == (70, NANO.width)
+    fresh = after.pop("embedding.weight")
+    assert fresh.shape == (70, NANO.width)
+    assert 0.95 * RESET_BOUND < fresh.abs().max() <= RESET_BOUND and RESET_BOUND == pytest.approx(0.0360844)
     for name, value in after.items():
         assert torch.equal(value, before[name]), name

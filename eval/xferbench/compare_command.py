@@ -1,0 +1,77 @@
+"""The commands `compare` and `correlate`: what several sources came to, side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.reporting import make_room, require_matplotlib
+
+Results = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files of `ecsuite score --out`, results.json files, or folders that hold such.",
+        show_default=False,
+    ),
+]
+Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+
+
+def compare(
+    results: Results,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="The source that the others are compared with, or `published`; "
+            "no pretraining if it is there, each with each otherwise."
+        ),
+    ] = None,
+    out: Out = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw it, too: .svg or .png.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare XferBench scores: differences by language, their intervals, and whether they are more than noise."""
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
+    for file in (out, picture):
+        if file is not None:
+            make_room(file)
+    if picture is not None:
+        require_matplotlib()
+    from ecsuite.eval.xferbench.comparison import compare as compare_results
+    from ecsuite.eval.xferbench.results import gather
+
+    compare_results(gather(results), baseline).report().publish(out=out, picture=picture, as_json=as_json)
+
+
+def correlate(
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="XferBench results, as for `ecsuite compare`.", show_default=False),
+    ] = None,
+    translation: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="JSON of `ecsuite translate` (name, chrf), a list of such, or a folder; can be repeated."
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="chrf or bleu.")] = "chrf",
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Take the 17 sources of the paper's Tables 2 and 5.")
+    ] = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Correlate XferBench with translation over sources, as in the paper's Table 2."""
+    if out is not None:
+        make_room(out)
+    if paper and (results or translation):
+        raise ConfigError("--paper brings its own numbers: leave out results and --translation")
+    if not paper and not (results and translation):
+        raise ConfigError("expected XferBench results and --translation FILE, or --paper")
+    from ecsuite.eval.xferbench.correlation_report import correlate_files, correlate_paper
+
+    report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
+    report.publish(out=out, picture=None, as_json=as_json)

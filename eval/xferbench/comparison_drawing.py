@@ -1,0 +1,186 @@
+"""The picture of a comparison: scores with their intervals, and differences to the baseline beside them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.counting import Floats
+from ecsuite.eval.xferbench.anchors import Anchor, anchors_for
+
+if TYPE_CHECKING:
+    from ecsuite.eval.xferbench.comparison import Comparison
+
+GREY = "#777777"
+VERDICT_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}
+ROW = 0.27
+"""Height of a source, in inches."""
+SCORES, DIFFERENCES = 3.6, 2.6
+"""Widths of the two panels, in inches."""
+MARGIN, BOTTOM = 0.15, 1.0
+"""Around panels, and below them for axes and legends, in inches."""
+LABEL_GAP = 0.14
+"""Between the middles of upright labels, in inches."""
+
+
+def draw_comparison(comparison: "Comparison", *paths: Path) -> None:
+    """Draw a row a source, the best above, as in the paper's figure 2.
+
+    The left-hand panel has a source's score, its seeds as small circles, and the interval of the paper's procedure as
+    the authors' program has it. Published scores are grey lines, where they hold. With a baseline, the right-hand panel
+    has the differences of each language, their mean, and its interval.
+
+    Raises:
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    names = [label(result.name) for result in comparison.results]
+    left = max(map(text_width, names)) + 0.25
+    height = ROW * (len(names) + 0.6)
+    anchors = anchors_for(comparison.signature)
+    top = 0.35 + (max(text_width(_text(anchor), FONT_SIZE - 1) for anchor in anchors) + 0.2 if anchors else 0)
+    differs = comparison.baseline is not None and bool(comparison.differences)
+    width = left + SCORES + (0.3 + DIFFERENCES if differs else 0) + MARGIN
+    total = top + height + BOTTOM
+    figure = new_figure(width, total)
+
+    def panel(start: float, panel_width: float) -> Any:
+        axes = figure.add_axes((start / width, BOTTOM / total, panel_width / width, height / total))
+        axes.set_ylim(len(names) - 0.2, -0.8)
+        axes.tick_params(labelsize=FONT_SIZE)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", linewidth=0.5, alpha=0.4)
+        axes.set_axisbelow(True)
+        return axes
+
+    scores = panel(left, SCORES)
+    scores.set_yticks(range(len(names)), names)
+    _draw_scores(comparison, scores)
+    _draw_anchors(scores, anchors)
+    _legend(scores)
+    if differs:
+        differences = panel(left + SCORES + 0.3, DIFFERENCES)
+        differences.set_yticks(range(len(names)), [""] * len(names))
+        _draw_differences(comparison, differences)
+    figure.text(
+        0.06 / width,
+        1 - 0.2 / total,
+        _fitted(comparison.signature, width - 0.12),
+        fontsize=FONT_SIZE,
+        color=GREY,
+    )
+    save(figure, *paths)
+
+
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> Floats:
+    """Move labels as little as need be (least squares) so that neighbours are a gap apart and all are within bounds.
+
+    Args:
+        places: Where labels would stand, ascending.
+        gap: The least distance of two.
+        low: The lowest place.
+        high: The highest one; if there is not room for all, the last ones stand beyond it.
+    """
+    steps = gap * np.arange(len(places))
+    fitted = isotonic_regression(np.asarray(places) - steps).x
+    return np.asarray(np.maximum(low, np.minimum(fitted, high - steps[-1])) + steps)
+
+
+def _draw_scores(comparison: "Comparison", axes: Any) -> None:
+    """Scores, seeds and the paper's intervals."""
+    bounds = {each.name: each.program for each in comparison.normalised}
+    for row, result in enumerate(comparison.results):
+        interval = bounds.get(result.name)
+        if interval is not None:
+            axes.plot(interval, (row, row), color=COLOURS[0], linewidth=1.6)
+        if len(result.seeds) > 1:
+            of_seeds = result.values().mean(1)
+            axes.plot(of_seeds, [row - 0.24] * len(of_seeds), "o", ms=3, mfc="none", mec=COLOURS[4], mew=0.8)
+        axes.plot(result.score, row, "o", ms=5, color=COLOURS[0])
+    axes.plot([], [], "o", ms=5, color=COLOURS[0], label="score")
+    if any(bounds.values()):
+        axes.plot([], [], color=COLOURS[0], linewidth=1.6, label="95 % CI, paper's program")
+    if any(len(result.seeds) > 1 for result in comparison.results):
+        axes.plot([], [], "o", ms=3, mfc="none", mec=COLOURS[4], mew=0.8, label="a seed")
+    axes.margins(x=0.06)
+    axes.set_xlabel("XferBench, nats per token (lower is better)", fontsize=FONT_SIZE)
+
+
+def _draw_differences(comparison: "Comparison", axes: Any) -> None:
+    """Differences of each language, their mean and its interval, and what seeds alone can make."""
+    assert comparison.baseline is not None
+    of_source = {each.source: each for each in comparison.differences}
+    axes.axvline(0, color="black", linewidth=0.8)
+    for row, result in enumerate(comparison.results):
+        each = of_source.get(result.name)
+        if each is None:
+            axes.text(0, row, " baseline", fontsize=FONT_SIZE - 1, va="center", color=GREY)
+            continue
+        colour = VERDICT_COLOURS[each.verdict]
+        values = list(each.by_target.values())
+        axes.plot(values, [row - 0.24] * len(values), "|", ms=4, color=GREY, alpha=0.6)
+        if each.ci95 is not None:
+            axes.plot(each.ci95, (row, row), color=colour, linewidth=1.6)
+        axes.plot(each.mean, row, "o", ms=5, color=colour)
+    for verdict in dict.fromkeys(each.verdict for each in comparison.differences):
+        axes.plot([], [], "o-", ms=5, color=VERDICT_COLOURS[verdict], label=verdict)
+    axes.plot([], [], "|", ms=4, color=GREY, alpha=0.6, label="a language")
+    axes.margins(x=0.06)
+    axes.set_xlabel(f"difference to {label(comparison.baseline.name)}", fontsize=FONT_SIZE)
+    _legend(axes)
+
+
+def _draw_anchors(axes: Any, anchors: Sequence[Anchor]) -> None:
+    """Published scores as grey lines, with upright labels above the panel."""
+    if not anchors:
+        return
+    for anchor in anchors:
+        axes.axvline(anchor.score, color=GREY, linewidth=0.7, alpha=0.7, zorder=0)
+    low, high = axes.get_xlim()
+    inch = (high - low) / SCORES
+    ordered = sorted(anchors, key=lambda anchor: anchor.score)
+    places = spread([anchor.score for anchor in ordered], LABEL_GAP * inch, low, high)
+    above = 1 + 0.16 / (axes.get_position().height * axes.figure.get_figheight())
+    for anchor, place in zip(ordered, places, strict=True):
+        style: dict[str, Any] = {"color": GREY, "transform": axes.get_xaxis_transform(), "clip_on": False}
+        axes.plot((anchor.score, place), (1, above), linewidth=0.6, **style)
+        axes.text(
+            place,
+            above,
+            f" {_text(anchor)}",
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontsize=FONT_SIZE - 1,
+            **style,
+        )
+    axes.plot([], [], color=GREY, linewidth=0.7, label="published")
+    axes.set_xlim(low, high)
+
+
+def _legend(axes: Any) -> None:
+    """Below a panel, in two columns."""
+    height = axes.get_position().height * axes.figure.get_figheight()
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(0, -0.42 / height),
+        borderaxespad=0,
+        ncols=2,
+        frameon=False,
+        fontsize=FONT_SIZE,
+        columnspacing=1.0,
+        handlelength=1.2,
+    )
+
+
+def _text(anchor: Anchor) -> str:
+    return f"{anchor.name} {anchor.score:.3f}"
+
+
+def _fitted(text: str, width: float) -> str:
+    """A line cut to a width in inches."""
+    while text_width(text) > width:
+        text = text[:-2] + "…"
+    return text

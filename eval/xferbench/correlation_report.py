@@ -1,0 +1,137 @@
+"""XferBench against translation, from files or from the paper's tables: a row a setting of the translation."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ecsuite.config import ConfigError, unknown_name
+from ecsuite.eval.reporting import Report
+from ecsuite.eval.xferbench.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.eval.xferbench.comparing import require_comparable
+from ecsuite.eval.xferbench.correlation import STATISTICS, Correlation, correlate
+from ecsuite.eval.xferbench.results import gather
+
+METRICS = ("chrf", "bleu")
+"""What translation is measured by; better when higher."""
+
+
+def correlate_paper() -> Report:
+    """The paper's Table 2, computed from its printed scores and chrF."""
+    found = {setting: correlate(PAPER_SCORES, chrf) for setting, chrf in PAPER_CHRF.items()}
+    printed = ", ".join(f"{setting} {value:.2f}" for setting, value in PAPER_CORRELATIONS.items())
+    return _report(
+        found,
+        title="XferBench against chrF, the paper's Table 2 (OSCAR data)",
+        signature="paper: Tables 2 and 5, OSCAR data",
+        notes=[f"Printed there, Pearson: {printed}."],
+    )
+
+
+def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric: str) -> Report:
+    """Correlate results with translation scores by the names of sources.
+
+    Args:
+        results: Files or folders of XferBench results.
+        translation: Files or folders of translation results.
+        metric: `chrf` or `bleu`.
+
+    Raises:
+        ConfigError: If a file is not what it should be, results were not measured alike, or too few sources are shared.
+    """
+    if metric not in METRICS:
+        raise unknown_name("metric", metric, METRICS)
+    sources = gather(results)
+    require_comparable(sources)
+    scores = {result.name: result.score for result in sources}
+    by_setting = read_translation(translation, metric)
+    return _report(
+        {setting: correlate(scores, values) for setting, values in by_setting.items()},
+        title=f"XferBench against {metric}",
+        signature=sources[0].signature,
+        notes=[],
+    )
+
+
+def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, float]]:
+    """Translation scores by setting ("" if none is told) and source, means over seeds.
+
+    Args:
+        paths: JSON files, each an object with `name` and the metric or a list of such, or folders of JSON files.
+        metric: The key of the score.
+
+    Raises:
+        ConfigError: If a file is not what it should be; the line names it.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for path in paths:
+        files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        entries = [entry for file in files for entry in _entries(file, metric, lenient=path.is_dir())]
+        if not entries:
+            raise ConfigError(
+                f"{path}: no translation result in it, a JSON object with `name` and `{metric}`"
+            )
+        for name, setting, value in entries:
+            found.setdefault(setting, {}).setdefault(name, []).append(value)
+    return {
+        setting: {name: sum(values) / len(values) for name, values in of_setting.items()}
+        for setting, of_setting in found.items()
+    }
+
+
+def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, str, float]]:
+    """Name, setting and score of each result in a file; a folder may hold other JSON besides."""
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such file or folder of translation results")
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{file}: not JSON: {error}") from None
+    for entry in data if isinstance(data, list) else [data]:
+        is_result = isinstance(entry, dict) and isinstance(entry.get("name"), str) and metric in entry
+        if not is_result and lenient:
+            continue
+        if not is_result:
+            raise ConfigError(f"{file}: expected an object with `name` and `{metric}`, or a list of such")
+        value = entry[metric]
+        if type(value) not in (int, float) or not math.isfinite(value):
+            raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {value!r}")
+        yield entry["name"], str(entry.get("setting", "")), float(value)
+
+
+def _report(found: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]) -> Report:
+    """A row a setting, a column a coefficient."""
+    table = Table(
+        title=f"{title}\n{signature}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+    )
+    table.add_column("setting", no_wrap=True)
+    table.add_column("sources", justify="right")
+    for name in STATISTICS:
+        table.add_column(f"{name}\n95 % CI", justify="right", no_wrap=True)
+    for setting, correlation in found.items():
+        cells = [
+            f"{each.value:.2f}" + ("" if each.ci95 is None else f"\n{each.ci95[0]:.2f} … {each.ci95[1]:.2f}")
+            for each in correlation.coefficients
+        ]
+        table.add_row(setting or "all", str(len(correlation.sources)), *cells)
+    lines = [
+        "Negative is agreement: XferBench is better when lower. 95 % CI: BCa bootstrap over sources.",
+        *notes,
+        *(
+            f"{setting or 'all'}: in only one list, left out: {', '.join(correlation.left_out)}."
+            for setting, correlation in found.items()
+            if correlation.left_out
+        ),
+        *dict.fromkeys(f"No intervals: {each.ci_reason}." for each in found.values() if each.ci_reason),
+    ]
+    data: dict[str, Any] = {
+        "signature": signature,
+        "settings": {setting: asdict(correlation) for setting, correlation in found.items()},
+        "notes": lines,
+    }
+    return Report(tables=[table], notes=tuple(lines), data=data)

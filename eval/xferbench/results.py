@@ -1,0 +1,254 @@
+"""XferBench results as files hold them: those of `ecsuite score` and `results.json` with the keys of Boldt's program.
+
+A file says what one source came to with one seed; files of one source that differ only in the seed make one `Result`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.counting import Floats
+
+UNSIGNED = "unsigned (another program)"
+"""The signature of results that have none: nobody but the user knows what they may be compared with."""
+FILES = ("scores.json", "results.json")
+"""What is looked for in a folder and below it."""
+BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
+"""Names of the source that is no corpus at all: a model that was never pretrained."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What one source came to, with one seed or several.
+
+    Raises:
+        ConfigError: If there is no seed or no target, a seed lacks a target of another, or a number is not finite.
+    """
+
+    name: str
+    """The source's name in tables."""
+    by_target: tuple[Mapping[str, float], ...]
+    """One a seed: cross-entropy in nats per token by target language."""
+    seeds: tuple[int, ...]
+    """In the order of `by_target`."""
+    signature: str
+    """Of the score, without its seed: results are comparable if these are equal."""
+    source: str = ""
+    """The corpus that was scored, else the name in the file, else the file."""
+    fingerprint: str = ""
+    """Hash of that corpus, where it is known."""
+
+    def __post_init__(self) -> None:
+        """Hold what all tables rely on."""
+        if not self.by_target or len(self.by_target) != len(self.seeds) or not self.targets:
+            raise ConfigError(f"{self.name}: expected a cross-entropy by target for each seed, at least one")
+        for seed, values in zip(self.seeds, self.by_target, strict=True):
+            require_same_targets(self.targets, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
+            for target, value in values.items():
+                if not math.isfinite(value):
+                    raise ConfigError(f"{self.name}: {value} is not a cross-entropy ({target}, seed {seed})")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The target languages."""
+        return tuple(self.by_target[0]) if self.by_target else ()
+
+    def values(self, targets: Sequence[str] | None = None) -> Floats:
+        """The cross-entropies, shape (num_seeds, num_targets), in the order of `targets`."""
+        return np.array([[row[target] for target in targets or self.targets] for row in self.by_target])
+
+    @property
+    def score(self) -> float:
+        """The XferBench score: the mean over targets, and over seeds."""
+        return float(self.values().mean())
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is the model without pretraining, by its name."""
+        return plain(self.name) in BASELINE_NAMES
+
+
+def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str, other: str) -> None:
+    """Refuse means over different languages.
+
+    Raises:
+        ConfigError: If a target is missing or is one too many.
+    """
+    expected, found = set(expected), set(found)
+    for lacking, one, another in ((expected - found, who, other), (found - expected, other, who)):
+        if lacking:
+            raise ConfigError(f"{one}: no score for {', '.join(sorted(lacking))}, which {another} has")
+
+
+def plain(name: str) -> str:
+    """A name without its case and punctuation: `no_pretrain` for "No pretrain"."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def read_results(path: Path | str) -> list[Result]:
+    """Read a file of results, or a folder that holds some, however deep.
+
+    Args:
+        path: What `ecsuite score --out` wrote; a `results.json` with the reference program's keys (`score`,
+            `by_target`), with or without a signature; or a folder with files named `scores.json` or `results.json`.
+
+    Raises:
+        ConfigError: If there is nothing to read, or a file is not what it should be; the line names it.
+    """
+    return gather([path])
+
+
+def gather(paths: Iterable[Path | str]) -> list[Result]:
+    """Read several files and folders; what was measured of one source with different seeds becomes one result.
+
+    Sources with equal names are told apart by as much of their paths as that takes.
+
+    Raises:
+        ConfigError: If a path can't be read, or one seed of a source has two different scores.
+    """
+    merged: dict[tuple[str, str, str], list[tuple[Result, Path]]] = {}
+    for path in paths:
+        for file in _files(Path(path)):
+            for result in _read_file(file):
+                key = (result.name, result.fingerprint or result.source, result.signature)
+                merged.setdefault(key, []).append((result, file))
+    return _with_different_names([_merge(measured) for measured in merged.values()])
+
+
+def as_matrix(results: Sequence[Result], targets: Sequence[str]) -> Floats:
+    """Cross-entropies h[s, t], means over seeds, shape (num_sources, num_targets)."""
+    return np.array([result.values(targets).mean(0) for result in results])
+
+
+def _files(path: Path) -> list[Path]:
+    """The files that a path stands for."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise ConfigError(f"{path}: no such file or folder of XferBench results")
+    found = sorted(file for name in FILES for file in path.rglob(name))
+    if not found:
+        raise ConfigError(
+            f"{path}: no {' or '.join(FILES)} in it; make one by `ecsuite score CORPUS --out FILE`"
+        )
+    return found
+
+
+def _read_file(file: Path) -> Iterator[Result]:
+    """The results of one file, a seed each."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{file}: not JSON: {error}") from None
+    if isinstance(data, dict) and "scores" in data:
+        corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
+        scores = [
+            each for each in data["scores"] if isinstance(each, dict) and each.get("name") == "xferbench"
+        ]
+        if not scores:
+            raise ConfigError(f"{file}: XferBench is not among its scores; run `ecsuite score` with it")
+        for score in scores:
+            if score.get("value") is None and score.get("reason"):
+                raise ConfigError(f"{file}: XferBench has no value there: {score['reason']}")
+            details = score.get("details")
+            yield _make_result(file, data | {"corpus": corpus}, details, score.get("signature"))
+    elif isinstance(data, dict) and "by_target" in data:
+        yield _make_result(file, data, data, data.get("signature"))
+    else:
+        raise ConfigError(
+            f"{file}: expected `scores` of `ecsuite score --out`, or `by_target` of a results.json"
+        )
+
+
+def _make_result(file: Path, data: Mapping[str, Any], details: Any, signature: Any) -> Result:
+    """A result of one seed."""
+    by_target = details.get("by_target") if isinstance(details, dict) else None
+    if not isinstance(by_target, dict) or not by_target:
+        raise ConfigError(f"{file}: expected `by_target`, the cross-entropy on each target language")
+    for target, value in by_target.items():
+        if type(value) not in (int, float) or not math.isfinite(value):
+            raise ConfigError(f"{file}: by_target: expected a number for {target}, got {value!r}")
+    parts = signature.split("|") if isinstance(signature, str) else []
+    seeds = [part.removeprefix("seed:") for part in parts if part.startswith("seed:")]
+    if parts and not (len(seeds) == 1 and seeds[0].isdecimal()):
+        raise ConfigError(f"{file}: expected a signature with one seed, got {signature!r}")
+    corpus = data.get("corpus") or {}
+    known = corpus.get("source_path")
+    digests = corpus.get("sha256", "")
+    return Result(
+        name=_name(file, data, known),
+        by_target=({target: float(value) for target, value in by_target.items()},),
+        seeds=(int(seeds[0]) if seeds else 0,),
+        signature="|".join(part for part in parts if not part.startswith("seed:")) or UNSIGNED,
+        source=str(known or data.get("name") or file),
+        fingerprint=json.dumps(digests, sort_keys=True) if digests else "",
+    )
+
+
+def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
+    """What tables call a source: its own name, or that of its folder or file."""
+    for known in (data.get("name"), (data.get("corpus") or {}).get("name")):
+        if isinstance(known, str) and known:
+            return known
+    if isinstance(source, str) and source:
+        path = PurePath(source)
+        return (path.parent.name if path.stem == "corpus" else path.name.split(".")[0]) or path.stem
+    folder = file.resolve().parent.name
+    return folder.removeprefix("xferbench-") if file.name in FILES and folder else file.stem
+
+
+def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
+    """One result of what was measured of one source; a file that was read twice counts once."""
+    first = measured[0][0]
+    rows: dict[int, tuple[Mapping[str, float], Path]] = {}
+    for result, file in measured:
+        [values] = result.by_target
+        seed = len(rows) if first.signature == UNSIGNED else result.seeds[0]
+        known = rows.get(seed)
+        if first.signature == UNSIGNED and any(values == other for other, _ in rows.values()):
+            continue
+        if known is not None and known[0] != values:
+            raise ConfigError(f"{first.name}: seed {seed} has one score in {known[1]} and another in {file}")
+        rows[seed] = (values, file)
+    seeds = tuple(sorted(rows))
+    return Result(
+        name=first.name,
+        by_target=tuple(rows[seed][0] for seed in seeds),
+        seeds=seeds,
+        signature=first.signature,
+        source=first.source,
+        fingerprint=first.fingerprint,
+    )
+
+
+def _with_different_names(results: Sequence[Result]) -> list[Result]:
+    """Lengthen equal names by the folders of their sources, as far as it takes."""
+    named = list(results)
+    for index, result in enumerate(results):
+        namesakes = [other for other in results if other is not result and other.name == result.name]
+        same = [other for other in namesakes if other.signature == result.signature]
+        if not same:
+            continue  # of another signature, which is refused by name and part
+        own, *others = map(_folders, (result, *same))
+        for length in range(2, len(own) + 1):
+            if all(own[-length:] != parts[-length:] for parts in others):
+                named[index] = replace(result, name="/".join(own[-length:]))
+                break
+        else:
+            raise ConfigError(
+                f"{result.name}: {result.source} was scored with different contents; leave out the older scores"
+            )
+    return named
+
+
+def _folders(result: Result) -> tuple[str, ...]:
+    """The path of a source, without a file name that says nothing."""
+    path = PurePath(result.source)
+    return path.parent.parts if path.stem in ("corpus", "scores", "results") else path.parts

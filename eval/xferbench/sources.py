@@ -1,0 +1,105 @@
+"""What corpora are held against: the paper's baselines (section 4.2), at the size that a preset reads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.xferbench.bpe import encode, train_bpe
+from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.strict import shuffled
+from ecsuite.eval.xferbench.texts import TextFile
+from ecsuite.grammars.baselines import text_parentheses, uniform_noise, zipf_parentheses
+
+PROGRAM_OPENS = 0.5
+"""With what probability the authors' program opens a pair; the paper's source, and `strict`, have 0.4."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What a source is made for."""
+
+    preset: Preset
+    """How many symbols, and of how many types."""
+    protocol: str
+    """By the authors' protocols parentheses open as in their program."""
+    seed: int
+    """Of what is drawn."""
+    text: Path | None
+    """A text, for sources that need one."""
+
+
+def paren_synth(request: Request) -> Corpus:
+    """Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
+    probability = {} if request.protocol == "strict" else {"open_probability": PROGRAM_OPENS}
+    return zipf_parentheses(
+        request.preset.pretrain_tokens,
+        np.random.default_rng(request.seed),
+        num_types=request.preset.vocab_size - 10,
+        **probability,
+    )
+
+
+def paren_real(request: Request) -> Corpus:
+    """Nested pairs of symbols that are as frequent as the words of a text (--text)."""
+    text = _required("paren_real", request)
+    return text_parentheses(
+        request.preset.pretrain_tokens,
+        np.random.default_rng(request.seed),
+        text=text,
+        num_types=request.preset.vocab_size - 10,
+    )
+
+
+def random(request: Request) -> Corpus:
+    """Symbols drawn one by one, all alike."""
+    return uniform_noise(
+        request.preset.pretrain_tokens,
+        np.random.default_rng(request.seed),
+        num_types=request.preset.vocab_size - 10,
+    )
+
+
+def no_pretrain(request: Request) -> None:
+    """Nothing: the model is tuned as it is born."""
+    return None
+
+
+def human(request: Request) -> Corpus:
+    """BPE tokens of a human language (--text), a message a line."""
+    path = _required("human", request)
+    lines = shuffled(TextFile(path.name, path).documents())
+    tokenizer = train_bpe(lines, request.preset.vocab_size, request.preset.bpe_bytes)
+    rows: list[list[int]] = []
+    num_tokens = 0
+    for row in encode(tokenizer, lines):
+        rows.append(row)
+        num_tokens += len(row)
+        if num_tokens > request.preset.pretrain_tokens:
+            break
+    names = tuple(str(tokenizer.id_to_token(token)) for token in range(tokenizer.get_vocab_size()))
+    return Corpus(messages=Ragged.from_rows(rows), symbol_names=names)
+
+
+SOURCES: Mapping[str, Callable[[Request], Corpus | None]] = {
+    source.__name__: source for source in (paren_synth, paren_real, random, no_pretrain, human)
+}
+"""By the names that users write."""
+
+
+def make_source(name: str, request: Request) -> Corpus | None:
+    """A source by its name; None is no pretraining.
+
+    Raises:
+        ConfigError: If the name is not known, or the source needs a text and has none.
+    """
+    return look_up("baseline", name, SOURCES)(request)
+
+
+def _required(name: str, request: Request) -> Path:
+    if request.text is None:
+        raise ConfigError(f"{name} needs a text: give --text FILE, such as fr.txt.gz")
+    return request.text

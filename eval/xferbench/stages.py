@@ -1,0 +1,186 @@
+"""The two stages of XferBench, each a pure function whose result can be kept: pretrain a body, tune and test it."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save
+from torch import nn
+
+from ecsuite.agents.precision import PRECISIONS, routed_products
+from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.eval.workshop import Tell
+from ecsuite.eval.xferbench.data import Windows
+from ecsuite.eval.xferbench.model import LanguageModel
+from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.protocols import PROTOCOLS
+from ecsuite.eval.xferbench.texts import Text
+
+VERSION = 2
+"""Raised whenever the same input would give another result."""
+COMPILED_WIDTH = 512
+"""On a GPU, models from this width on are compiled."""
+CHECK_EVERY = 50
+"""Updates between two looks at whether the loss is finite, each of which waits for the device."""
+
+
+def stage_key(preset: Preset, protocol: str, seed: int, device: str, precision: str) -> dict[str, Any]:
+    """What can change the result of a stage, besides its data."""
+    sizes = {
+        name: value for name, value in asdict(preset).items() if name not in ("name", "about", "reference")
+    }
+    rest = {"protocol": protocol, "seed": seed, "device": device, "precision": precision, "version": VERSION}
+    return {"xferbench": sizes, **rest}
+
+
+def pretrain(
+    corpus: Corpus | None,
+    preset: Preset,
+    protocol: str,
+    seed: int,
+    device: str,
+    precision: str,
+    file: Path,
+    tell: Tell,
+) -> dict[str, Any]:
+    """Train a new model on a corpus and write it to `file`; without a corpus, write it as it is born.
+
+    Returns:
+        `repeats`, how often the corpus was read in an epoch; `parameters`, those of the model without its embeddings of
+        symbols; and `sha256` of the file.
+    """
+    rules = PROTOCOLS[protocol]
+    place = torch.device(device)
+    generator = torch.Generator().manual_seed(seed)
+    with routed_products(place), _threads(preset), _seeded(seed, place):
+        if corpus is None:
+            model, repeats = LanguageModel(1, preset, generator), 0.0
+        else:
+            source = rules.source(corpus, preset, seed)
+            model, repeats = LanguageModel(source.vocab_size, preset, generator).to(place), source.repeats
+            model.products = PRECISIONS[precision]
+            train(model, source.windows, preset.pretrain_epochs, preset, rules.weight_decay, generator, tell)
+    weights = {name: weight.cpu() for name, weight in model.state_dict().items()}
+    data = save({name: weight for name, weight in weights.items() if name != "embedding.weight"})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, data)
+    parameters = sum(weight.numel() for weight in weights.values()) - weights["embedding.weight"].numel()
+    return {"repeats": repeats, "parameters": parameters, "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def tune_and_test(
+    file: Path,
+    text: Text,
+    preset: Preset,
+    protocol: str,
+    seed: int,
+    device: str,
+    precision: str,
+    tell: Tell,
+) -> dict[str, Any]:
+    """Give the model of `file` new embeddings, tune it on a text, and test it on what was held out.
+
+    Returns:
+        `cross_entropy`, nats a token; `test_tokens`, how many were scored; and `repeats` of the text for tuning.
+    """
+    rules = PROTOCOLS[protocol]
+    place = torch.device(device)
+    tell(text.name, 0.0)
+    target = rules.target(text, preset)
+    name = hashlib.blake2b(text.name.encode(), digest_size=4).digest()
+    own_seed = (seed << 32) + int.from_bytes(name)
+    generator = torch.Generator().manual_seed(own_seed)
+    with routed_products(place), _threads(preset), _seeded(own_seed, place):
+        model = LanguageModel(1, preset, generator)
+        model.load_state_dict(load_file(file) | {"embedding.weight": model.embedding.weight.detach()})
+        model.reset_embedding(target.vocab_size, generator)
+        model = model.to(place)
+        model.products = PRECISIONS[precision]
+
+        def told(_: str, share: float) -> None:
+            tell(text.name, share)
+
+        train(model, target.tune, preset.tune_epochs, preset, rules.weight_decay, generator, told)
+        value, num_scored = cross_entropy(model, target.test, preset.batch)
+    return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
+
+
+def train(
+    model: LanguageModel,
+    windows: Windows,
+    num_epochs: int,
+    preset: Preset,
+    weight_decay: float,
+    generator: torch.Generator,
+    tell: Tell,
+) -> None:
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
+
+    Args:
+        model: The model.
+        windows: What to learn.
+        num_epochs: Passes over them.
+        preset: Batch size and learning rate.
+        weight_decay: AdamW's.
+        generator: Draws the order of the windows.
+        tell: Told the share that is done, after every update.
+
+    Raises:
+        ArithmeticError: If the loss is not finite.
+    """
+    device = model.positions.weight.device
+    windows = windows.to(device)
+    num_steps = num_epochs * -(-len(windows) // preset.batch)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=preset.lr, weight_decay=weight_decay, fused=True)
+    if device.type == "cuda" and preset.width >= COMPILED_WIDTH:
+        model.compile()
+    model.train()
+    for step, index in enumerate(windows.shuffled(preset.batch, num_epochs, generator)):
+        optimizer.param_groups[0]["lr"] = preset.lr * (1 - step / num_steps)
+        loss = model.loss(*windows.take(index.to(device)))
+        if (step % CHECK_EVERY == 0 or step == num_steps - 1) and not torch.isfinite(loss):
+            raise ArithmeticError(f"the loss is {loss.item()} at step {step + 1} of {num_steps}")
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        tell("pretraining", (step + 1) / num_steps)
+
+
+@torch.no_grad()
+def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[float, int]:
+    """Mean cross-entropy in nats a token, and how many tokens were scored."""
+    device = model.positions.weight.device
+    windows = windows.to(device)
+    total = torch.zeros((), dtype=torch.float64, device=device)
+    num_scored = torch.zeros((), dtype=torch.int64, device=device)
+    model.eval()
+    for index in torch.split(torch.arange(len(windows), device=device), batch):
+        symbols, targets = windows.take(index)
+        num_here = (targets >= 0).sum()
+        total += model.loss(symbols, targets).double() * num_here
+        num_scored += num_here
+    return (total / num_scored).item(), int(num_scored)
+
+
+@contextmanager
+def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Let dropout draw from `seed`; afterwards the global generators are as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _threads(preset: Preset) -> Iterator[None]:
+    """One thread for a small model: it gains nothing from more, and gives the same figures on any number of cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if preset.is_reduced else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,84 @@
+"""Data by the protocol `strict`: what the paper says, and where it says nothing, the careful choice.
+
+Symbols are taken as said, EOS included. A text is cut by document, a line each, and the hash of a line decides its
+place: tuning and test never share a line, the order of the file does not matter, and every source meets the same
+data. The end of a line is a token like any other. BPE is trained on tuning lines alone. Every held-out token is
+scored once, after at least half a window (the beginning of the text excepted).
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.eval.xferbench.bpe import encode, train_bpe
+from ecsuite.eval.xferbench.data import Source, Target, Windows, dense, repeat, stretches
+from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.texts import Text
+
+TEST_SHARE = 10
+"""One line in so many is for testing."""
+
+
+def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
+    """Messages in random order, again and again until there are enough.
+
+    Raises:
+        ConfigError: If the corpus has more types than the preset's model.
+    """
+    length = preset.num_windows(preset.pretrain_tokens) * preset.context + 1
+    symbols, num_types = dense(repeat(corpus.messages, length, np.random.default_rng(seed)))
+    if preset.pretrain_vocabulary == "whole":
+        if num_types > preset.vocab_size:
+            raise ConfigError(
+                f"the corpus has {num_types:,} different symbols, the model of preset {preset.name} "
+                f"{preset.vocab_size:,}"
+            )
+        num_types = preset.vocab_size
+    return Source(
+        windows=Windows(symbols=stretches(symbols, preset.context + 1, preset.context)),
+        vocab_size=num_types,
+        repeats=length / len(corpus.messages.values),
+    )
+
+
+def target(text: Text, preset: Preset) -> Target:
+    """Split the lines, train BPE on those for tuning, and tokenise both parts.
+
+    Raises:
+        ConfigError: If the text is too short to be tested on.
+    """
+    lines = shuffled(text.documents())
+    num_test = len(lines) // TEST_SHARE
+    test_lines, tune_lines = lines[:num_test], lines[num_test:]
+    tokenizer = train_bpe(tune_lines, preset.vocab_size, preset.bpe_bytes)
+    context = preset.context
+    length = preset.num_windows(preset.tune_tokens) * context + 1
+    tune = _first(encode(tokenizer, tune_lines), length)
+    test = _first(encode(tokenizer, test_lines), preset.test_tokens + 1)
+    if len(test) <= context or len(tune) <= context:
+        raise ConfigError(f"{text.name}: the text is too short: {len(test)} tokens for testing")
+    return Target(
+        vocab_size=tokenizer.get_vocab_size(),
+        tune=Windows(symbols=stretches(np.resize(tune, length), context + 1, context)),
+        test=Windows(symbols=stretches(test, context + 1, context // 2), num_context=context // 2),
+        repeats=length / len(tune),
+    )
+
+
+def shuffled(lines: Iterable[str]) -> list[str]:
+    """The different lines, by their hashes: an order as good as random, and always the same."""
+    return sorted(set(lines), key=lambda line: hashlib.blake2b(line.encode(), digest_size=16).digest())
+
+
+def _first(rows: Iterable[Sequence[int]], length: int) -> NDArray[np.int64]:
+    """The first `length` tokens of rows, or as many as there are."""
+    tokens: list[int] = []
+    for row in rows:
+        tokens += row
+        if len(tokens) >= length:
+            break
+    return np.asarray(tokens[:length], dtype=np.int64)

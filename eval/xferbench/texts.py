@@ -1,0 +1,182 @@
+"""The languages to transfer to, as documents: texts of a folder, or the embedded artificial languages."""
+
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench.downloads import data_folder
+from ecsuite.eval.xferbench.languages import write
+from ecsuite.eval.xferbench.presets import Preset
+
+SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
+BYTES_PER_TOKEN = 4
+"""Generous, so that no embedded text is too short."""
+
+
+class Text(Protocol):
+    """A language as documents."""
+
+    @property
+    def name(self) -> str:
+        """Its name in tables, such as `da`."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of what it says."""
+
+    def documents(self) -> Sequence[str]:
+        """Documents, none empty."""
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text of a folder: a document a line, as such or, in files of JSON lines, as a JSON string."""
+
+    name: str
+    """The file's name without its ending."""
+    path: Path
+    """The file."""
+
+    @cached_property
+    def digest(self) -> str:
+        """BLAKE2b of what is in the file, unpacked."""
+        content = hashlib.blake2b(digest_size=12)
+        for piece in _pieces(self.path):
+            content.update(piece)
+        return content.hexdigest()
+
+    def documents(self) -> list[str]:
+        """Documents without white space at their ends, none empty.
+
+        Raises:
+            ConfigError: If the file can't be read, or a line is not what it should be.
+        """
+        data = b"".join(_pieces(self.path))
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise ConfigError(f"{self.path}:{line}: not UTF-8: byte 0x{data[error.start]:02x}") from error
+        if ".jsonl" in self.path.name:
+            return list(self._json_lines(text))
+        return [line for line in map(str.strip, text.splitlines()) if line]
+
+    def _json_lines(self, text: str) -> Iterator[str]:
+        for number, line in enumerate(io.StringIO(text), start=1):
+            try:
+                document = json.loads(line) if line.strip() else ""
+            except ValueError:
+                document = None
+            if isinstance(document, dict):
+                document = document.get("text")
+            if not isinstance(document, str):
+                raise ConfigError(
+                    f'{self.path}:{number}: expected a JSON string, or an object with a string as "text"'
+                )
+            if document.strip():
+                yield document.strip()
+
+
+@dataclass(frozen=True)
+class ArtificialText:
+    """An embedded language."""
+
+    number: int
+    """Which of them, from 1."""
+    num_bytes: int
+    """How much of it there is."""
+
+    @property
+    def name(self) -> str:
+        """artificial-1 and so on."""
+        return f"artificial-{self.number}"
+
+    @property
+    def digest(self) -> str:
+        """Names the content, which is a pure function of these."""
+        return f"artificial-{self.number}-{self.num_bytes}"
+
+    def documents(self) -> list[str]:
+        """Paragraphs."""
+        return write(self.number, self.num_bytes)
+
+
+def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
+    """The targets of a preset: those of a folder, or the embedded ones.
+
+    Raises:
+        ConfigError: If texts are missing, or the folder can't be read.
+    """
+    if folder is None and not preset.languages:
+        num_tokens = 10 * max(preset.test_tokens, preset.tune_tokens / 9)
+        size = round(BYTES_PER_TOKEN * num_tokens)
+        return [ArtificialText(number, size) for number in range(1, preset.num_embedded + 1)]
+    if folder is None:
+        raise ConfigError(
+            f"preset {preset.name} needs texts of {', '.join(preset.languages)}: run `ecsuite data wikipedia` once, "
+            "or give --targets FOLDER with a file such as da.txt.gz for each"
+        )
+    texts = read_texts(folder)
+    if not preset.languages:
+        return list(texts.values())
+    missing = [name for name in preset.languages if name not in texts]
+    if missing:
+        raise ConfigError(
+            f"{folder}: preset {preset.name} needs {missing[0]}.txt, .txt.gz, .jsonl or .jsonl.gz"
+        )
+    return [texts[name] for name in preset.languages]
+
+
+def preset_folder(given: Path | None, preset: Preset) -> Path | None:
+    """The folder of targets: the one that was given, or, where the preset needs texts, what was downloaded."""
+    downloaded = data_folder("wikipedia")
+    return downloaded if given is None and preset.languages and downloaded.is_dir() else given
+
+
+def read_texts(folder: Path) -> dict[str, Text]:
+    """Find a folder's texts, by name.
+
+    Raises:
+        ConfigError: If there is no such folder, it has no text, or two files have one name.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such folder of target texts")
+    texts: dict[str, Text] = {}
+    for path in sorted(folder.iterdir()):
+        ending = next((ending for ending in SUFFIXES if path.name.endswith(ending)), None)
+        if ending is None:
+            continue
+        name = path.name.removesuffix(ending)
+        if name in texts:
+            raise ConfigError(f"{folder}: there are two files of {name}; keep one")
+        texts[name] = TextFile(name, path)
+    if not texts:
+        raise ConfigError(f"{folder}: expected target texts such as da.txt or da.txt.gz, found none")
+    return texts
+
+
+def fingerprint(texts: Sequence[Text]) -> str:
+    """The names of texts and a short hash of what they say."""
+    content = hashlib.blake2b(digest_size=4)
+    for text in texts:
+        content.update(f"{text.name}\n{text.digest}\n".encode())
+    return f"{'+'.join(text.name for text in texts)}#{content.hexdigest()}"
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """What is in a file, unpacked, a megabyte at a time."""
+    try:
+        opened = gzip.open(path) if path.name.endswith(".gz") else open(path, "rb")
+        with opened as file:
+            while piece := file.read(1 << 20):
+                yield piece
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error

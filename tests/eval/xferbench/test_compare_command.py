@@ -1,0 +1,151 @@
+"""`compare` and `correlate` as users type them."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench import intervals
+from ecsuite.eval.xferbench.anchors import PAPER_CHRF, paper_results
+from ecsuite.eval.xferbench.compare_command import compare, correlate
+from ecsuite.eval.xferbench.correlation_report import read_translation
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+
+
+@pytest.fixture
+def ecsuite(monkeypatch, tmp_path):
+    """Runs a command in a folder that holds the paper's Table 5 as runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for result in paper_results():
+        folder = tmp_path / "runs" / result.name
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text(json.dumps({"by_target": dict(result.by_target[0])}))
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(compare)
+    app.command()(correlate)
+
+    def ecsuite(*arguments):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return ecsuite
+
+
+def test_compare_prints_tables_and_notes(ecsuite):
+    out = ecsuite("compare", "runs/French", "runs/Random", "runs/No pretrain")
+    assert "unsigned (another program)" in out
+    assert "French" in out and "better" in out and "worse" in out and "baseline" in out
+    assert "No published scores: unsigned results may be of any protocol." in out
+    assert "difference" not in ecsuite("compare", "runs/French")
+
+
+def test_compare_writes_json_and_a_picture(ecsuite, tmp_path):
+    out = ecsuite(
+        "compare", "runs", "--out", "made/a.json", "--picture", "made/a.png", "--json", "--baseline", "French"
+    )
+    data = json.loads(out)
+    assert data == json.loads((tmp_path / "made/a.json").read_text())
+    assert (data["baseline"], len(data["sources"]), len(data["differences"])) == ("French", 17, 16)
+    assert (tmp_path / "made/a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none"], "none: no such file or folder of XferBench results"),
+        (["runs/French", "--baseline", "Frensh"], "unknown baseline 'Frensh'; did you mean 'French'"),
+        (
+            ["runs/French", "--picture", "a.jpg"],
+            "a.jpg: expected the name of a picture, ending in .svg or .png",
+        ),
+        (["runs/French", "--out", "runs"], "runs is a folder: name a file"),
+    ],
+)
+def test_mistakes_in_compare(ecsuite, arguments, message):
+    with pytest.raises(ConfigError) as error:
+        ecsuite("compare", *arguments)
+    assert str(error.value).startswith(message)
+
+
+def test_correlate_the_paper(ecsuite):
+    out = ecsuite("correlate", "--paper")
+    for value in ("-0.75", "-0.84", "-0.79"):
+        assert value in out.split("Printed there")[0]
+    data = json.loads(ecsuite("correlate", "--paper", "--json"))
+    assert list(data["settings"]) == ["full", "frozen", "reduced"]
+    assert [each["name"] for each in data["settings"]["full"]["coefficients"]] == [
+        "Pearson",
+        "Kendall",
+        "Spearman",
+    ]
+
+
+def test_correlate_files(ecsuite, tmp_path):
+    entries = [{"name": name, "chrf": value, "bleu": 1.0} for name, value in PAPER_CHRF["frozen"].items()]
+    (tmp_path / "chrf.json").write_text(json.dumps(entries[:-1]))
+    out = ecsuite("correlate", "runs", "--translation", "chrf.json", "--out", "a.json")
+    assert "all: in only one list, left out: No pretrain." in out
+    found = json.loads((tmp_path / "a.json").read_text())["settings"][""]
+    assert len(found["sources"]) == 16
+    with pytest.raises(ConfigError, match=r"^all sources have the same translation score"):
+        ecsuite("correlate", "runs", "--translation", "chrf.json", "--metric", "bleu")
+
+
+def test_translations_by_setting_from_a_folder(tmp_path):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    for number, (setting, value) in enumerate((("full", 40.0), ("full", 42.0), ("frozen", 20))):
+        (folder / f"{number}.json").write_text(json.dumps({"name": "a", "setting": setting, "chrf": value}))
+    (folder / "other.json").write_text('{"loss": 1}')
+    assert read_translation([folder], "chrf") == {"full": {"a": 41.0}, "frozen": {"a": 20.0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ('{"name": "a"}', "expected an object with `name` and `chrf`, or a list of such"),
+        ("[3]", "expected an object with `name` and `chrf`, or a list of such"),
+        ('{"name": "a", "chrf": "x"}', "chrf of a: expected a number, got 'x'"),
+    ],
+)
+def test_mistakes_in_translations(tmp_path, text, message):
+    file = tmp_path / "a.json"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        read_translation([file], "chrf")
+    assert str(error.value).startswith(f"{file}: {message}")
+
+
+def test_no_translations(tmp_path):
+    with pytest.raises(ConfigError, match=r"no such file or folder of translation results$"):
+        read_translation([tmp_path / "none"], "chrf")
+    with pytest.raises(
+        ConfigError, match=r"no translation result in it, a JSON object with `name` and `chrf`$"
+    ):
+        read_translation([tmp_path], "chrf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected XferBench results and --translation FILE, or --paper"),
+        (["runs"], "expected XferBench results and --translation FILE, or --paper"),
+        (["runs", "--paper"], "--paper brings its own numbers: leave out results and --translation"),
+        (["runs", "--translation", "runs", "--metric", "blue"], "unknown metric 'blue'; did you mean 'bleu'"),
+    ],
+)
+def test_mistakes_in_correlate(ecsuite, arguments, message):
+    with pytest.raises(ConfigError) as error:
+        ecsuite("correlate", *arguments)
+    assert str(error.value).startswith(message)

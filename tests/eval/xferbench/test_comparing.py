@@ -1,0 +1,180 @@
+"""Differences are paired by language, and a verdict takes more than languages and seeds make by chance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench.comparing import (
+    SeedNoise,
+    choose_baseline,
+    difference,
+    differing_parts,
+    judge,
+    require_comparable,
+    seed_noise,
+)
+from ecsuite.eval.xferbench.results import UNSIGNED, Result
+
+TARGETS = tuple("abcdefgh")
+LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])
+GAPS = np.array([-0.05, -0.03, -0.04, -0.06, -0.02, -0.05, -0.04, -0.03])
+
+
+def source(name, *rows, targets=TARGETS, signature="xferbench|preset:mini|v:1"):
+    return Result(
+        name=name,
+        by_target=tuple(dict(zip(targets, map(float, row), strict=True)) for row in rows),
+        seeds=tuple(range(len(rows))),
+        signature=signature,
+    )
+
+
+NOTHING = source("nothing", LEVELS)
+
+
+def test_a_difference_by_hand():
+    found = difference(source("words", LEVELS + GAPS), NOTHING, None)
+    assert (found.source, found.baseline) == ("words", "nothing")
+    assert found.by_target == pytest.approx(dict(zip(TARGETS, GAPS, strict=True)))
+    assert found.mean == pytest.approx(-0.04)
+    low, high = found.ci95
+    half = stats.t.ppf(0.975, 7) * GAPS.std(ddof=1) / np.sqrt(8)
+    assert (low, high) == (pytest.approx(-0.04 - half, abs=0.003), pytest.approx(-0.04 + half, abs=0.003))
+    assert (found.seed_error, found.seed_threshold, found.ci_reason) == (None, None, None)
+    assert (found.verdict, found.why) == ("better", "exceeds the spread over languages")
+    assert difference(source("noise", LEVELS - GAPS), NOTHING, None).verdict == "worse"
+
+
+def test_how_hard_languages_are_does_not_matter():
+    shift = np.linspace(-3, 3, 8)
+    before = difference(source("words", LEVELS + GAPS), NOTHING, None)
+    after = difference(source("words", LEVELS + shift + GAPS), source("nothing", LEVELS + shift), None)
+    assert after.by_target == pytest.approx(before.by_target)
+    assert after.ci95 == pytest.approx(before.ci95)
+
+
+def test_the_order_of_languages_does_not_matter():
+    order = np.random.default_rng(0).permutation(8)
+    shuffled = source("words", (LEVELS + GAPS)[order], targets=tuple(TARGETS[place] for place in order))
+    found, expected = (difference(each, NOTHING, None) for each in (shuffled, source("words", LEVELS + GAPS)))
+    assert found.by_target == expected.by_target
+    assert found.ci95 == pytest.approx(expected.ci95, abs=1e-12)
+
+
+def test_turned_round_a_difference_changes_its_sign():
+    words = source("words", LEVELS + GAPS)
+    one, other = difference(words, NOTHING, None), difference(NOTHING, words, None)
+    assert other.mean == -one.mean
+    assert (one.verdict, other.verdict) == ("better", "worse")
+
+
+def test_a_spread_about_zero_is_inside_the_noise():
+    found = difference(source("words", LEVELS + GAPS - GAPS.mean() - 0.001), NOTHING, None)
+    assert (found.verdict, found.why) == ("inside the noise", "its interval over languages holds 0")
+
+
+def test_equal_results_are_inside_the_noise():
+    found = difference(source("same", LEVELS), NOTHING, None)
+    assert (found.mean, found.ci95, found.verdict) == (0, (0, 0), "inside the noise")
+
+
+def test_one_target_has_no_interval_but_may_exceed_seed_noise():
+    words, nothing = (
+        source("words", [5.0], [5.02], targets="a"),
+        source("nothing", [5.5], [5.52], targets="a"),
+    )
+    found = difference(words, nothing, None)
+    assert (found.ci95, found.ci_reason) == (None, "1 target, an interval takes at least 5")
+    assert (found.verdict, found.why) == ("unknown", "one seed each, and fewer than 5 targets")
+    noisy = difference(words, nothing, seed_noise([words, nothing]))
+    assert (noisy.verdict, noisy.why) == ("better", "exceeds seed noise")
+
+
+def test_seeds_alone_can_undo_what_languages_agree_on():
+    rows = [LEVELS + GAPS + shift for shift in (-0.1, 0.1)]
+    words, nothing = source("words", *rows), source("nothing", LEVELS, LEVELS)
+    noise = seed_noise([words, nothing])
+    found = difference(words, nothing, noise)
+    assert found.ci95[1] < 0
+    assert (found.verdict, found.why) == ("inside the noise", "seeds alone can make it")
+    assert found.seed_error == pytest.approx(noise.sd)  # two seeds each
+    assert found.seed_threshold == pytest.approx(noise.sd * stats.t.ppf(0.975, 2))
+
+
+def test_seed_noise_is_pooled_over_sources_with_seeds():
+    sources = [source("a", [1.0], [3.0], targets="a"), source("b", [5.0], [5.0], [5.0], targets="a")]
+    noise = seed_noise([*sources, source("c", [9.0], targets="a")])
+    assert noise == SeedNoise(sd=pytest.approx(np.sqrt(2 / 3)), degrees=3, origin="pooled over 2 sources")
+    assert seed_noise([source("c", [9.0], targets="a")]) is None
+
+
+def test_seed_noise_is_of_the_mean_over_targets():
+    opposite = source("a", [1.0, 3.0], [3.0, 1.0], targets="ab")
+    assert seed_noise([opposite]).sd == 0
+
+
+def test_errors_of_seeds():
+    noise = SeedNoise(sd=0.01, degrees=1000, origin="")
+    assert noise.error(4, 4) == pytest.approx(0.01 * np.sqrt(0.5))
+    assert noise.factor == 2
+    assert SeedNoise(sd=0.01, degrees=1, origin="").factor == pytest.approx(12.706, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("mean", "ci95", "threshold", "verdict", "why"),
+    [
+        (-0.1, (-0.2, -0.05), 0.05, "better", "exceeds the spread over languages and seed noise"),
+        (0.1, (0.05, 0.2), 0.05, "worse", "exceeds the spread over languages and seed noise"),
+        (0.1, (0.0, 0.2), 0.05, "inside the noise", "its interval over languages holds 0"),
+        (0.1, (0.05, 0.2), 0.1, "inside the noise", "seeds alone can make it"),
+        (
+            0.1,
+            (-1, 1),
+            0.2,
+            "inside the noise",
+            "its interval over languages holds 0 and seeds alone can make it",
+        ),
+        (0.0, None, 0.0, "inside the noise", "seeds alone can make it"),
+        (-0.1, None, None, "unknown", "one seed each, and fewer than 5 targets"),
+    ],
+)
+def test_verdicts(mean, ci95, threshold, verdict, why):
+    assert judge(mean, ci95, threshold) == (verdict, why)
+
+
+def test_baselines():
+    words, none = source("words", LEVELS), source("No pretrain", LEVELS)
+    assert choose_baseline([words, none], None) is none
+    assert choose_baseline([words], None) is None
+    assert choose_baseline([words, none], "words") is words
+    with pytest.raises(ConfigError, match="unknown baseline 'word'; did you mean 'words'"):
+        choose_baseline([words, none], "word")
+
+
+def test_results_that_were_measured_otherwise_are_refused():
+    first = source("words", LEVELS, signature="xferbench|preset:mini|targets:da#1|precision:fp32|v:1")
+    for line, apart in {
+        "xferbench|preset:full|targets:da#1|precision:fp32|v:1": "preset full, not mini",
+        "xferbench|preset:mini|targets:da#1|precision:bf16|v:2": "precision bf16, not fp32; version 2, not 1",
+        "xferbench|preset:mini|protocol:strict|targets:da#1|precision:fp32|v:1": "protocol strict, not none",
+        "xferbench|targets:da#1|precision:fp32|v:1": "preset none, not mini",
+        UNSIGNED: "one of them is unsigned (of another program), so nobody can tell what it was measured with",
+    }.items():
+        with pytest.raises(ConfigError) as error:
+            require_comparable([first, source("other", LEVELS, signature=line)])
+        assert str(error.value) == f"other cannot be compared with words: {apart}"
+    assert (
+        differing_parts("xferbench|a:1|b:2", "xferbench|b:2|a:1")
+        == "the parts of their signatures have another order"
+    )
+
+
+def test_missing_targets_and_equal_names_are_refused():
+    fewer = source("fewer", LEVELS[:-2], targets=TARGETS[:-2])
+    with pytest.raises(ConfigError, match=r"^fewer: no score for g, h, which nothing has$"):
+        require_comparable([NOTHING, fewer])
+    with pytest.raises(ConfigError, match=r"^fewer: no score for g, h, which nothing has$"):
+        require_comparable([fewer, NOTHING])
+    with pytest.raises(ConfigError, match=r"^nothing: more than one source has this name$"):
+        require_comparable([NOTHING, NOTHING])

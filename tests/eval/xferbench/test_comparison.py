@@ -1,0 +1,221 @@
+"""A comparison as tables of 80 columns, as notes and as JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench import intervals
+from ecsuite.eval.xferbench.anchors import NO_PRETRAIN, RUN_DEVIATION, TARGETS, paper_results
+from ecsuite.eval.xferbench.comparison import compare
+from ecsuite.eval.xferbench.results import UNSIGNED, Result
+
+MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"
+FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
+GAPS = {
+    "words": np.linspace(-0.06, -0.02, 10),
+    "much longer name than a column has room for": np.linspace(0.03, 0.05, 10),
+    "like_nothing": np.linspace(-0.02, 0.021, 10),
+    "nothing": np.zeros(10),
+}
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+
+
+def source(name, gaps, signature=MINI, num_seeds=1, noise=0.0):
+    levels = np.array(list(NO_PRETRAIN.values()))[: len(gaps)] + gaps
+    rows = [levels + noise * (seed - (num_seeds - 1) / 2) for seed in range(num_seeds)]
+    return Result(
+        name=name,
+        by_target=tuple(dict(zip(TARGETS, map(float, row), strict=False)) for row in rows),
+        seeds=tuple(range(num_seeds)),
+        signature=signature,
+    )
+
+
+def sources(signature=MINI, **more):
+    return [source(name, gaps, signature, **more) for name, gaps in GAPS.items()]
+
+
+def printed(*tables):
+    console = Console(width=80)
+    with console.capture() as capture:
+        for table in tables:
+            console.print(table)
+    return capture.get()
+
+
+def row(text, name):
+    return next(line.split() for line in text.splitlines() if line.startswith(name))
+
+
+def test_the_table_of_scores():
+    text = printed(compare(sources(num_seeds=3, noise=0.002)).table())
+    assert MINI in text
+    assert row(text, "words")[:5] == ["words", "6.032", "±.002", "3", "-.040"]
+    assert row(text, "words")[-1] == "better"
+    assert row(text, "nothing") == ["nothing", "6.072", "±.002", "3", "baseline"]
+    assert row(text, "like_nothing")[-3:] == ["inside", "the", "noise"]
+    assert row(text, "much ")[-1] == "worse"
+    names = [line.split()[0] for line in text.splitlines()[4:] if line.split()]
+    assert [name for name in names if name in GAPS] == ["words", "nothing", "like_nothing"]  # the best first
+
+
+def test_every_table_of_ten_languages_fits_80_columns():
+    long_names = [source(f"{name} {'and more ' * 4}", gaps) for name, gaps in GAPS.items()]
+    for comparison in (compare(sources()), compare(long_names), compare(paper_results())):
+        text = printed(*comparison.tables())
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+        assert "…" not in text.replace(" … ", "")  # nothing is cut
+
+
+def test_the_table_of_languages():
+    [table] = compare(sources()).language_tables()
+    text = printed(table)
+    assert "Difference to nothing by language" in text
+    assert row(text, "source") == ["source", *TARGETS]
+    assert row(text, "words") == ["words", *(f"{gap:.3f}".replace("0.", ".") for gap in GAPS["words"])]
+
+
+def test_long_names_of_targets_make_several_tables():
+    targets = [f"artificial-{number}" for number in range(1, 9)]
+    results = [
+        Result(name=name, by_target=(dict.fromkeys(targets, value),), seeds=(0,), signature=MINI)
+        for name, value in (("words", 4.0), ("nothing", 5.5))
+    ]
+    tables = compare(results).language_tables()
+    assert len(tables) == 2
+    assert row(printed(*tables), "words").count("-1.500") == 4
+    assert printed(*tables).count("-1.500") == 8
+
+
+def test_without_a_baseline_each_is_compared_with_each():
+    comparison = compare(sources()[:3])
+    assert comparison.baseline is None
+    pairs = [(each.source, each.baseline) for each in comparison.differences]
+    long = "much longer name than a column has room for"
+    assert pairs == [("words", "like_nothing"), ("words", long), ("like_nothing", long)]
+    text = printed(*comparison.tables())
+    assert "difference" not in text.split("Each pair")[0]
+    assert row(text, "words - like_nothing")[-1] == "better"
+
+
+def test_a_chosen_baseline():
+    comparison = compare(sources(), "words")
+    assert comparison.baseline.name == "words"
+    assert all(each.verdict == "worse" for each in comparison.differences)
+
+
+def test_the_order_of_sources_does_not_matter():
+    assert compare(sources()).to_json() == compare(sources()[::-1]).to_json()
+
+
+def test_a_constant_per_language_does_not_change_differences():
+    gaps = np.linspace(-2, 2, 10)
+    shifted = [source(name, each + gaps) for name, each in GAPS.items()]
+    for one, other in zip(compare(sources()).differences, compare(shifted).differences, strict=True):
+        assert (one.source, one.verdict) == (other.source, other.verdict)
+        assert one.ci95 == pytest.approx(other.ci95)
+
+
+def test_notes_of_one_seed():
+    notes = compare(sources()).report().notes
+    assert notes == (
+        "95 % CI: paired BCa bootstrap over 10 languages, taken at 98.3% since they are few.",
+        "One seed each: the noise of training is unknown, and verdicts are about these runs only.",
+        "No published scores: they are of preset full with protocol published-2024, and levels differ.",
+    )
+
+
+def test_notes_of_several_seeds_and_few_languages():
+    few = [source(name, gaps[:4], num_seeds=2, noise=0.01) for name, gaps in GAPS.items()]
+    notes = compare(few).report().notes
+    assert notes[0] == "No intervals: 4 targets, an interval takes at least 5."
+    assert notes[1] == (
+        "Seeds: standard deviation 0.0071 of a score (pooled over 4 sources); a verdict takes more than "
+        "2.8 standard errors."
+    )
+
+
+def test_one_source_is_shown_alone():
+    comparison = compare([source("words", GAPS["words"])])
+    assert comparison.differences == ()
+    assert comparison.normalised_reason == "it normalises over sources, of which there is one"
+    assert comparison.notes()[0] == "One source: there is nothing to compare it with."
+    assert row(printed(*comparison.tables()), "words") == ["words", "6.032", "1"]
+    assert compare([source("nothing", GAPS["nothing"])]).differences == ()
+
+
+def test_the_full_preset_with_one_seed_takes_the_published_deviation():
+    comparison = compare(sources(FULL))
+    assert comparison.noise.sd == RUN_DEVIATION
+    small = compare([source("close", np.full(10, -0.02), FULL), source("nothing", np.zeros(10), FULL)])
+    assert small.differences[0].verdict == "inside the noise"
+    assert small.differences[0].why == "seeds alone can make it"  # 2 x 0.0106 x sqrt 2 = 0.030
+    assert compare(sources(FULL, num_seeds=2, noise=0.001)).noise.sd < 0.001
+
+
+def test_the_published_baseline():
+    comparison = compare([source("words", GAPS["words"], FULL)], "published")
+    [found] = comparison.differences
+    assert found.baseline == "no pretrain (published)"
+    assert found.mean == pytest.approx(-0.04)
+    assert "no pretrain (published): the mean of three runs, counted as one." in comparison.report().notes
+    assert comparison.to_json()["anchors"]["no pretrain"] == 6.072
+    reason = "they are of preset full with protocol published-2024, and levels differ"
+    with pytest.raises(ConfigError, match=f"^--baseline published: {reason}$"):
+        compare(sources(), "published")
+    with pytest.raises(ConfigError, match=r"^--baseline published: unsigned results may be of any protocol$"):
+        compare(sources(UNSIGNED), "published")
+    with pytest.raises(
+        ConfigError, match=r"^no pretrain \(published\): no score for ro, ur|^fewer|^no pretrain"
+    ):
+        compare([source("fewer", np.zeros(8), FULL)], "published")
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(ConfigError, match=r"^nothing to compare: no XferBench result was given$"):
+        compare([])
+    with pytest.raises(ConfigError, match=r"^b cannot be compared with a: preset full, not mini"):
+        compare([source("a", np.zeros(10)), source("b", np.zeros(10), FULL)])
+
+
+def test_json_has_all_of_it():
+    data = json.loads(json.dumps(compare(sources(num_seeds=2, noise=0.002)).to_json(), allow_nan=False))
+    assert list(data) == [
+        "signature",
+        "targets",
+        "baseline",
+        "sources",
+        "differences",
+        "seed_noise",
+        "normalised_reason",
+        "writing_systems",
+        "anchors",
+        "bootstrap",
+        "notes",
+    ]
+    words = data["sources"][0]
+    assert (words["name"], words["seeds"]) == ("words", [0, 1])
+    assert words["seed_scores"] == pytest.approx([6.0311, 6.0331])
+    assert words["by_target"]["da"] == pytest.approx(5.868)
+    assert set(words["normalised"]) == {"name", "mean", "ci95", "paper", "program"}
+    assert data["baseline"] == "nothing"
+    assert data["anchors"] == {}
+
+
+def test_the_paper_compares_as_it_says():
+    comparison = compare(paper_results())
+    verdicts = {each.source: each.verdict for each in comparison.differences}
+    assert verdicts.pop("Random") == "worse"  # section 5.1
+    assert set(verdicts.values()) == {"better"}
+    assert [result.name for result in comparison.results[:3]] == ["Chinese", "Korean", "Arabic"]
+    bounds = {each.name: each.program for each in comparison.normalised}
+    low = max(bounds[name][1] for name in ("Chinese", "Korean", "Arabic"))
+    assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
+    assert "Human sources by script" in printed(*comparison.tables())

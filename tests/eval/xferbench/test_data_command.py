@@ -1,0 +1,97 @@
+"""`ecsuite data` as users type it."""
+
+import json
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ecsuite.eval.xferbench.data_command import data
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path):
+    """Runs `data` with a hub of ten articles a language and ten pairs; in ECSUITE_DATA where no --out is given."""
+
+    def load_dataset(path, name, **_):
+        if name == "20231101.xx":
+            raise ValueError("no such config")
+        if name == "20231101.stop":
+            signal.raise_signal(signal.SIGTERM)
+        return [{"text": "abcde", "translation": {"en": "one", "fr": "un"}}] * 10
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
+    before = signal.getsignal(signal.SIGTERM)
+    app = typer.Typer()
+    app.command()(data)
+    yield lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_languages_of_ones_own(command, tmp_path):
+    result = command("wikipedia", "--languages", "da, eu", "--articles", 4)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "da.jsonl.gz                4 articles               20 characters",
+        "eu.jsonl.gz                4 articles               20 characters",
+        f"In {tmp_path / 'wikipedia'}",
+    ]
+    assert result.stderr.splitlines()[0] == (
+        "da.jsonl.gz: asking huggingface.co for wikimedia/wikipedia 20231101.da"
+    )
+
+
+def test_the_papers_targets_as_json(command, tmp_path):
+    result = command("wikipedia", "--articles", 10, "--out", tmp_path / "here", "--json")
+    told = json.loads(result.stdout)
+    assert told["folder"] == str(tmp_path / "here")
+    assert [name.split(".")[0] for name in told["files"]] == "da eu fa fi he id ja kk ro ur".split()
+    assert told["files"]["ur.jsonl.gz"]["articles"] == 10
+
+
+def test_pairs(command, tmp_path):
+    result = command("wmt14", "--pairs", 5)
+    assert result.stdout.splitlines() == [
+        "en-fr.tsv.gz               5 pairs               30 characters",
+        f"In {tmp_path / 'wmt14'}",
+    ]
+    assert command("wmt14", "--out", tmp_path / "mine.gz", "--pairs", 2).exit_code == 0
+    assert (tmp_path / "mine.gz").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14"),
+        (["wikipedia", "--pairs", "3"], "--pairs is for wmt14; wikipedia has --languages and --articles"),
+        (["wmt14", "--articles", "3"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
+        (["wmt14", "--languages", "da"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
+        (["wikipedia", "--languages", "xx"],
+         "huggingface.co gives no wikimedia/wikipedia 20231101.xx: ValueError: no such config"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_one_line(command, arguments, message):
+    assert str(command(*arguments).exception) == message
+
+
+def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
+    result = command("wikipedia", "--languages", "da,stop,eu", "--articles", 2)
+    assert result.exit_code == 75
+    assert sorted(path.name for path in (tmp_path / "wikipedia").iterdir()) == ["da.jsonl.gz", "sources.json"]
+    assert result.stderr.splitlines()[-1] == (
+        "stopped; finished files are kept, and the same command goes on from there"
+    )
+
+
+def test_nothing_heavy_is_imported_for_help():
+    program = (
+        "import sys, ecsuite.eval.xferbench.data_command;"
+        "print({'torch', 'datasets', 'pyarrow', 'scipy', 'tokenizers'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

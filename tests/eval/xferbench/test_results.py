@@ -1,0 +1,201 @@
+"""Results are read from both kinds of file, seeds of a source come together, and each mistake gets its line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench.results import UNSIGNED, Result, as_matrix, gather, plain, read_results
+
+SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
+WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"
+
+
+def scorecard(by_target, seed=0, source="runs/words/corpus.jsonl", sha="1", **more):
+    score = {
+        "name": "xferbench",
+        "value": 4.0,
+        "details": {"by_target": by_target},
+        "signature": SIGNATURE.format(seed),
+    }
+    other = {"name": "elcc", "value": 3, "details": {}, "signature": "elcc|v:1"}
+    corpus = {"source_path": source, "sha256": {"corpus.jsonl": sha}}
+    return {"corpus": corpus, "scores": [other, score | more]}
+
+
+def write(path: Path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return path
+
+
+def test_a_scorecard(tmp_path):
+    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0, "eu": 5}, seed=3)))
+    assert result == Result(
+        name="words",
+        by_target=({"da": 4.0, "eu": 5.0},),
+        seeds=(3,),
+        signature=WITHOUT_SEED,
+        source="runs/words/corpus.jsonl",
+        fingerprint='{"corpus.jsonl": "1"}',
+    )
+    assert result.score == 4.5
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("runs/words/corpus.jsonl", "words"),
+        ("texts/fr.txt.gz", "fr"),
+        ("runs/words", "words"),
+        ("corpus.jsonl", "corpus"),
+    ],
+)
+def test_names_come_from_where_the_corpus_lay(tmp_path, source, name):
+    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0}, source=source)))
+    assert result.name == name
+
+
+def test_a_name_of_its_own_comes_first(tmp_path):
+    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0}) | {"name": "no_pretrain"}))
+    assert result.name == "no_pretrain" and result.is_baseline
+
+
+def test_results_of_the_reference_program_are_unsigned(tmp_path):
+    folder = tmp_path / "save-clm"
+    write(
+        folder / "xferbench-disc_small" / "results.json",
+        {"score": 5.0, "by_target": {"da": 5.0}, "analysis": {}},
+    )
+    write(folder / "xferbench-dev_null" / "results.json", {"score": 6.0, "by_target": {"da": 6.0}})
+    null, small = read_results(folder)
+    assert (small.name, small.signature, small.seeds, small.score) == ("disc_small", UNSIGNED, (0,), 5.0)
+    assert null.is_baseline and not small.is_baseline
+
+
+def test_a_signed_results_json(tmp_path):
+    data = {"score": 5.0, "by_target": {"da": 5.0}, "signature": SIGNATURE.format(2), "name": "words"}
+    [result] = read_results(write(tmp_path / "results.json", data))
+    assert (result.name, result.seeds, result.signature) == ("words", (2,), WITHOUT_SEED)
+
+
+def test_seeds_come_together_in_order_whatever_the_order_of_files(tmp_path):
+    files = [
+        write(tmp_path / str(seed) / "scores.json", scorecard({"da": 4.0 + seed, "eu": 5.0}, seed=seed))
+        for seed in (10, 2, 0)
+    ]
+    for paths in (files, files[::-1], [tmp_path], [tmp_path, files[0]]):
+        [result] = gather(paths)
+        assert result.seeds == (0, 2, 10)
+        np.testing.assert_array_equal(result.values(["eu", "da"]), [[5, 4], [5, 6], [5, 14]])
+    assert result.score == pytest.approx((4.5 + 5.5 + 9.5) / 3)
+
+
+def test_runs_of_the_reference_program_are_sources_of_their_own_unless_the_user_names_them_alike(tmp_path):
+    values = (5.0, 5.1, 5.0)
+    for run, value in enumerate(values):
+        write(tmp_path / str(run) / "xferbench-a" / "results.json", {"by_target": {"da": value}})
+    assert [result.name for result in gather([tmp_path])] == [f"{run}/xferbench-a" for run in range(3)]
+    named = [
+        write(tmp_path / f"{run}.json", {"by_target": {"da": v}, "name": "a"}) for run, v in enumerate(values)
+    ]
+    [result] = gather(named)
+    assert (result.name, result.seeds) == ("a", (0, 1))  # the third is the first, read again
+    assert result.score == pytest.approx(5.05)
+
+
+def test_one_seed_with_two_scores_is_refused(tmp_path):
+    first = write(tmp_path / "1.json", scorecard({"da": 4.0}))
+    second = write(tmp_path / "2.json", scorecard({"da": 4.5}))
+    with pytest.raises(
+        ConfigError, match=r"^words: seed 0 has one score in .*1\.json and another in .*2\.json$"
+    ):
+        gather([first, second])
+
+
+def test_sources_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    files = [
+        write(tmp_path / "1.json", scorecard({"da": 4.0}, source="x/words/corpus.jsonl", sha="1")),
+        write(tmp_path / "2.json", scorecard({"da": 4.5}, source="y/words/corpus.jsonl", sha="2")),
+        write(tmp_path / "3.json", scorecard({"da": 4.6}, source="z/other/corpus.jsonl", sha="3")),
+    ]
+    assert [result.name for result in gather(files)] == ["x/words", "y/words", "other"]
+
+
+def test_one_path_with_two_contents_is_refused(tmp_path):
+    files = [
+        write(tmp_path / f"{sha}.json", scorecard({"da": 4.0}, seed=int(sha), sha=sha)) for sha in ("1", "2")
+    ]
+    with pytest.raises(ConfigError, match=r"was scored with different contents; leave out the older scores$"):
+        gather(files)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("{", "not JSON"),
+        ([], "expected `scores` of `ecsuite score --out`, or `by_target` of a results.json"),
+        ({"scores": [{"name": "elcc"}]}, "XferBench is not among its scores"),
+        (
+            scorecard({}, value=None, reason="the corpus has no symbols"),
+            "XferBench has no value there: the corpus has no",
+        ),
+        (scorecard({}), "expected `by_target`, the cross-entropy on each target language"),
+        (scorecard([4.0]), "expected `by_target`, the cross-entropy on each target language"),
+        (scorecard({"da": "4"}), "by_target: expected a number for da, got '4'"),
+        (scorecard({"da": True}), "by_target: expected a number for da, got True"),
+        ('{"by_target": {"da": NaN}}', "by_target: expected a number for da, got nan"),
+        (
+            scorecard({"da": 4.0}, signature="xferbench|v:1"),
+            "expected a signature with one seed, got 'xferbench|v:1'",
+        ),
+    ],
+)
+def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, message):
+    file = write(tmp_path / "scores.json", data)
+    with pytest.raises(ConfigError) as error:
+        read_results(file)
+    assert str(error.value).startswith(f"{file}: {message}")
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(ConfigError, match=r"no such file or folder of XferBench results$"):
+        read_results(tmp_path / "none")
+    with pytest.raises(
+        ConfigError, match=r"no scores\.json or results\.json in it; make one by `ecsuite score CORPUS"
+    ):
+        read_results(tmp_path)
+
+
+def test_results_hold_what_tables_rely_on():
+    def result(by_target, seeds):
+        return Result(name="a", by_target=by_target, seeds=seeds, signature="s")
+
+    for by_target, seeds in (((), ()), (({"da": 1.0},), ()), (({},), (0,))):
+        with pytest.raises(
+            ConfigError, match=r"^a: expected a cross-entropy by target for each seed, at least one$"
+        ):
+            result(by_target, seeds)
+    with pytest.raises(ConfigError, match=r"^a, seed 4: no score for eu, ja, which seed 0 has$"):
+        result(({"da": 1.0, "eu": 1.0, "ja": 1.0}, {"da": 1.0}), (0, 4))
+    with pytest.raises(ConfigError, match=r"^seed 0: no score for eu, which a, seed 4 has$"):
+        result(({"da": 1.0}, {"da": 1.0, "eu": 1.0}), (0, 4))
+    with pytest.raises(ConfigError, match=r"^a: inf is not a cross-entropy \(da, seed 0\)$"):
+        result(({"da": float("inf")},), (0,))
+
+
+def test_matrix_is_of_means_over_seeds_in_the_order_asked_for():
+    first = Result(
+        name="a", by_target=({"da": 1.0, "eu": 2.0}, {"eu": 4.0, "da": 3.0}), seeds=(0, 1), signature="s"
+    )
+    second = Result(name="b", by_target=({"eu": 6.0, "da": 5.0},), seeds=(0,), signature="s")
+    np.testing.assert_array_equal(as_matrix([first, second], ["eu", "da"]), [[3, 2], [6, 5]])
+
+
+def test_plain_names():
+    assert [plain(name) for name in ("No pretrain", "no-pretrain", "/dev/null")] == ["no_pretrain"] * 2 + [
+        "dev_null"
+    ]
