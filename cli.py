@@ -1,7 +1,6 @@
 """The command line: parse, call one function, print. Nothing heavy is imported before a command needs it."""
 
 import json
-import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -9,13 +8,16 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.config import ConfigError, DamagedError, load_experiment, look_up
+from ecsuite.config import ConfigError, DamagedError, load_experiment
 from ecsuite.corpus import CorpusError
-from ecsuite.eval.reporting import Reporter, make_room, print_json, require_matplotlib, write_json
+from ecsuite.eval.cbm_study.command import cbm
+from ecsuite.eval.command_options import Device, Json, Set
+from ecsuite.eval.icy.command import icy
+from ecsuite.eval.reporting import Reporter, make_room, print_json
+from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
 from ecsuite.eval.xferbench.compare_command import compare, correlate
 from ecsuite.eval.xferbench.data_command import data
-from ecsuite.formats import read_corpus
 
 app = typer.Typer(
     name="ecsuite",
@@ -25,16 +27,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-Seeds = Annotated[str | None, typer.Option(help="How many (10), a range (123-132) or a list (123,125).")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; can be repeated."),
-]
-Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one a core if not given.")]
 
 
 @app.command(
@@ -101,254 +93,6 @@ def train_game(
             print(f"Corpus in {folder}; next: ecsuite score {folder / 'corpus.jsonl'}")
     if result.stopped == "preempted":
         raise typer.Exit(75)
-
-
-@app.command(epilog="Example: ecsuite score runs/disc_small/corpus.jsonl --metrics cbm,topsim")
-def score(
-    corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
-    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; all if not given.")] = None,
-    preset: Annotated[
-        str, typer.Option(help="How much compute XferBench spends: mini, danish or full.")
-    ] = "mini",
-    protocol: Annotated[
-        str, typer.Option(help="XferBench's: strict, published-2024 or head-2024-12.")
-    ] = "strict",
-    targets: Annotated[
-        Path | None,
-        typer.Option(help="Folder of texts (da.txt.gz …) for XferBench instead of embedded languages."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
-    num_seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds for XferBench.")] = 1,
-    cache: Annotated[
-        Path, typer.Option(help="Folder of XferBench's finished stages, which are not computed again.")
-    ] = Path("runs/xferbench"),
-    workers: Workers = None,
-    plot: Annotated[
-        bool, typer.Option("--plot", help="Draw it, too: into the folder `pictures` beside the corpus.")
-    ] = False,
-    plot_folder: Annotated[Path | None, typer.Option(help="Draw it, too, into this folder.")] = None,
-    out: Out = None,
-    device: Device = "auto",
-    as_json: Json = False,
-) -> None:
-    """Measure a corpus: sizes, entropies, compositionality, XferBench."""
-    from ecsuite.eval import METRICS, load_metric
-    from ecsuite.eval.icy.study import num_cores
-    from ecsuite.eval.score import Options
-    from ecsuite.eval.scorecard import score_corpus
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.protocols import PROTOCOLS
-    from ecsuite.eval.xferbench.texts import preset_folder
-
-    names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
-    for name in names:
-        load_metric(name)
-    sizes = look_up("preset", preset, PRESETS)
-    look_up("protocol", protocol, PROTOCOLS)
-    if targets is not None and not targets.is_dir():
-        raise ConfigError(f"--targets {targets}: no such folder")
-    if out is not None:
-        make_room(out)
-    draws = plot or plot_folder is not None
-    if draws:
-        require_matplotlib()
-    with Reporter() as reporter:
-        options = Options(
-            seed=seed,
-            num_seeds=num_seeds,
-            preset=preset,
-            protocol=protocol,
-            targets=preset_folder(targets, sizes),
-            cache=cache,
-            num_workers=workers or num_cores(),
-            device=device,
-            progress=reporter.progress,
-        )
-        said = read_corpus(corpus)
-        scorecard = score_corpus(said, names, options)
-    data = scorecard.to_json()
-    if out is not None:
-        write_json(out, data)
-    if as_json:
-        print_json(data)
-    else:
-        from rich.console import Console
-
-        Console().print(scorecard.table())
-    if draws:
-        from ecsuite.eval.drawing import draw_score
-
-        beside = corpus if corpus.is_dir() else corpus.parent
-        drawn = draw_score(said, plot_folder or beside / "pictures")
-        nothing = "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
-        told = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
-        print(told, file=sys.stderr if as_json else sys.stdout)
-
-
-@app.command(epilog="Example: ecsuite icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json")
-def icy(
-    study: Annotated[
-        str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
-    ] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="An agent (see `ecsuite list`), with options; can be repeated.")
-    ] = None,
-    role: Annotated[str | None, typer.Option(help="What the models are: sender or receiver.")] = None,
-    receiver: Annotated[
-        list[str] | None, typer.Option(help="The receiver of end-to-end; can be repeated.")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
-    channel: Annotated[
-        list[str] | None,
-        typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
-    ] = None,
-    grammar: Annotated[
-        list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
-    ] = None,
-    seeds: Seeds = None,
-    target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
-    cap: Annotated[float | None, typer.Option(help="Give up at so many times CONCAT's updates.")] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
-    clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
-    held_out: Annotated[
-        float | None, typer.Option(help="Keep this share of meanings from training, and ask for them.")
-    ] = None,
-    precision: Annotated[str | None, typer.Option(help="fp32 or bf16.")] = None,
-    early_verdict: Annotated[
-        bool | None, typer.Option("--early-verdict", help="Give up hopeless runs at a quarter of the cap.")
-    ] = None,
-    hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
-    num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
-    num_values: Annotated[int | None, typer.Option(help="Values of an attribute.")] = None,
-    word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
-    vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
-    out: Out = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw a PNG, where there is one to draw.")] = None,
-    save_corpora: Annotated[
-        Path | None, typer.Option(help="Folder for what each trained sender says of all meanings.")
-    ] = None,
-    cache: Annotated[
-        Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
-    ] = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    as_json: Json = False,
-) -> None:
-    """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
-    from ecsuite.eval.icy.study import load_study, num_cores, read_seeds
-
-    config = load_study(
-        study,
-        {
-            "models": model or None,
-            "role": role,
-            "receivers": receiver or None,
-            "protocol": protocol,
-            "channels": channel or None,
-            "grammars": grammar or None,
-            "seeds": read_seeds(seeds),
-            "target": target,
-            "cap_ratio": cap,
-            "max_steps": max_steps,
-            "clip": clip,
-            "held_out": held_out,
-            "precision": precision,
-            "early_verdict": early_verdict,
-            "hidden_size": hidden_size,
-            "num_attributes": num_attributes,
-            "num_values": num_values,
-            "word_length": word_length,
-            "vocab_size": vocab_size,
-        },
-    )
-    for file in (out, picture):
-        if file is not None:
-            make_room(file)
-    if picture is not None and not config.has_picture:
-        raise ConfigError(
-            "--picture: only --protocol metrics, and end-to-end with one model and one channel, have one"
-        )
-    if save_corpora is not None:
-        if not config.speaks:
-            raise ConfigError(
-                "--save-corpora: only trained senders of --protocol exact or paper say something; leave it out"
-            )
-        if cache is not None:
-            raise ConfigError("--save-corpora keeps its results beside the corpora; leave out --cache")
-    from ecsuite.agents.precision import choose_device
-    from ecsuite.eval.icy.measuring import measure
-
-    chosen = choose_device(device).type
-    kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
-    with Reporter() as reporter:
-        try:
-            report = measure(
-                config,
-                num_workers=workers or (num_cores() if chosen == "cpu" else 1),
-                device=chosen,
-                folder=kept,
-                save_corpora=save_corpora,
-                progress=reporter.progress,
-            )
-        except KeyboardInterrupt:
-            reporter.note(
-                f"stopped; finished runs are kept in {kept}, and the same command goes on from there"
-            )
-            raise
-    report.publish(out=out, picture=picture, as_json=as_json)
-
-
-@app.command(epilog="Example: ecsuite cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1")
-def cbm(
-    study: Annotated[str, typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file.")],
-    seeds: Seeds = None,
-    row: Annotated[
-        list[str] | None, typer.Option(help="Only this row of the study; can be repeated.")
-    ] = None,
-    assign: Set = None,
-    out: Out = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the match against the number of samples: .svg or .png.")
-    ] = None,
-    folder: Annotated[
-        Path, typer.Option(help="Folder of runs; those that are finished are not trained again.")
-    ] = Path("runs/cbm"),
-    workers: Workers = None,
-    device: Device = "auto",
-    as_json: Json = False,
-) -> None:
-    """Train the games of the CBM paper and measure their languages, beside the published tables."""
-    from ecsuite.eval.cbm_study.study import FIRST_SEED, load_study
-    from ecsuite.eval.icy.study import num_cores, read_seeds
-
-    chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
-    for file in (out, picture):
-        if file is not None:
-            make_room(file)
-    if picture is not None:
-        require_matplotlib()
-    from ecsuite.agents.precision import choose_device
-    from ecsuite.eval.cbm_study.measuring import measure_rows
-    from ecsuite.eval.cbm_study.report import report
-    from ecsuite.eval.workshop import Workshop
-
-    place = choose_device(device).type
-    processes = workers or (num_cores() if place == "cpu" else 1)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # runs in training leave a checkpoint behind
-    with Reporter() as reporter:
-        try:
-            with Workshop(
-                num_workers=processes, folder=folder / "results", progress=reporter.progress
-            ) as workshop:
-                rows = measure_rows(chosen, workshop=workshop, folder=folder, device=place)
-        except (KeyboardInterrupt, SystemExit):
-            reporter.note(
-                f"stopped; what is done is kept in {folder}, and the same command goes on from there"
-            )
-            raise
-    report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)
 
 
 @app.command(epilog="Example: ecsuite show shape_qt --out sheet.png --set world.rule_length=2")
@@ -438,6 +182,9 @@ def grammar(
         print(f"Next: ecsuite score {folder}")
 
 
+app.command(epilog="Example: ecsuite score runs/disc_small/corpus.jsonl --metrics cbm,topsim")(score)
+app.command(epilog="Example: ecsuite icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json")(icy)
+app.command(epilog="Example: ecsuite cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1")(cbm)
 app.command(epilog="Example: ecsuite baseline human --text fr.txt.gz --out french.json")(baseline)
 app.command(epilog="Example: ecsuite compare a.json b.json french.json --picture scores.svg")(compare)
 app.command(

@@ -36,6 +36,7 @@ class Convolution(nn.Conv2d):
 
 BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
     "conv": ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)),
+    "conv_max": ((48, 6, 4, 1), (64, 3, 1, 1)),
     "conv4": ((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)),
 }
 """Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
@@ -47,6 +48,9 @@ class ConvolutionalPerception(nn.Module):
     As Mu & Goodman (2021) have it, `conv4`, there are four blocks of 3 x 3 convolutions to 64 channels that pool, and
     the 4 x 4 x 64 that are left of an image of 64 x 64 are the vector. Nearly all the time goes into the large maps of
     the first two. `conv` has none: it goes from 64 x 64 to 16 x 16 in one step, and ends with a linear layer.
+
+    `conv_max` keeps the greatest value of each map, wherever it is, before its linear layer. So what it learns of a
+    shape in one place holds in all others, but it can't tell places: for ShapeWorld, whose formulas speak of none.
 
     Args:
         blocks: A name in `BLOCKS`.
@@ -64,7 +68,8 @@ class ConvolutionalPerception(nn.Module):
         )
         self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
-        left = channels[-1] * (size // 16) ** 2
+        self.takes_maximum = blocks == "conv_max"
+        left = channels[-1] * (1 if self.takes_maximum else (size // 16) ** 2)
         self.summary = (
             None
             if out_features is None
@@ -79,7 +84,7 @@ class ConvolutionalPerception(nn.Module):
             maps = normalise(convolve(maps)).relu_()
             if pool > 1:
                 maps = nn.functional.max_pool2d(maps, pool)
-        vectors = maps.flatten(1)
+        vectors = maps.amax((2, 3)) if self.takes_maximum else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
 
 
@@ -87,6 +92,7 @@ PERCEPTIONS: dict[str, str] = {
     "linear": "one linear layer",
     "mlp": "two linear layers with ReLU between",
     "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
+    "conv_max": "for images: two convolutions, the greatest value of each map, then a linear layer: what, not where",
     "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
 }
 """Perceptions by the names that users write, with a line each."""
@@ -104,13 +110,13 @@ def make_object_perception(name: str, object_shape: tuple[int, ...], size: int) 
         ConfigError: If the name is not known, or can't see such objects.
     """
     look_up("perception", name, PERCEPTIONS)
-    sees_images = name in ("conv", "conv4")
+    sees_images = name in BLOCKS
     if sees_images != (len(object_shape) == 3):
         what = "images" if len(object_shape) == 3 else f"vectors of {object_shape[0]}"
-        choices = "conv or conv4" if len(object_shape) == 3 else "linear or mlp"
+        choices = ", ".join(BLOCKS) if len(object_shape) == 3 else "linear or mlp"
         raise ConfigError(f"perception {name} can't see {what}: choose {choices}")
     if not sees_images:
         sizes = [object_shape[0], size, size] if name == "mlp" else [object_shape[0], size]
         return FeedForwardPerception(sizes), size
-    images = ConvolutionalPerception(name, object_shape[0], size if name == "conv" else None)
+    images = ConvolutionalPerception(name, object_shape[0], None if name == "conv4" else size)
     return images, images.out_features

@@ -25,7 +25,7 @@ _STYLES = {"valid": "-", "train": "--"}
 
 
 def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
-    """Draw all that can be drawn of a corpus into a folder, which is made if need be.
+    """Draw all that can be drawn of a corpus into a folder, which is made once there is something to draw.
 
     `translation` and `heatmap` need concepts, `sensitivity` more than one segment of samples, and `accuracy`
     a corpus that was read from the folder of a run.
@@ -43,10 +43,10 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
     """
     formats = tuple(formats)
     new_figure(1, 1)  # fails before anything is written
-    folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
 
     def files(name: str) -> list[Path]:
+        folder.mkdir(parents=True, exist_ok=True)
         written.extend(named := [folder / f"{name}.{suffix}" for suffix in formats])
         return named
 

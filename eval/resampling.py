@@ -34,7 +34,7 @@ WORK = 60_000_000
 FEWEST_ROWS = 10
 """With fewer messages there is no interval."""
 _NOISE = 1e-9
-"""A null draw this close to the score is as large."""
+"""Figures this close to each other are the same."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,9 @@ class Uncertainty:
     ci95: tuple[float, float] | None
     """The interval; None with few messages, or where a half-sample has no value."""
     details: dict[str, Any]
-    """`null_mean`, `null_low`, `null_high` (2.5 and 97.5 %), `p_value`, the numbers of draws and the seed."""
+    """`null_mean`, `null_low`, `null_high` (2.5 and 97.5 %), `p_value`, the numbers of draws and the seed.
+    `null_value`: what the p-value compares with the null, where that is not the score; `null_rows`: of how many
+    messages each draw is, where not of all."""
 
 
 def resample(
@@ -57,6 +59,8 @@ def resample(
     tails: Sequence[Tail],
     bounds: tuple[float, float] = (0.0, 1.0),
     null: NullDraw | None = None,
+    stand_ins: Sequence[float] | None = None,
+    most_rows: int | None = None,
 ) -> list[Uncertainty]:
     """Draw a null and half-samples, the same ones for all figures of a statistic.
 
@@ -80,30 +84,42 @@ def resample(
         tails: On which side of the null each figure departs from chance.
         bounds: The range of the figures, to which intervals are cut.
         null: A null of the metric's own.
+        stand_ins: What the statistic gives for the corpus itself, where it is a cheaper one than the scores are
+            made with, shape (num_figures,): these are then held against the null.
+        most_rows: Of more than twice as many messages, each draw of either kind takes this many. The mean score
+            of so many is then held against the null, since chance scores by how many messages there are.
 
     Returns:
         One a figure.
     """
     rng = np.random.default_rng([seed, num_rows])
-    everyone = np.arange(num_rows)
+    is_sampled = most_rows is not None and num_rows > 2 * most_rows
+    size = most_rows if most_rows is not None and is_sampled else num_rows // 2
+
+    def some_rows() -> Ints:
+        return np.sort(rng.permutation(num_rows)[:size])
 
     def shuffled(rng: np.random.Generator) -> Floats:
-        return statistic(everyone, rng.permutation(num_rows))
+        rows = some_rows() if is_sampled else np.arange(num_rows)
+        return statistic(rows, rng.permutation(rows))
 
     draw = null or shuffled
     nulls = np.stack([draw(rng) for _ in range(num_draws(NUM_PERMUTATIONS, work))])
-    halves = np.zeros((0, len(values)))
+    parts = np.zeros((0, len(values)))
     if num_rows >= FEWEST_ROWS:
-        number = num_draws(NUM_SUBSAMPLES, work // 2)  # half the rows, half the work
-        chosen = (np.sort(rng.permutation(num_rows)[: num_rows // 2]) for _ in range(number))
-        halves = np.stack([statistic(rows, rows) for rows in chosen])
+        # half the rows, half the work
+        number = num_draws(NUM_SUBSAMPLES, work if is_sampled else work // 2)
+        parts = np.stack([statistic(rows, rows) for rows in (some_rows() for _ in range(number))])
+    references = parts.mean(axis=0).tolist() if is_sampled else values if stand_ins is None else stand_ins
     return [
         Uncertainty(
-            ci95=centred_interval(value, halves[:, figure], num_rows, bounds),
-            details=describe_null(value, nulls[:, figure], tail)
-            | {"permutations": len(nulls), "subsamples": len(halves), "seed": seed},
+            ci95=centred_interval(value, parts[:, figure], num_rows, bounds, size),
+            details=describe_null(reference, nulls[:, figure], tail)
+            | ({"null_value": float(reference)} if abs(reference - value) > _NOISE else {})  # NaN is not
+            | ({"null_rows": size} if is_sampled else {})
+            | {"permutations": len(nulls), "subsamples": len(parts), "seed": seed},
         )
-        for figure, (value, tail) in enumerate(zip(values, tails, strict=True))
+        for figure, (value, reference, tail) in enumerate(zip(values, references, tails, strict=True))
     ]
 
 
@@ -121,7 +137,7 @@ def describe_null(value: float, draws: Floats, tail: Tail) -> dict[str, float]:
         tail: On which side of the null the score departs from chance.
     """
     draws = draws[~np.isnan(draws)]
-    if not len(draws):
+    if not len(draws) or np.isnan(value):
         return {}
     is_extreme = draws >= value - _NOISE if tail == "high" else draws <= value + _NOISE
     p_value = (1 + int(is_extreme.sum())) / (1 + len(draws))
@@ -130,24 +146,25 @@ def describe_null(value: float, draws: Floats, tail: Tail) -> dict[str, float]:
 
 
 def centred_interval(
-    value: float, halves: Floats, num_rows: int, bounds: tuple[float, float]
+    value: float, parts: Floats, num_rows: int, bounds: tuple[float, float], size: int | None = None
 ) -> tuple[float, float] | None:
-    """The middle 95 % of the half-samples, moved so that their mean falls on the score.
+    """The middle 95 % of the samples of some rows, moved so that their mean falls on the score.
 
     Args:
         value: The score.
-        halves: Of half-samples of num_rows // 2 rows, (num_halves,).
+        parts: The figure of each sample, (num_samples,).
         num_rows: How many messages there are.
         bounds: The range of the score.
+        size: How many messages a sample has, drawn without replacement; half of them if not given.
 
     Returns:
-        None without half-samples, or if one of them has no value.
+        None without samples, or if one of them has no value.
     """
-    if not len(halves) or np.isnan(halves).any():
+    if not len(parts) or np.isnan(parts).any():
         return None
-    size = num_rows // 2
-    spread = np.sqrt(size / (num_rows - size))  # below 1 where the rows are odd in number
-    low, high = (value + spread * (np.quantile(halves, [0.025, 0.975]) - halves.mean())).tolist()
+    size = num_rows // 2 if size is None else size
+    spread = np.sqrt(size / (num_rows - size))  # 1 for halves of rows even in number, else below
+    low, high = (value + spread * (np.quantile(parts, [0.025, 0.975]) - parts.mean())).tolist()
     return max(bounds[0], min(low, value)), min(bounds[1], max(high, value))
 
 

@@ -1,19 +1,20 @@
 """The scorecard: chosen metrics on one corpus, as a table for people and as JSON for programs."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markup import escape
-from rich.measure import Measurement
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval import METRICS, load_metric
 from ecsuite.eval.counting import flat
+from ecsuite.eval.reporting import write_json
 from ecsuite.eval.score import Options, Score
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
@@ -22,13 +23,16 @@ _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_sour
 _PROGRESS = ("step", "num_steps", "accuracy")
 """What of its training tells how far that came."""
 
+_NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
+"""What of a score's details one row tells together."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorecard:
     """The scores of one corpus."""
 
     corpus: dict[str, Any]
-    """What was scored: where it came from and its sizes, JSON-ready."""
+    """What was scored: where it came from and its sizes (the baseline without a corpus has none), JSON-ready."""
     scores: tuple[Score, ...]
     """The scores, in the order in which the metrics were asked for."""
 
@@ -36,31 +40,37 @@ class Scorecard:
         """The scorecard as data that `json.dumps(…, allow_nan=False)` takes."""
         return {"corpus": self.corpus, "scores": [score.to_json() for score in self.scores]}
 
-    def table(self) -> Table:
-        """The scorecard for a terminal: a row a score, and dim below it its further figures."""
-        table = Table(
-            title=self._title(), title_justify="left", title_style="", box=None, padding=(0, 1, 0, 0)
-        )
-        table.add_column("metric", min_width=16)
+    def table(self) -> Group:
+        """The scorecard for a terminal: a row a score, dim below it its further figures; at the end the signatures."""
+        rows = [(score, list(_figures(score.details))) for score in self.scores]
+        names = [
+            name for score, figures in rows for name in (score.name, *(f"  {row[0]}" for row in figures))
+        ]
+        longest = max((len(word) for name in names for word in name.split()), default=0)
+        table = Table(box=None, padding=(0, 1, 0, 0))
+        table.add_column("metric", min_width=max(16, longest))
         table.add_column("value", justify="right", no_wrap=True)
-        table.add_column("95 % CI", no_wrap=True)
+        table.add_column("95 %", no_wrap=True)
         table.add_column("what it means", min_width=18)
-        table.add_column("signature", min_width=18)
-        for score in self.scores:
+        for score, figures in rows:
             table.add_row(
                 score.name,
                 Text("none", "dim") if score.value is None else _format(score.value),
-                "" if score.ci95 is None else " … ".join(_format(bound) for bound in score.ci95),
+                "" if score.ci95 is None else _range(*score.ci95),
                 Text.assemble(score.about, ("\n" + score.reason if score.reason else "", "dim")),
-                _Folded(score.signature),
             )
-            for name, figure, group in _figures(score.details):
-                table.add_row(Text(f"  {name}", "dim"), Text(_format(figure), "dim"), "", Text(group, "dim"))
-        return table
+            for cells in (*figures, *_by_chance(score.details)):
+                table.add_row(*(Text(cell, "dim") for cell in cells))
+        signatures = dict.fromkeys(score.signature for score in self.scores)
+        below = [Text("\nSignatures, for whoever compares:")] if signatures else []
+        return Group(Text(self._title()), table, *below, *map(_Folded, signatures))
 
     def _title(self) -> str:
         """Where the corpus is from and how large it is."""
         corpus = self.corpus
+        origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
+        if "num_messages" not in corpus:
+            return "\n".join([*origin, ""])
         eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
         if corpus.get("eos_source") == "detected":
             eos += " (detected)"
@@ -68,12 +78,11 @@ class Scorecard:
             f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
             f"{corpus['num_distinct_symbols']:,} different, {eos}"
         )
-        origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
         if training := corpus.get("training"):
             origin.append(
                 "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}".format(**training)
             )
-        return escape("\n".join([*origin, sizes, ""]))
+        return "\n".join([*origin, sizes, ""])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +91,12 @@ class _Folded:
 
     signature: str
 
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        longest = max(map(len, self.signature.split("|"))) + 1
-        return Measurement(min(longest, options.max_width), min(len(self.signature), options.max_width))
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        line = ""
+        line = "  "
         for part in self.signature.replace("|", "|\n").splitlines():
-            if line and len(line) + len(part) > options.max_width:
+            if line.strip() and len(line) + len(part) > options.max_width:
                 yield Text(line, "dim", overflow="fold")
-                line = ""
+                line = "    "
             line += part
         yield Text(line, "dim", overflow="fold")
 
@@ -118,6 +123,18 @@ def score_corpus(
     return Scorecard(corpus=describe(corpus), scores=tuple(scores))
 
 
+def keep_scores(file: Path, data: dict[str, Any]) -> None:
+    """Write scores into the file of a run folder, beside those it has of the same corpus under other signatures."""
+    try:
+        before = json.loads(file.read_text())
+        is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
+        older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
+    except (OSError, ValueError, KeyError, TypeError):
+        older = {}  # there is none, or it is not ours
+    newer = {(score["name"], score["signature"]): score for score in data["scores"]}
+    write_json(file, {**data, "scores": list((older | newer).values())})
+
+
 def describe(corpus: Corpus) -> dict[str, Any]:
     """What a corpus is: its provenance as far as known, its sizes without EOS, and EOS itself."""
     content, symbols = corpus.reindexed()
@@ -142,13 +159,38 @@ def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return {"training": dict(zip(_PROGRESS, told, strict=True))} if is_right else {}
 
 
-def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
-    """What of a score's details a table shows: name, number, and the group it belongs to, if it does to one."""
+def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """The cells of what a table shows of a score's details: name, number, nothing, and the group it belongs to.
+
+    What the null is like has a row of its own, see `_by_chance`.
+    """
     for key, value in details.items():
-        if isinstance(value, float):
-            yield key, value, ""
+        if isinstance(value, float) and key not in _NULL:
+            yield f"  {key}", _format(value), "", ""
         elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):
-            yield from ((name, number, key.replace("_", " ")) for name, number in value.items())
+            for name, number in value.items():
+                yield f"  {name}", _format(number), "", key.replace("_", " ")
+
+
+def _by_chance(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """The cells that tell what chance scores, where that is known: its mean, the middle 95 %, and the p-value."""
+    if "null_mean" not in details:
+        return
+    of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
+    told = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
+    if "null_value" in details:
+        told += f"; unshuffled {_format(details['null_value'])}"
+    yield (
+        "  by chance",
+        _format(details["null_mean"]),
+        _range(details["null_low"], details["null_high"]),
+        told,
+    )
+
+
+def _range(low: float, high: float) -> str:
+    """The middle 95 %, of a score or of chance."""
+    return f"{_format(low)} … {_format(high)}"
 
 
 def _format(value: float | int | bool) -> str:

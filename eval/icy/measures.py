@@ -12,10 +12,10 @@ from ecsuite.eval.disentanglement import bosdis, posdis
 from ecsuite.eval.distances import hamming_distance
 from ecsuite.eval.icy.resnick import resnick_residual_bits
 from ecsuite.eval.positions import attributes_or_reason, position_columns
-from ecsuite.eval.residual_entropy import hce, residual_entropy
+from ecsuite.eval.residual_entropy import hce, plain_residual_entropy
 from ecsuite.eval.score import Metric, Options, Score, signature
 from ecsuite.eval.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
-from ecsuite.eval.tre import tre7
+from ecsuite.eval.tre import plain_tre7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,11 +96,11 @@ MEASURES: dict[str, Measure] = {
     "posdis": Measure(score=_value(posdis)),
     "bosdis": Measure(score=_value(bosdis)),
     "hce": Measure(score=_value(hce)),
-    "residual_entropy": Measure(score=_value(residual_entropy), low_is_compositional=True),
-    "tre7": Measure(score=_value(tre7), low_is_compositional=True, unit="error a message"),
-    "resent_ours": Measure(score=_value(residual_entropy), low_is_compositional=True),
+    "residual_entropy": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
+    "tre7": Measure(score=_value(plain_tre7), low_is_compositional=True, unit="error a message"),
+    "resent_ours": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
     "resent_relax": Measure(score=_one_less_hce, low_is_compositional=True),
-    "resent_ours_bits": Measure(score=_bits(residual_entropy), low_is_compositional=True, unit="bits"),
+    "resent_ours_bits": Measure(score=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
     "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, unit="bits"),
     "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
 }

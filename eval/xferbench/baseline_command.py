@@ -6,6 +6,18 @@ from typing import Annotated
 import typer
 
 from ecsuite.config import look_up
+from ecsuite.eval.command_options import (
+    CACHE,
+    Cache,
+    Device,
+    Json,
+    NumSeeds,
+    Out,
+    Preset,
+    Protocol,
+    Targets,
+    Workers,
+)
 from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
 
 
@@ -17,27 +29,21 @@ def baseline(
         Path | None,
         typer.Option(help="The text of human and paren_real: a document a line, .txt or .txt.gz."),
     ] = None,
-    preset: Annotated[str, typer.Option(help="How much compute: mini, danish or full.")] = "mini",
-    protocol: Annotated[str, typer.Option(help="strict, published-2024 or head-2024-12.")] = "strict",
-    targets: Annotated[
-        Path | None, typer.Option(help="Folder of texts (da.txt.gz …) instead of what the preset has.")
-    ] = None,
+    preset: Preset = "mini",
+    protocol: Protocol = "strict",
+    targets: Targets = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
-    num_seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds.")] = 1,
-    cache: Annotated[
-        Path, typer.Option(help="Folder of finished stages, which are not computed again.")
-    ] = Path("runs/xferbench"),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core if not given.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
-    ] = False,
+    num_seeds: NumSeeds = 1,
+    cache: Cache = CACHE,
+    workers: Workers = None,
+    out: Out = None,
+    device: Device = "auto",
+    as_json: Json = False,
 ) -> None:
     """Measure by XferBench what corpora are held against: parentheses, noise, a human language, or nothing."""
     from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.score import Options
-    from ecsuite.eval.scorecard import Scorecard
+    from ecsuite.eval.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.sources import Request, make_source
@@ -61,9 +67,11 @@ def baseline(
             device=device,
             progress=reporter.progress,
         )
-        score = score_source(make_source(name, request), options)
-    known = {"source_path": name} if text is None else {"source_path": f"{name} {text.name}"}
-    scorecard = Scorecard(corpus=known, scores=(score,))
+        corpus = make_source(name, request)
+        score = score_source(corpus, options)
+    known = {"source_path": name if text is None else f"{name} {text.name}"}
+    sizes_of = {} if corpus is None else describe(corpus)
+    scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
     if out is not None:
         write_json(out, scorecard.to_json())
     if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.command_options import Json, Out
 from ecsuite.eval.reporting import make_room, require_matplotlib
 
 Results = Annotated[
@@ -15,8 +16,6 @@ Results = Annotated[
         show_default=False,
     ),
 ]
-Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
 def compare(

@@ -13,9 +13,9 @@ from rich.table import Table
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.reporting import Report
 from ecsuite.eval.xferbench.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
-from ecsuite.eval.xferbench.comparing import require_comparable
+from ecsuite.eval.xferbench.comparing import differing_parts, require_comparable
 from ecsuite.eval.xferbench.correlation import STATISTICS, Correlation, correlate
-from ecsuite.eval.xferbench.results import gather
+from ecsuite.eval.xferbench.results import UNSIGNED, gather
 
 METRICS = ("chrf", "bleu")
 """What translation is measured by; better when higher."""
@@ -66,9 +66,10 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
         metric: The key of the score.
 
     Raises:
-        ConfigError: If a file is not what it should be; the line names it.
+        ConfigError: If a file is not what it should be, or the results of a setting were not measured alike.
     """
     found: dict[str, dict[str, list[float]]] = {}
+    signatures: dict[str, tuple[str, str]] = {}
     for path in paths:
         files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
         entries = [entry for file in files for entry in _entries(file, metric, lenient=path.is_dir())]
@@ -76,7 +77,10 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
             raise ConfigError(
                 f"{path}: no translation result in it, a JSON object with `name` and `{metric}`"
             )
-        for name, setting, value in entries:
+        for name, setting, value, line in entries:
+            known, other = signatures.setdefault(setting, (line, name))
+            if line != known:
+                raise ConfigError(f"{name} cannot be compared with {other}: {differing_parts(known, line)}")
             found.setdefault(setting, {}).setdefault(name, []).append(value)
     return {
         setting: {name: sum(values) / len(values) for name, values in of_setting.items()}
@@ -84,8 +88,8 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
     }
 
 
-def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, str, float]]:
-    """Name, setting and score of each result in a file; a folder may hold other JSON besides."""
+def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, str, float, str]]:
+    """Name, setting, score and signature (without its seed) of each result; a folder may hold other JSON besides."""
     if not file.is_file():
         raise ConfigError(f"{file}: no such file or folder of translation results")
     try:
@@ -101,7 +105,9 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
         value = entry[metric]
         if type(value) not in (int, float) or not math.isfinite(value):
             raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {value!r}")
-        yield entry["name"], str(entry.get("setting", "")), float(value)
+        parts = str(entry.get("signature", UNSIGNED)).split("|")
+        line = "|".join(part for part in parts if not part.startswith("seed:"))
+        yield entry["name"], str(entry.get("setting", "")), float(value), line
 
 
 def _report(found: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]) -> Report:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.config import ConfigError, look_up
+from ecsuite.eval.command_options import Json
 from ecsuite.eval.reporting import Reporter, print_json
 
 KINDS = {
@@ -37,9 +38,7 @@ def data(
         Path | None,
         typer.Option(help="Folder (wikipedia) or .gz file (wmt14); in ~/.cache/ecsuite if not given."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Download and prepare data, once: what is there and whole is not downloaded again."""
     look_up("data", what, KINDS)

@@ -1,6 +1,7 @@
 """XferBench results as files hold them: those of `ecsuite score` and `results.json` with the keys of Boldt's program.
 
-A file says what one source came to with one seed; files of one source that differ only in the seed make one `Result`.
+A file says what one source came to with one seed or several; files of one source that differ only in seeds make one
+`Result`.
 """
 
 import json
@@ -142,12 +143,12 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read_file(file: Path) -> Iterator[Result]:
-    """The results of one file, a seed each."""
+    """The results of one file."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(f"{file}: not JSON: {error}") from None
-    if isinstance(data, dict) and "scores" in data:
+    if isinstance(data, dict) and isinstance(data.get("scores"), list):
         corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
         scores = [
             each for each in data["scores"] if isinstance(each, dict) and each.get("name") == "xferbench"
@@ -168,28 +169,51 @@ def _read_file(file: Path) -> Iterator[Result]:
 
 
 def _make_result(file: Path, data: Mapping[str, Any], details: Any, signature: Any) -> Result:
-    """A result of one seed."""
-    by_target = details.get("by_target") if isinstance(details, dict) else None
-    if not isinstance(by_target, dict) or not by_target:
-        raise ConfigError(f"{file}: expected `by_target`, the cross-entropy on each target language")
-    for target, value in by_target.items():
-        if type(value) not in (int, float) or not math.isfinite(value):
-            raise ConfigError(f"{file}: by_target: expected a number for {target}, got {value!r}")
+    """A result of what one file tells of a source."""
+    details = details if isinstance(details, dict) else {}
     parts = signature.split("|") if isinstance(signature, str) else []
-    seeds = [part.removeprefix("seed:") for part in parts if part.startswith("seed:")]
-    if parts and not (len(seeds) == 1 and seeds[0].isdecimal()):
-        raise ConfigError(f"{file}: expected a signature with one seed, got {signature!r}")
+    rest = [part for part in parts if part.partition(":")[0] not in ("seed", "seeds")]
+    told = [part.partition(":")[2] for part in parts if part not in rest]
+    by_seed = details.get("by_seed")
+    if by_seed is not None:
+        rows = _seed_rows(file, by_seed)
+    elif parts and not (len(told) == 1 and told[0].isdecimal()):
+        raise ConfigError(f"{file}: expected a signature with one seed, or `by_seed`, got {signature!r}")
+    else:
+        rows = {int(told[0]) if told else 0: _targets(file, details)}
     corpus = data.get("corpus") or {}
     known = corpus.get("source_path")
     digests = corpus.get("sha256", "")
     return Result(
         name=_name(file, data, known),
-        by_target=({target: float(value) for target, value in by_target.items()},),
-        seeds=(int(seeds[0]) if seeds else 0,),
-        signature="|".join(part for part in parts if not part.startswith("seed:")) or UNSIGNED,
+        by_target=tuple(rows.values()),
+        seeds=tuple(rows),
+        signature="|".join(rest) or UNSIGNED,
         source=str(known or data.get("name") or file),
         fingerprint=json.dumps(digests, sort_keys=True) if digests else "",
     )
+
+
+def _seed_rows(file: Path, by_seed: Any) -> dict[int, dict[str, float]]:
+    """The cross-entropies of each seed."""
+    rows = by_seed if isinstance(by_seed, list) else []
+    seeds = [row.get("seed") if isinstance(row, dict) else None for row in rows]
+    if not rows or not all(type(seed) is int for seed in seeds) or len(set(seeds)) < len(seeds):
+        raise ConfigError(
+            f"{file}: by_seed: expected a list of objects with `seed` and `by_target`, a seed once"
+        )
+    return {row["seed"]: _targets(file, row) for row in rows}
+
+
+def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
+    """The cross-entropies of one seed."""
+    by_target = details.get("by_target")
+    if not isinstance(by_target, dict) or not by_target:
+        raise ConfigError(f"{file}: expected `by_target`, the cross-entropy on each target language")
+    for target, value in by_target.items():
+        if type(value) not in (int, float) or not math.isfinite(value):
+            raise ConfigError(f"{file}: by_target: expected a number for {target}, got {value!r}")
+    return {target: float(value) for target, value in by_target.items()}
 
 
 def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
@@ -209,14 +233,15 @@ def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
     first = measured[0][0]
     rows: dict[int, tuple[Mapping[str, float], Path]] = {}
     for result, file in measured:
-        [values] = result.by_target
-        seed = len(rows) if first.signature == UNSIGNED else result.seeds[0]
-        known = rows.get(seed)
-        if first.signature == UNSIGNED and any(values == other for other, _ in rows.values()):
-            continue
-        if known is not None and known[0] != values:
-            raise ConfigError(f"{first.name}: seed {seed} has one score in {known[1]} and another in {file}")
-        rows[seed] = (values, file)
+        for told, values in zip(result.seeds, result.by_target, strict=True):
+            if first.signature == UNSIGNED and any(values == other for other, _ in rows.values()):
+                continue
+            seed = len(rows) if first.signature == UNSIGNED else told
+            known = rows.setdefault(seed, (values, file))
+            if known[0] != values:
+                raise ConfigError(
+                    f"{first.name}: seed {seed} has one score in {known[1]} and another in {file}"
+                )
     seeds = tuple(sorted(rows))
     return Result(
         name=first.name,

@@ -14,7 +14,7 @@ from ecsuite.agents.perception import (
 from ecsuite.config import ConfigError
 
 IMAGES = (64, 64, 3)
-OF_IMAGES = ("conv", "conv4")
+OF_IMAGES = ("conv", "conv_max", "conv4")
 
 
 def make(name, object_shape=IMAGES, size=12):
@@ -104,8 +104,9 @@ def test_every_weight_learns(name):
     weights = torch.randn(6, size, generator=torch.Generator().manual_seed(2))
     (perception(images(6)) * weights).sum().backward()
     for parameter_name, parameter in perception.named_parameters():
-        # Batch normalisation takes a constant away again, so a bias before it has no gradient but rounding.
-        if parameter_name != "summary.0.bias":
+        # Batch normalisation takes a constant away again, so a bias before it has no gradient but rounding. Of maps
+        # of noise the greatest values are all above 0, so that the last bias of conv_max is such a constant.
+        if parameter_name != "summary.0.bias" and (name, parameter_name) != ("conv_max", "norms.1.bias"):
             assert parameter.grad.abs().max() > 1e-4, parameter_name
 
 
@@ -139,14 +140,28 @@ def test_images_of_other_sizes(size):
     for blocks in OF_IMAGES:
         perception = ConvolutionalPerception(blocks, size, None)
         assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
-        assert perception.out_features == 64 * (size // 16) ** 2
+        assert perception.out_features == 64 * (1 if blocks == "conv_max" else (size // 16) ** 2)
+
+
+def test_conv_max_sees_what_but_not_where_and_conv_sees_both():
+    """An object moved by whole strides, away from the border, where maps are padded."""
+    seen = torch.zeros(2, *IMAGES)
+    thing = torch.rand(7, 7, 3, generator=torch.Generator().manual_seed(3))
+    seen[0, 21:28, 13:20], seen[1, 33:40, 41:48] = thing, thing
+    for name in OF_IMAGES:
+        perception, _ = make(name)
+        here, there = perception.eval()(seen)
+        assert torch.allclose(here, there, rtol=1e-4, atol=1e-5) == (name == "conv_max")
 
 
 MISTAKES = {
-    ("convv", IMAGES): r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv4",
-    ("linear", IMAGES): r"perception linear can't see images: choose conv or conv4",
-    ("mlp", IMAGES): r"perception mlp can't see images: choose conv or conv4",
+    ("convv", IMAGES): (
+        r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv_max, conv4"
+    ),
+    ("linear", IMAGES): r"perception linear can't see images: choose conv, conv_max, conv4",
+    ("mlp", IMAGES): r"perception mlp can't see images: choose conv, conv_max, conv4",
     ("conv", (50,)): r"perception conv can't see vectors of 50: choose linear or mlp",
+    ("conv_max", (50,)): r"perception conv_max can't see vectors of 50: choose linear or mlp",
     ("conv4", (50,)): r"perception conv4 can't see vectors of 50: choose linear or mlp",
 }
 

@@ -267,7 +267,9 @@ def test_from_the_folder_of_a_run_without_concepts(tmp_path):
 
 
 def test_nothing_to_draw(tmp_path):
-    assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path) == []
+    """Nor is a folder left behind."""
+    assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path / "plots") == []
+    assert not (tmp_path / "plots").exists()
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "a"])

@@ -52,6 +52,47 @@ def test_halves_of_an_odd_number_of_rows_are_a_little_small():
     assert high - low == pytest.approx(0.19 * np.sqrt(5 / 6))
 
 
+def test_smaller_samples_vary_more_and_are_scaled_down():
+    parts = np.linspace(0.3, 0.5, 201)
+    low, high = centred_interval(0.6, parts, 1_000, (0, 1), size=100)
+    assert high - low == pytest.approx(0.19 / 3)
+
+
+def test_draws_of_some_rows(all_draws):
+    """Means of 30 of 1,000 numbers: the interval is that of the mean of all, the null of what 30 have."""
+    numbers = np.random.default_rng(0).normal(size=1_000)
+    sizes = set()
+
+    def statistic(rows, partners):
+        sizes.add(len(rows))
+        assert sorted(partners) == rows.tolist()
+        return np.array([numbers[rows].mean()])
+
+    value = float(numbers.mean())
+    how = {"num_rows": 1_000, "seed": 0, "work": 1, "tails": ["high"], "bounds": (-9, 9)}
+    (found,) = resample(statistic, [value], most_rows=30, **how)
+    assert sizes == {30}
+    assert found.details["null_rows"] == 30
+    assert found.details["null_value"] == pytest.approx(value, abs=0.06)
+    width = found.ci95[1] - found.ci95[0]
+    assert width == pytest.approx(2 * 1.96 * numbers.std() / np.sqrt(1_000), rel=0.25)
+    (found,) = resample(statistic, [value], most_rows=500, **how)
+    assert sizes == {30, 500, 1_000}
+    assert "null_rows" not in found.details
+
+
+def test_a_stand_in_is_what_the_null_is_compared_with(all_draws):
+    def statistic(rows, partners):
+        return np.array([0.5])
+
+    how = {"num_rows": 20, "seed": 0, "work": 1, "tails": ["high"]}
+    (found,) = resample(statistic, [0.6], stand_ins=[0.4], **how)
+    assert (found.details["null_value"], found.details["p_value"], found.ci95) == (0.4, 1, (0.6, 0.6))
+    (found,) = resample(statistic, [0.6], **how)
+    assert found.details["p_value"] == 1 / 101
+    assert "null_value" not in found.details
+
+
 def test_no_interval_without_halves_or_where_one_has_no_value():
     assert centred_interval(0.6, np.zeros(0), 9, (0, 1)) is None
     assert centred_interval(0.6, np.array([0.5, np.nan]), 50, (0, 1)) is None

@@ -15,6 +15,7 @@ from ecsuite.eval.residual_entropy import (
     exact_search,
     greedy_search,
     hce,
+    plain_residual_entropy,
     residual_entropy,
 )
 from ecsuite.eval.score import Options
@@ -23,14 +24,14 @@ GRID = np.array(list(itertools.product(range(3), range(4))))
 CONCATENATION = np.add(GRID, [10, 20])
 
 
-def scores(messages, meanings, **known):
+def scores(messages, meanings, residual=residual_entropy, **known):
     meanings = None if meanings is None else np.array(meanings)
     corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
-    return [metric(corpus, Options())[0] for metric in (hce, residual_entropy)]
+    return [metric(corpus, Options())[0] for metric in (hce, residual)]
 
 
 def values(messages, meanings, **known):
-    return [score.value for score in scores(messages, meanings, **known)]
+    return [score.value for score in scores(messages, meanings, plain_residual_entropy, **known)]
 
 
 def slow_entropy(values):
@@ -65,7 +66,7 @@ def random_language(seed, num_positions=4):
 @given(st.integers(0, 2**32 - 1))
 def test_definitions(seed):
     messages, meanings = random_language(seed)
-    greedy, exact = scores(messages, meanings)
+    greedy, exact = scores(messages, meanings, plain_residual_entropy)
     assert exact.value == pytest.approx(slow_residual_entropy(messages, meanings, True), abs=1e-9)
     assert exact.details["residual_bits"] == pytest.approx(
         slow_residual_entropy(messages, meanings, False), abs=1e-9
@@ -175,8 +176,8 @@ def test_long_messages_are_searched_greedily(monkeypatch):
 
 def test_many_messages_are_searched_greedily():
     grid = np.array(list(itertools.product(range(16), repeat=4)))
-    assert "|search:exact|" in scores(grid, grid)[1].signature
-    assert "|search:greedy|" in scores(np.tile(grid, 3), grid)[1].signature
+    assert "|search:exact|" in scores(grid, grid, plain_residual_entropy)[1].signature
+    assert "|search:greedy|" in scores(np.tile(grid, 3), grid, plain_residual_entropy)[1].signature
 
 
 def test_codes_of_many_symbols_do_not_overflow():
@@ -223,6 +224,53 @@ def test_the_null_of_hce_shows_what_long_messages_flatter():
     assert result.value > 0.8
     assert result.details["null_mean"] > 0.6
     assert result.ci95[0] <= result.value <= result.ci95[1]
+
+
+def noisy_language(num_rows, num_positions):
+    """Meanings of two attributes, said at the first two positions, half of the time; elsewhere is noise."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (num_rows, 2))
+    messages = rng.integers(0, 3, (num_rows, num_positions))
+    is_clear = rng.random(num_rows) < 0.5
+    messages[is_clear, :2] = meanings[is_clear]
+    return messages, meanings
+
+
+def test_chance_leaves_less_open_in_longer_messages():
+    short, long = (scores(*noisy_language(60, positions))[1] for positions in (2, 5))
+    assert long.details["null_mean"] < short.details["null_mean"] - 0.1
+    for result in (short, long):
+        assert result.details["null_search"] == "exact"
+        assert "null_value" not in result.details
+        assert result.value < result.details["null_low"]
+        assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
+        assert result.ci95[0] <= result.value <= result.ci95[1]
+
+
+def test_draws_of_longer_messages_are_greedy(monkeypatch):
+    """The value is still the exact one; what chance is compared with is said."""
+    monkeypatch.setattr(module, "EXACT_WORK_RESAMPLED", 0)
+    messages, meanings = noisy_language(40, 5)
+    _, result = scores(messages, meanings)
+    assert "|search:exact|" in result.signature
+    assert result.details["null_search"] == "greedy"
+    assert result.details.get("null_value", result.value) >= result.value
+    assert result.details["p_value"] <= 0.1
+
+
+def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
+    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 100)
+    messages, meanings = noisy_language(400, 3)
+    _, some = scores(messages, meanings)
+    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 200)
+    _, everyone = scores(messages, meanings)
+    assert some.value == everyone.value
+    assert some.details["null_rows"] == 100
+    assert "null_rows" not in everyone.details
+    assert some.details["null_mean"] < everyone.details["null_mean"]  # fewer rows tell more by chance
+    assert some.details["null_value"] < some.value
+    widths = [score.ci95[1] - score.ci95[0] for score in (some, everyone)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.4)
 
 
 def test_half_of_the_rows_of_a_concatenation_are_one():

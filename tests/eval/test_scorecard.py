@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval import DESCRIPTIONS, METRICS, load_metric
-from ecsuite.eval.score import Options
+from ecsuite.eval.score import Options, Score
 from ecsuite.eval.scorecard import score_corpus
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "metrics.json"
@@ -94,11 +95,49 @@ def test_table(width):
         "48 messages, 134 symbols, 9 different, EOS 0",
     ]
     assert all(len(line) <= width for line in lines)
+    assert "…" not in shown.replace(" … ", "")  # nothing was cut off
     for score in card.scores:
-        for part in score.signature.split("|"):
-            assert part in shown or len(part) > 18  # the column is as wide at 80
-        if width == 200:
-            assert score.signature in shown
+        assert lines.count("  " + score.signature) == 1
+        assert " ".join(score.name.split()[:1]) in shown
+    assert "context_independence " in shown
+
+
+def test_table_folds_long_signatures():
+    lines = text(score_corpus(small_corpus(), ["topsim"]), 60).splitlines()
+    assert lines[-2:] == [
+        "  topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|",
+        "    n:48|v:1",
+    ]
+
+
+def test_table_tells_chance_in_a_row():
+    card = score_corpus(small_corpus(), ["posdis"])
+    details = card.scores[0].details
+    rows = [line for line in text(card, 100).splitlines() if "chance" in line]
+    figures = [f"{details[key]:.4f}" for key in ("null_mean", "null_low", "null_high")]
+    number = details["permutations"]
+    expected = "by chance {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles"
+    assert [row.split() for row in rows] == [expected.split()]
+    assert not {"null_mean", "null_low", "p_value"} & set(text(card, 100).split())
+    assert card.to_json()["scores"][0]["details"]["null_mean"] == details["null_mean"]
+
+
+def test_table_tells_what_was_drawn_for_chance():
+    found = {"null_mean": 0.5, "null_low": 0.4, "null_high": 0.6, "p_value": 0.05, "permutations": 20}
+    score = Score(
+        name="some",
+        value=0.1,
+        about="a figure",
+        signature="some|v:1",
+        details=found | {"null_rows": 1_000, "null_value": 0.25},
+    )
+    shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
+    assert "p 0.050, 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
+
+
+def test_square_brackets_in_a_path_are_no_markup():
+    corpus = Corpus(messages=Ragged.from_rows([[1]]), metadata={"source_path": "[bold]a[/x]"})
+    assert text(score_corpus(corpus, []), 80).startswith("[bold]a[/x]")
 
 
 def test_table_says_why_not():

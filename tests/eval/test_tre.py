@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.score import Options
-from ecsuite.eval.tre import NUM_OBJECTS, free_indicators, least_absolute_error, tre7
+from ecsuite.eval.tre import NUM_OBJECTS, free_indicators, least_absolute_error, plain_tre7, tre7
 
 GRID = np.array(list(itertools.product(range(3), range(4))))
 CONCATENATION = np.add(GRID, [10, 20])
@@ -36,6 +36,11 @@ def indicators(meanings):
     return np.concatenate([column[:, None] == np.unique(column) for column in meanings.T], axis=1) * 1.0
 
 
+def plain_score(messages, meanings, **known):
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=np.array(meanings), **known)
+    return plain_tre7(corpus, Options())[0]
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
@@ -43,13 +48,15 @@ def test_definition(seed):
     messages, meanings = rng.integers(1, 4, (14, 3)), rng.integers(0, 3, (14, 2))
     tables = np.concatenate([messages == symbol for symbol in (1, 2, 3)], axis=1) * 1.0
     expected = sum(slow_error(indicators(meanings), table) for table in tables.T) / 14
-    assert score(messages, meanings).value == pytest.approx(expected, abs=1e-7)
+    assert plain_score(messages, meanings).value == pytest.approx(expected, abs=1e-7)
 
 
 def test_concatenation():
     result = score(CONCATENATION, GRID)
     assert result.value == 0
-    assert result.details == {"num_objects": 12, "share": 0.0}
+    assert result.details.items() >= {"num_objects": 12, "share": 0.0}.items()
+    assert result.details["p_value"] <= 0.2
+    assert result.details["null_low"] > 1
     assert result.signature == (
         "tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:1"
     )
@@ -90,8 +97,8 @@ def test_renaming_and_reordering_change_nothing(seed):
         rng.permutation(14),
         rng.permutation(3),
     )
-    other = score(names[messages[rows][:, positions]].tolist(), meanings[rows][:, ::-1])
-    assert other.value == pytest.approx(score(messages, meanings).value)
+    other = plain_score(names[messages[rows][:, positions]].tolist(), meanings[rows][:, ::-1])
+    assert other.value == pytest.approx(plain_score(messages, meanings).value)
 
 
 def test_nothing_after_eos_counts():
@@ -102,6 +109,30 @@ def test_nothing_after_eos_counts():
 def test_a_length_that_speaks():
     """Unary numbers: beyond the end stands a blank, so each position tells of the first attribute."""
     assert score([[5] * row[0] for row in GRID], GRID).value == 0
+
+
+def test_noise_scores_about_as_chance_does(all_draws):
+    """Free parts fit noise, too: the value lies below that of a constant, and so does the null."""
+    rng = np.random.default_rng(1)
+    result = score(rng.integers(0, 2, (40, 2)), rng.integers(0, 3, (40, 2)))
+    assert result.details["share"] < 0.95
+    assert result.value == pytest.approx(result.details["null_mean"], rel=0.1)
+    assert result.details["null_high"] < result.value / result.details["share"]
+    assert result.ci95[0] < result.value < result.ci95[1]
+    assert result.details["permutations"] == result.details["subsamples"] == 20
+    assert not {"null_value", "null_columns"} & set(result.details)
+
+
+def test_null_of_many_columns_is_drawn():
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (60, 2))
+    messages = np.where(rng.random((60, 2)) < 0.3, rng.integers(0, 12, (60, 2)), meanings)
+    result = score(messages, meanings)
+    assert result.details["null_columns"] <= 16
+    assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
+    assert result.details["null_value"] == pytest.approx(result.value, rel=0.2)
+    assert result.details["null_value"] < result.details["null_low"]
+    assert result.value == plain_score(messages, meanings).value
 
 
 def test_progress():

@@ -127,6 +127,29 @@ def test_mistakes_in_translations(tmp_path, text, message):
     assert str(error.value).startswith(f"{file}: {message}")
 
 
+def test_translations_that_were_measured_otherwise(tmp_path):
+    entries = [
+        {
+            "name": name,
+            "chrf": 1.0,
+            "setting": setting,
+            "signature": f"translate|preset:{preset}|seed:{seed}|v:1",
+        }
+        for name, setting, preset, seed in (
+            ("a", "full", "mini", 0),
+            ("a", "full", "mini", 1),
+            ("b", "frozen", "full", 0),
+        )
+    ]
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(entries))
+    assert read_translation([file], "chrf") == {"full": {"a": 1.0}, "frozen": {"b": 1.0}}
+    entries[2]["setting"] = "full"
+    file.write_text(json.dumps(entries))
+    with pytest.raises(ConfigError, match=r"^b cannot be compared with a: preset full, not mini$"):
+        read_translation([file], "chrf")
+
+
 def test_no_translations(tmp_path):
     with pytest.raises(ConfigError, match=r"no such file or folder of translation results$"):
         read_translation([tmp_path / "none"], "chrf")

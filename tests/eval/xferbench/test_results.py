@@ -81,6 +81,36 @@ def test_a_signed_results_json(tmp_path):
     assert (result.name, result.seeds, result.signature) == ("words", (2,), WITHOUT_SEED)
 
 
+def by_seed(seeds):
+    """A scorecard of several seeds."""
+    rows = [{"seed": seed, "value": 1.0, "by_target": {"da": 4.0 + seed, "eu": 5.0}} for seed in seeds]
+    signature = SIGNATURE.format("-").replace("seed:-", f"seeds:{seeds[0]}-{seeds[-1]}")
+    details = {"by_target": {"da": 9.0, "eu": 9.0}, "by_seed": rows}
+    return scorecard({}, details=details, signature=signature)
+
+
+def test_a_scorecard_of_several_seeds(tmp_path):
+    [result] = read_results(write(tmp_path / "a.json", by_seed([0, 1, 2])))
+    assert (result.seeds, result.signature) == ((0, 1, 2), WITHOUT_SEED)
+    np.testing.assert_array_equal(result.values(["da", "eu"]), [[4, 5], [5, 5], [6, 5]])
+    more = write(tmp_path / "b.json", by_seed([2, 3]))
+    one = write(tmp_path / "c.json", scorecard({"da": 9.0, "eu": 5.0}, seed=5))
+    [result] = gather([one, more, tmp_path / "a.json"])
+    assert result.seeds == (0, 1, 2, 3, 5)
+    np.testing.assert_array_equal(result.values(["da"]), [[4], [5], [6], [7], [9]])
+
+
+@pytest.mark.parametrize(
+    "rows", [[], 3, [3], [{"by_target": {"da": 1.0}}], [{"seed": 0, "by_target": {"da": 1.0}}] * 2]
+)
+def test_seeds_that_cannot_be_read(tmp_path, rows):
+    file = write(tmp_path / "a.json", scorecard({}, details={"by_target": {"da": 1.0}, "by_seed": rows}))
+    with pytest.raises(
+        ConfigError, match=r"by_seed: expected a list of objects with `seed` and `by_target`, a seed once$"
+    ):
+        read_results(file)
+
+
 def test_seeds_come_together_in_order_whatever_the_order_of_files(tmp_path):
     files = [
         write(tmp_path / str(seed) / "scores.json", scorecard({"da": 4.0 + seed, "eu": 5.0}, seed=seed))
@@ -149,7 +179,7 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
         ('{"by_target": {"da": NaN}}', "by_target: expected a number for da, got nan"),
         (
             scorecard({"da": 4.0}, signature="xferbench|v:1"),
-            "expected a signature with one seed, got 'xferbench|v:1'",
+            "expected a signature with one seed, or `by_seed`, got 'xferbench|v:1'",
         ),
     ],
 )

@@ -1,0 +1,64 @@
+"""The command `cbm`: the games of the CBM paper, and its tables."""
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.command_options import Device, Json, Out, Seeds, Set, Workers
+from ecsuite.eval.reporting import Reporter, make_room, require_matplotlib
+
+
+def cbm(
+    study: Annotated[str, typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file.")],
+    seeds: Seeds = None,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Only this row of the study; can be repeated.")
+    ] = None,
+    assign: Set = None,
+    out: Out = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the match against the number of samples: .svg or .png.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option(help="Folder of runs; those that are finished are not trained again.")
+    ] = Path("runs/cbm"),
+    workers: Workers = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Train the games of the CBM paper and measure their languages, beside the published tables."""
+    from ecsuite.eval.cbm_study.study import FIRST_SEED, load_study
+    from ecsuite.eval.icy.study import num_cores, read_seeds
+
+    chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
+    for file in (out, picture):
+        if file is not None:
+            make_room(file)
+    if picture is not None:
+        require_matplotlib()
+    from ecsuite.agents.precision import choose_device
+    from ecsuite.eval.cbm_study.measuring import measure_rows
+    from ecsuite.eval.cbm_study.report import report
+    from ecsuite.eval.workshop import Workshop
+
+    place = choose_device(device).type
+    processes = workers or (num_cores() if place == "cpu" else 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # runs in training leave a checkpoint behind
+    with Reporter() as reporter:
+        try:
+            with Workshop(
+                num_workers=processes, folder=folder / "results", progress=reporter.progress
+            ) as workshop:
+                rows = measure_rows(chosen, workshop=workshop, folder=folder, device=place)
+        except (KeyboardInterrupt, SystemExit):
+            reporter.note(
+                f"stopped; what is done is kept in {folder}, and the same command goes on from there"
+            )
+            raise
+    report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)

@@ -1,0 +1,122 @@
+"""The command `icy`: how fast agents learn artificial grammars."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.command_options import Device, Json, Out, Seeds, Workers
+from ecsuite.eval.reporting import Reporter, make_room
+
+
+def icy(
+    study: Annotated[
+        str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="An agent (see `ecsuite list`), with options; can be repeated.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="What the models are: sender or receiver.")] = None,
+    receiver: Annotated[
+        list[str] | None, typer.Option(help="The receiver of end-to-end; can be repeated.")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
+    ] = None,
+    grammar: Annotated[
+        list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
+    ] = None,
+    seeds: Seeds = None,
+    target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
+    cap: Annotated[float | None, typer.Option(help="Give up at so many times CONCAT's updates.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
+    clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
+    held_out: Annotated[
+        float | None, typer.Option(help="Keep this share of meanings from training, and ask for them.")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="fp32 or bf16.")] = None,
+    early_verdict: Annotated[
+        bool | None, typer.Option("--early-verdict", help="Give up hopeless runs at a quarter of the cap.")
+    ] = None,
+    hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
+    num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
+    num_values: Annotated[int | None, typer.Option(help="Values of an attribute.")] = None,
+    word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
+    vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
+    out: Out = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw a PNG, where there is one to draw.")] = None,
+    save_corpora: Annotated[
+        Path | None, typer.Option(help="Folder for what each trained sender says of all meanings.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
+    ] = None,
+    workers: Workers = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
+    from ecsuite.eval.icy.study import load_study, num_cores, read_seeds
+
+    config = load_study(
+        study,
+        {
+            "models": model or None,
+            "role": role,
+            "receivers": receiver or None,
+            "protocol": protocol,
+            "channels": channel or None,
+            "grammars": grammar or None,
+            "seeds": read_seeds(seeds),
+            "target": target,
+            "cap_ratio": cap,
+            "max_steps": max_steps,
+            "clip": clip,
+            "held_out": held_out,
+            "precision": precision,
+            "early_verdict": early_verdict,
+            "hidden_size": hidden_size,
+            "num_attributes": num_attributes,
+            "num_values": num_values,
+            "word_length": word_length,
+            "vocab_size": vocab_size,
+        },
+    )
+    for file in (out, picture):
+        if file is not None:
+            make_room(file)
+    if picture is not None and not config.has_picture:
+        raise ConfigError(
+            "--picture: only --protocol metrics, and end-to-end with one model and one channel, have one"
+        )
+    if save_corpora is not None:
+        if not config.speaks:
+            raise ConfigError(
+                "--save-corpora: only trained senders of --protocol exact or paper say something; leave it out"
+            )
+        if cache is not None:
+            raise ConfigError("--save-corpora keeps its results beside the corpora; leave out --cache")
+    from ecsuite.agents.precision import choose_device
+    from ecsuite.eval.icy.measuring import measure
+
+    chosen = choose_device(device).type
+    kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
+    with Reporter() as reporter:
+        try:
+            report = measure(
+                config,
+                num_workers=workers or (num_cores() if chosen == "cpu" else 1),
+                device=chosen,
+                folder=kept,
+                save_corpora=save_corpora,
+                progress=reporter.progress,
+            )
+        except KeyboardInterrupt:
+            reporter.note(
+                f"stopped; finished runs are kept in {kept}, and the same command goes on from there"
+            )
+            raise
+    report.publish(out=out, picture=picture, as_json=as_json)

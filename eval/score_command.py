@@ -1,0 +1,97 @@
+"""The command `score`: all that can be measured on a corpus."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.eval.command_options import (
+    CACHE,
+    Cache,
+    Device,
+    Json,
+    NumSeeds,
+    Out,
+    Preset,
+    Protocol,
+    Targets,
+    Workers,
+)
+from ecsuite.eval.reporting import Reporter, make_room, print_json, require_matplotlib, write_json
+from ecsuite.formats import read_corpus
+
+
+def score(
+    corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
+    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; all if not given.")] = None,
+    preset: Preset = "mini",
+    protocol: Protocol = "strict",
+    targets: Targets = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    num_seeds: NumSeeds = 1,
+    cache: Cache = CACHE,
+    workers: Workers = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw it, too: into the folder `pictures` beside the corpus.")
+    ] = False,
+    plot_folder: Annotated[Path | None, typer.Option(help="Draw it, too, into this folder.")] = None,
+    out: Out = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Measure a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
+    from ecsuite.eval import METRICS, load_metric
+    from ecsuite.eval.icy.study import num_cores
+    from ecsuite.eval.score import Options
+    from ecsuite.eval.scorecard import keep_scores, score_corpus
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.protocols import PROTOCOLS
+    from ecsuite.eval.xferbench.texts import preset_folder
+
+    names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
+    for name in names:
+        load_metric(name)
+    sizes = look_up("preset", preset, PRESETS)
+    look_up("protocol", protocol, PROTOCOLS)
+    if targets is not None and not targets.is_dir():
+        raise ConfigError(f"--targets {targets}: no such folder")
+    if out is not None:
+        make_room(out)
+    draws = plot or plot_folder is not None
+    if draws:
+        require_matplotlib()
+    with Reporter() as reporter:
+        options = Options(
+            seed=seed,
+            num_seeds=num_seeds,
+            preset=preset,
+            protocol=protocol,
+            targets=preset_folder(targets, sizes),
+            cache=cache,
+            num_workers=workers or num_cores(),
+            device=device,
+            progress=reporter.progress,
+        )
+        said = read_corpus(corpus)
+        scorecard = score_corpus(said, names, options)
+    data = scorecard.to_json()
+    if out is not None:
+        write_json(out, data)
+    if corpus.is_dir() and (corpus / "metadata.json").is_file():
+        keep_scores(corpus / "scores.json", data)
+    if as_json:
+        print_json(data)
+    else:
+        from rich.console import Console
+
+        Console().print(scorecard.table())
+    if draws:
+        from ecsuite.eval.drawing import draw_score
+
+        beside = corpus if corpus.is_dir() else corpus.parent
+        drawn = draw_score(said, plot_folder or beside / "pictures")
+        nothing = "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
+        told = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
+        print(told, file=sys.stderr if as_json else sys.stdout)
