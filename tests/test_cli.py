@@ -18,6 +18,8 @@ from ecsuite.eval import METRICS
 from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.xferbench.presets import PRESETS
+from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
+from ecsuite.eval.xferbench.sources import SOURCES
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS
@@ -51,7 +53,8 @@ def test_help_shows_an_example_and_imports_nothing_heavy():
     script = """
 import sys
 from ecsuite.cli import main
-for command in ("train-game", "score", "list", "cbm", "show", "features", None):
+names = "train-game score list cbm show features baseline compare correlate data".split()
+for command in [*names, None]:
     sys.argv = ["ecsuite", *([command] if command else []), "--help"]
     try:
         main()
@@ -62,7 +65,7 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example: ecsuite ") == 7
+    assert done.stdout.count("Example: ecsuite ") == 11
 
 
 OPTIONS = {
@@ -72,9 +75,16 @@ OPTIONS = {
         "--help",
     },
     "score": {
-        "corpus", "--metrics", "--preset", "--targets", "--seed", "--plot", "--plot-folder", "--out", "--device",
-        "--json", "--help",
+        "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",
+        "--plot", "--plot-folder", "--out", "--device", "--json", "--help",
     },
+    "baseline": {
+        "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--out",
+        "--device", "--json", "--help",
+    },
+    "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
+    "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
+    "data": {"what", "--languages", "--articles", "--pairs", "--out", "--json", "--help"},
     "cbm": {
         "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
         "--help",
@@ -118,6 +128,7 @@ def test_list_names_everything(ecsuite):
         "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
         "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(), "worlds": WORLDS, "perceptions": PERCEPTIONS,
+        "xferbench protocols": RULES, "baselines": SOURCES,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")
     names = json.loads(out)
@@ -130,7 +141,7 @@ def test_list_names_everything(ecsuite):
     assert code == 0 and err == ""
     lines = [line.split() for line in out.splitlines()]
     for kind, entries in names.items():
-        assert [kind] in lines
+        assert kind.split() in lines
         for name, about in entries.items():
             assert [name, *about.split()] in lines
 
@@ -358,6 +369,16 @@ MISTAKES = {
         "--targets",
         "nowhere",
     ): "--targets nowhere: no such folder",
+    ("score", "good.jsonl", "--metrics", "xferbench", "--protocol", "strickt"): (
+        "unknown protocol 'strickt'; did you mean 'strict'?"
+    ),
+    ("score", "good.jsonl", "--metrics", "xferbench", "--preset", "danish"): (
+        "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give --targets FOLDER"
+    ),
+    ("baseline", "randon"): "unknown baseline 'randon'; did you mean 'random'?",
+    ("baseline", "human"): "human needs a text: give --text FILE",
+    ("compare", "nowhere.json"): "nowhere.json: ",
+    ("data", "wikipedia", "--pairs", "3"): "--pairs is for wmt14; wikipedia has --languages and --articles",
     ("score", "good.jsonl", "--metrics", "elcc", "--out", "a_file/scores.json"): "[Errno ",
 }
 
