@@ -162,6 +162,8 @@ class TrainingConfig:
     """Examples a step."""
     lr: float = 0.001
     """Adam's learning rate."""
+    lr_decay: Literal["none", "linear"] = "none"
+    """linear: the rate falls to 0 over the steps of all epochs."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware has it."""
     evaluate_every: int = 32

@@ -37,8 +37,19 @@ class Scorecard:
     """The scores, in the order in which the metrics were asked for."""
 
     def to_json(self) -> dict[str, Any]:
-        """The scorecard as data that `json.dumps(…, allow_nan=False)` takes."""
-        return {"corpus": self.corpus, "scores": [score.to_json() for score in self.scores]}
+        """The scorecard as data that `json.dumps(…, allow_nan=False)` takes.
+
+        With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, of ELCC, `analysis`.
+        """
+        data = {"corpus": self.corpus, "scores": [score.to_json() for score in self.scores]}
+        by_name = {score.name: score for score in self.scores if score.value is not None}
+        if "xferbench" not in by_name:
+            return data
+        found = by_name["xferbench"]
+        analysis = {
+            name: score.value for name, score in by_name.items() if score.signature.startswith("elcc|")
+        }
+        return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
 
     def table(self) -> Group:
         """The scorecard for a terminal: a row a score, dim below it its further figures; at the end the signatures."""
@@ -61,9 +72,15 @@ class Scorecard:
             )
             for cells in (*figures, *_by_chance(score.details)):
                 table.add_row(*(Text(cell, "dim") for cell in cells))
+        told = [
+            Text(f"\n{score.name}: {score.details[key]}", "bold" if key == "warning" else "")
+            for score in self.scores
+            for key in ("warning", "note")
+            if key in score.details
+        ]
         signatures = dict.fromkeys(score.signature for score in self.scores)
         below = [Text("\nSignatures, for whoever compares:")] if signatures else []
-        return Group(Text(self._title()), table, *below, *map(_Folded, signatures))
+        return Group(Text(self._title()), table, *told, *below, *map(_Folded, signatures))
 
     def _title(self) -> str:
         """Where the corpus is from and how large it is."""

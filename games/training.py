@@ -136,6 +136,8 @@ def train(
                 raise DivergedError(
                     step + 1, f"the loss is {played.objective.item()}, so the update was not made"
                 )
+            if settings.lr_decay == "linear":
+                optimizer.param_groups[0]["lr"] = settings.lr * (1 - step / num_steps)
             optimizer.zero_grad(set_to_none=True)
             played.objective.backward()
             optimizer.step()

@@ -14,7 +14,7 @@ from rich.console import Console
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval import DESCRIPTIONS, METRICS, load_metric
 from ecsuite.eval.score import Options, Score
-from ecsuite.eval.scorecard import score_corpus
+from ecsuite.eval.scorecard import keep_scores, score_corpus
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "metrics.json"
 CORPUS_METRICS = [name for name in METRICS if name != "xferbench"]
@@ -238,3 +238,28 @@ def test_how_far_training_came_is_shown_where_it_is_known(training, shown):
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(card.table())
     assert ("trained 320 of 341,800 steps, accuracy 97.1%" in console.export_text()) == shown
+
+
+def test_with_xferbench_it_has_the_keys_of_the_authors_results():
+    corpus = Corpus(messages=Ragged.from_rows([[1, 2, 0], [2, 1, 0]] * 400), eos=0)
+    data = score_corpus(corpus, ["elcc", "xferbench"], Options(preset="nano", device="cpu")).to_json()
+    assert data["score"] == next(score["value"] for score in data["scores"] if score["name"] == "xferbench")
+    assert list(data["by_target"]) == ["artificial-1", "artificial-2"]
+    assert list(data["analysis"])[:2] == ["Token Count", "Line Count"] and len(data["analysis"]) == 13
+    assert set(score_corpus(corpus, ["elcc"]).to_json()) == {"corpus", "scores"}
+
+
+def test_a_run_folder_keeps_scores_of_the_same_corpus(tmp_path):
+    def card(sha256, value, line):
+        score = {"name": "cbm", "value": value, "signature": line}
+        return {"corpus": {"sha256": sha256}, "scores": [score]}
+
+    file = tmp_path / "scores.json"
+    for sha256, value, line in [("a", 1, "x"), ("a", 2, "y"), ("a", 3, "x")]:
+        keep_scores(file, card(sha256, value, line))
+    assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [3, 2]
+    keep_scores(file, card("b", 4, "x"))
+    assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [4]
+    file.write_text("not JSON")
+    keep_scores(file, card("b", 5, "x"))
+    assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [5]

@@ -385,6 +385,7 @@ PICTURES = (
 )  # fmt: skip
 SETS = {
     "quantized": THINGS,
+    "decay": (*THINGS, "training.lr_decay=linear"),
     "gumbel": (*THINGS, "channel.kind=gumbel", "channel.length=variable"),
     "reinforce": (*THINGS, "channel.kind=reinforce", "evaluation.mode=sample"),
     "continuous, all": (*THINGS, "channel.kind=continuous", "game.sender_sees=all"),
@@ -408,6 +409,19 @@ def test_games_about_sets_stop_and_go_on_to_the_same_bytes(tmp_path, small, run,
         file: whole[file] for file in whole if file in gone_on
     }
     assert set(PRODUCTS) | {"log.jsonl"} <= set(whole)
+
+
+def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatch):
+    rates = []
+
+    class Watched(torch.optim.Adam):
+        def step(self, *arguments):
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(*arguments)
+
+    monkeypatch.setattr(training.torch.optim, "Adam", Watched)
+    run(small("training.lr_decay=linear", "training.lr=0.8", *THINGS, "training.num_examples=128"), tmp_path / "a")
+    assert len(rates) == 4 and rates == pytest.approx([0.8, 0.6, 0.4, 0.2])
 
 
 def test_a_run_about_sets_is_complete(tmp_path, small, run):
