@@ -12,12 +12,12 @@ from ecsuite.config import ConfigError, DamagedError, load_experiment
 from ecsuite.corpus import CorpusError
 from ecsuite.eval.cbm_study.command import cbm
 from ecsuite.eval.command_options import Device, Json, Set
+from ecsuite.eval.comparison.command import compare, correlate
+from ecsuite.eval.downloading.command import data
 from ecsuite.eval.icy.command import icy
 from ecsuite.eval.reporting import Reporter, make_room, print_json
 from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
-from ecsuite.eval.xferbench.compare_command import compare, correlate
-from ecsuite.eval.xferbench.data_command import data
 
 app = typer.Typer(
     name="ecsuite",

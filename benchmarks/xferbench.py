@@ -1,7 +1,7 @@
 """How fast XferBench at the paper's size trains and tests, what a run takes, and how far bf16 shifts a score.
 
     python benchmarks/xferbench.py --device cuda --minutes 5
-    python benchmarks/xferbench.py --batches 3 --peer   # Hugging Face's Trainer beside it (needs transformers, accelerate)
+    python benchmarks/xferbench.py --batches 3 --peer  # Hugging Face's Trainer beside it
     python benchmarks/xferbench.py --shift --minutes 5     # the same short runs in fp32 and bf16, several seeds
 
 Rows take turns, one batch of 32 x 256 tokens of each at a time, so that a machine that gets slower is so for all of

@@ -420,7 +420,10 @@ def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatc
             return super().step(*arguments)
 
     monkeypatch.setattr(training.torch.optim, "Adam", Watched)
-    run(small("training.lr_decay=linear", "training.lr=0.8", *THINGS, "training.num_examples=128"), tmp_path / "a")
+    run(
+        small("training.lr_decay=linear", "training.lr=0.8", *THINGS, "training.num_examples=128"),
+        tmp_path / "a",
+    )
     assert len(rates) == 4 and rates == pytest.approx([0.8, 0.6, 0.4, 0.2])
 
 

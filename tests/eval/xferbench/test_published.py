@@ -35,7 +35,10 @@ def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed() -> None:
         made = source(corpus, SMALL, seed).windows.symbols
         assert made.tolist() == np.repeat(np.arange(16), 4).reshape(4, 16).tolist()
     order = np.random.default_rng(0).permutation(250)[:16]
-    assert source_shuffled(corpus, SMALL, 0).windows.symbols.tolist() == np.repeat(order, 4).reshape(4, 16).tolist()
+    assert (
+        source_shuffled(corpus, SMALL, 0).windows.symbols.tolist()
+        == np.repeat(order, 4).reshape(4, 16).tolist()
+    )
 
 
 def test_a_short_corpus_is_shuffled_each_time_round() -> None:
@@ -64,7 +67,9 @@ def test_the_padding_is_never_predicted_in_a_corpus_of_ids() -> None:
 
 
 def test_ids_that_the_program_has_no_room_for() -> None:
-    with pytest.raises(ValueError, match="symbol ids are from 0 to 299, the corpus has 300; try --protocol strict"):
+    with pytest.raises(
+        ValueError, match="symbol ids are from 0 to 299, the corpus has 300; try --protocol strict"
+    ):
         source(Corpus(messages=Ragged.from_rows([[300] * 100])), SMALL, 0)
 
 

@@ -81,7 +81,9 @@ def test_a_preset_takes_its_languages_and_names_what_is_missing(tmp_path: Path) 
     for name in TARGETS:
         (tmp_path / f"{name}.txt").write_text("a")
     assert tuple(text.name for text in choose_texts(tmp_path, FULL)) == TARGETS
-    with pytest.raises(ValueError, match=r"preset danish needs texts of da: run `ecsuite data wikipedia` once"):
+    with pytest.raises(
+        ValueError, match=r"preset danish needs texts of da: run `ecsuite data wikipedia` once"
+    ):
         choose_texts(None, DANISH)
 
 
@@ -102,7 +104,9 @@ def test_fingerprints_follow_names_and_content(tmp_path: Path) -> None:
     (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"x\n"))
     texts = read_texts(tmp_path)
     assert fingerprint([texts["a"], texts["c"]]).startswith("a+c#")
-    renamed = [TextFile("a", tmp_path / f"{name}.txt{end}") for name, end in (("b", ""), ("c", ""), ("d", ".gz"))]
+    renamed = [
+        TextFile("a", tmp_path / f"{name}.txt{end}") for name, end in (("b", ""), ("c", ""), ("d", ".gz"))
+    ]
     same = [fingerprint([text]) == fingerprint([texts["a"]]) for text in renamed]
     assert same == [True, False, True]
 

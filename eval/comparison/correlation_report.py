@@ -11,11 +11,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ecsuite.config import ConfigError, unknown_name
+from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.eval.comparison.correlation import STATISTICS, Correlation, correlate
+from ecsuite.eval.comparison.differences import differing_parts, require_comparable
+from ecsuite.eval.comparison.results import UNSIGNED, gather
 from ecsuite.eval.reporting import Report
-from ecsuite.eval.xferbench.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
-from ecsuite.eval.xferbench.comparing import differing_parts, require_comparable
-from ecsuite.eval.xferbench.correlation import STATISTICS, Correlation, correlate
-from ecsuite.eval.xferbench.results import UNSIGNED, gather
 
 METRICS = ("chrf", "bleu")
 """What translation is measured by; better when higher."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.downloading.downloads import Source, make_file
 from ecsuite.eval.score import no_progress
-from ecsuite.eval.xferbench.downloads import Source, make_file
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"

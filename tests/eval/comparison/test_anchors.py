@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.xferbench.anchors import (
+from ecsuite.eval.comparison.anchors import (
     ELCC,
     NO_PRETRAIN,
     PAPER_CHRF,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.downloading.downloads import Source, make_file
 from ecsuite.eval.score import no_progress
-from ecsuite.eval.xferbench.downloads import Source, make_file
 
 SOURCE = Source(
     dataset="wmt/wmt14",

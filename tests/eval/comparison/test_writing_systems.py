@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.xferbench.anchors import PAPER_KINDS, PAPER_SCRIPTS, TARGETS, paper_results
-from ecsuite.eval.xferbench.results import Result
-from ecsuite.eval.xferbench.writing_systems import LANGUAGES, by_kind, by_script, writing_of
+from ecsuite.eval.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, TARGETS, paper_results
+from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.comparison.writing_systems import LANGUAGES, by_kind, by_script, writing_of
 
 
 def source(name, **by_target):

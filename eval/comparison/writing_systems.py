@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecsuite.eval.xferbench.normalising import normalise
-from ecsuite.eval.xferbench.results import Result, as_matrix, plain
+from ecsuite.eval.comparison.normalising import normalise
+from ecsuite.eval.comparison.results import Result, as_matrix, plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ their test data, so what they score is comparable with neither.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ecsuite.eval.xferbench.results import Result
+from ecsuite.eval.comparison.results import Result
 
 TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
 """The ten target languages, in the order of the paper's Table 5."""

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.downloading.downloads import data_folder, read_sources
+from ecsuite.eval.downloading.wikipedia import NUM_ARTICLES, TARGETS, prepare_wikipedia
 from ecsuite.eval.xferbench import downloads, wikipedia
-from ecsuite.eval.xferbench.downloads import data_folder, read_sources
-from ecsuite.eval.xferbench.wikipedia import NUM_ARTICLES, TARGETS, prepare_wikipedia
 
 TEXTS = {"da": ["Æble\n\nEt æble er en frugt.", "", 'Sne "og" is'], "eu": ["Sagarra", "Elurra", "Izotza"]}
 
@@ -213,7 +213,7 @@ def load_dataset(*_, **__):
     yield {{"text": "the first"}}
     os.kill(os.getpid(), signal.SIGKILL)
 sys.modules["datasets"] = types.SimpleNamespace(load_dataset=load_dataset)
-from ecsuite.eval.xferbench.wikipedia import prepare_wikipedia
+from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
 prepare_wikipedia(["da"], Path({str(tmp_path / "wiki")!r}))
 """
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
-from ecsuite.eval.xferbench.correlation import correlate, kendall, pearson, spearman
+from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.eval.comparison.correlation import correlate, kendall, pearson, spearman
 
 RNG = np.random.default_rng(0)
 

@@ -7,11 +7,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.comparison.anchors import SOURCES, TARGETS, paper_results
+from ecsuite.eval.comparison.comparison import compare
+from ecsuite.eval.comparison.drawing import spread
+from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.xferbench import comparison_drawing, intervals
-from ecsuite.eval.xferbench.anchors import SOURCES, TARGETS, paper_results
-from ecsuite.eval.xferbench.comparison import compare
-from ecsuite.eval.xferbench.comparison_drawing import spread
-from ecsuite.eval.xferbench.results import Result
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 

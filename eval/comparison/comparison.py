@@ -11,15 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.reporting import Report
-from ecsuite.eval.xferbench.anchors import (
+from ecsuite.eval.comparison.anchors import (
     PUBLISHED_NAME,
     RUN_DEGREES,
     RUN_DEVIATION,
     anchors_for,
     published_baseline,
 )
-from ecsuite.eval.xferbench.comparing import (
+from ecsuite.eval.comparison.differences import (
     Difference,
     SeedNoise,
     choose_baseline,
@@ -27,10 +26,11 @@ from ecsuite.eval.xferbench.comparing import (
     require_comparable,
     seed_noise,
 )
-from ecsuite.eval.xferbench.intervals import FEWEST, NUM_RESAMPLES, SEED, Interval, expanded_level
-from ecsuite.eval.xferbench.normalising import Normalised, normalised_scores
-from ecsuite.eval.xferbench.results import UNSIGNED, Result
-from ecsuite.eval.xferbench.writing_systems import WritingMatrix, by_kind, by_script
+from ecsuite.eval.comparison.intervals import FEWEST, NUM_RESAMPLES, SEED, Interval, expanded_level
+from ecsuite.eval.comparison.normalising import Normalised, normalised_scores
+from ecsuite.eval.comparison.results import UNSIGNED, Result
+from ecsuite.eval.comparison.writing_systems import WritingMatrix, by_kind, by_script
+from ecsuite.eval.reporting import Report
 
 PUBLISHED = "published"
 """As a baseline: the published scores without pretraining."""
@@ -193,7 +193,7 @@ class Comparison:
         Raises:
             ConfigError: If matplotlib is missing, or the file has another suffix.
         """
-        from ecsuite.eval.xferbench.comparison_drawing import draw_comparison
+        from ecsuite.eval.comparison.drawing import draw_comparison
 
         draw_comparison(self, file)
 

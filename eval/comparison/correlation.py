@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.comparison.intervals import FEWEST, Interval, statistic_interval
 from ecsuite.eval.counting import Floats
-from ecsuite.eval.xferbench.intervals import FEWEST, Interval, statistic_interval
 
 FEWEST_SOURCES = 3
 """Two points always lie on a line."""

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench.comparing import (
+from ecsuite.eval.comparison.differences import (
     SeedNoise,
     choose_baseline,
     difference,
@@ -14,7 +14,7 @@ from ecsuite.eval.xferbench.comparing import (
     require_comparable,
     seed_noise,
 )
-from ecsuite.eval.xferbench.results import UNSIGNED, Result
+from ecsuite.eval.comparison.results import UNSIGNED, Result
 
 TARGETS = tuple("abcdefgh")
 LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])

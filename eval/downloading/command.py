@@ -46,9 +46,9 @@ def data(
         raise ConfigError("--pairs is for wmt14; wikipedia has --languages and --articles")
     if what == "wmt14" and (languages is not None or articles is not None):
         raise ConfigError("--languages and --articles are for wikipedia; wmt14 has --pairs")
-    from ecsuite.eval.xferbench.downloads import data_folder, read_sources
-    from ecsuite.eval.xferbench.wikipedia import TARGETS, prepare_wikipedia
-    from ecsuite.eval.xferbench.wmt14 import NUM_PAIRS, prepare_wmt14
+    from ecsuite.eval.downloading.downloads import data_folder, read_sources
+    from ecsuite.eval.downloading.wikipedia import TARGETS, prepare_wikipedia
+    from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, prepare_wmt14
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
     with Reporter() as reporter:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench.results import UNSIGNED, Result, as_matrix, gather, plain, read_results
+from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, gather, plain, read_results
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
 WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"

@@ -1,0 +1,1 @@
+"""XferBench scores side by side: differences, intervals, writing systems, correlations, published anchors."""
