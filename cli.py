@@ -15,6 +15,7 @@ from ecsuite.eval.command_options import Device, Json, Set
 from ecsuite.eval.comparison.command import compare, correlate
 from ecsuite.eval.downloading.command import data
 from ecsuite.eval.icy.command import icy
+from ecsuite.eval.machine_translation.command import translate
 from ecsuite.eval.reporting import Reporter, make_room, print_json
 from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
@@ -190,6 +191,7 @@ app.command(epilog="Example: ecsuite compare a.json b.json french.json --picture
 app.command(
     epilog="Example: ecsuite correlate a.json b.json --translation a_mt.json --translation b_mt.json"
 )(correlate)
+app.command(epilog="Example: ecsuite translate runs/disc_small --pairs en-fr.tsv --setting full")(translate)
 app.command(epilog="Example: ecsuite data wikipedia --languages da")(data)
 
 

@@ -37,9 +37,13 @@ class Convolution(nn.Conv2d):
 BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
     "conv": ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)),
     "conv_max": ((48, 6, 4, 1), (64, 3, 1, 1)),
+    "conv_grid": ((32, 8, 4, 1), (64, 3, 1, 1)),
     "conv4": ((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)),
 }
 """Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
+
+GRIDS = {"conv_max": (1,), "conv_grid": (1, 4)}
+"""Grids in whose cells the greatest value of each last map is kept; without any, the maps are kept."""
 
 
 class ConvolutionalPerception(nn.Module):
@@ -51,6 +55,7 @@ class ConvolutionalPerception(nn.Module):
 
     `conv_max` keeps the greatest value of each map, wherever it is, before its linear layer. So what it learns of a
     shape in one place holds in all others, but it can't tell places: for ShapeWorld, whose formulas speak of none.
+    `conv_grid` keeps it beside the greatest values in a grid of 4 x 4, and tells both: for SHAPE.
 
     Args:
         blocks: A name in `BLOCKS`.
@@ -68,8 +73,9 @@ class ConvolutionalPerception(nn.Module):
         )
         self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
-        self.takes_maximum = blocks == "conv_max"
-        left = channels[-1] * (1 if self.takes_maximum else (size // 16) ** 2)
+        self.grids = GRIDS.get(blocks, ())
+        cells = sum(grid**2 for grid in self.grids) if self.grids else (size // 16) ** 2
+        left = channels[-1] * cells
         self.summary = (
             None
             if out_features is None
@@ -84,7 +90,8 @@ class ConvolutionalPerception(nn.Module):
             maps = normalise(convolve(maps)).relu_()
             if pool > 1:
                 maps = nn.functional.max_pool2d(maps, pool)
-        vectors = maps.amax((2, 3)) if self.takes_maximum else maps.flatten(1)
+        kept = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.grids]
+        vectors = torch.cat(kept, 1) if kept else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
 
 
@@ -93,6 +100,7 @@ PERCEPTIONS: dict[str, str] = {
     "mlp": "two linear layers with ReLU between",
     "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
     "conv_max": "for images: two convolutions, the greatest value of each map, then a linear layer: what, not where",
+    "conv_grid": "for images: as conv_max, and also the greatest value in each cell of a grid of 4 x 4: what and where",
     "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
 }
 """Perceptions by the names that users write, with a line each."""

@@ -53,7 +53,7 @@ def test_help_shows_an_example_and_imports_nothing_heavy():
     script = """
 import sys
 from ecsuite.cli import main
-names = "train-game score list cbm show features baseline compare correlate data".split()
+names = "train-game score list cbm show features baseline compare correlate translate data".split()
 for command in [*names, None]:
     sys.argv = ["ecsuite", *([command] if command else []), "--help"]
     try:
@@ -65,7 +65,7 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example: ecsuite ") == 11
+    assert done.stdout.count("Example: ecsuite ") == 12
 
 
 OPTIONS = {
@@ -84,6 +84,9 @@ OPTIONS = {
     },
     "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
+    "translate": {
+        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--folder", "--device", "--json", "--help",
+    },
     "data": {"what", "--languages", "--articles", "--pairs", "--out", "--json", "--help"},
     "cbm": {
         "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",

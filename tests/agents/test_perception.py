@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from ecsuite.agents.perception import (
+    GRIDS,
     PERCEPTIONS,
     Convolution,
     ConvolutionalPerception,
@@ -14,7 +15,7 @@ from ecsuite.agents.perception import (
 from ecsuite.config import ConfigError
 
 IMAGES = (64, 64, 3)
-OF_IMAGES = ("conv", "conv_max", "conv4")
+OF_IMAGES = ("conv", "conv_max", "conv_grid", "conv4")
 
 
 def make(name, object_shape=IMAGES, size=12):
@@ -105,8 +106,8 @@ def test_every_weight_learns(name):
     (perception(images(6)) * weights).sum().backward()
     for parameter_name, parameter in perception.named_parameters():
         # Batch normalisation takes a constant away again, so a bias before it has no gradient but rounding. Of maps
-        # of noise the greatest values are all above 0, so that the last bias of conv_max is such a constant.
-        if parameter_name != "summary.0.bias" and (name, parameter_name) != ("conv_max", "norms.1.bias"):
+        # of noise the greatest values are all above 0, so that the last bias before them is such a constant.
+        if parameter_name != "summary.0.bias" and (name not in GRIDS or parameter_name != "norms.1.bias"):
             assert parameter.grad.abs().max() > 1e-4, parameter_name
 
 
@@ -140,7 +141,8 @@ def test_images_of_other_sizes(size):
     for blocks in OF_IMAGES:
         perception = ConvolutionalPerception(blocks, size, None)
         assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
-        assert perception.out_features == 64 * (1 if blocks == "conv_max" else (size // 16) ** 2)
+        cells = {"conv_max": 1, "conv_grid": 1 + 4 * 4}.get(blocks, (size // 16) ** 2)
+        assert perception.out_features == 64 * cells
 
 
 def test_conv_max_sees_what_but_not_where_and_conv_sees_both():
@@ -156,10 +158,10 @@ def test_conv_max_sees_what_but_not_where_and_conv_sees_both():
 
 MISTAKES = {
     ("convv", IMAGES): (
-        r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv_max, conv4"
+        r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv_max, conv_grid, conv4"
     ),
-    ("linear", IMAGES): r"perception linear can't see images: choose conv, conv_max, conv4",
-    ("mlp", IMAGES): r"perception mlp can't see images: choose conv, conv_max, conv4",
+    ("linear", IMAGES): r"perception linear can't see images: choose conv, conv_max, conv_grid, conv4",
+    ("mlp", IMAGES): r"perception mlp can't see images: choose conv, conv_max, conv_grid, conv4",
     ("conv", (50,)): r"perception conv can't see vectors of 50: choose linear or mlp",
     ("conv_max", (50,)): r"perception conv_max can't see vectors of 50: choose linear or mlp",
     ("conv4", (50,)): r"perception conv4 can't see vectors of 50: choose linear or mlp",

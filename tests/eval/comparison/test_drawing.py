@@ -7,11 +7,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.comparison import drawing, intervals
 from ecsuite.eval.comparison.anchors import SOURCES, TARGETS, paper_results
 from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.drawing import spread
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.xferbench import comparison_drawing, intervals
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 
@@ -35,8 +35,8 @@ def figure(monkeypatch):
 
     def figure(comparison):
         kept = []
-        monkeypatch.setattr(comparison_drawing, "save", lambda figure, *paths: kept.append(figure))
-        comparison_drawing.draw_comparison(comparison)
+        monkeypatch.setattr(drawing, "save", lambda figure, *paths: kept.append(figure))
+        drawing.draw_comparison(comparison)
         return kept[0]
 
     return figure

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.downloading import downloads, wikipedia
 from ecsuite.eval.downloading.downloads import data_folder, read_sources
 from ecsuite.eval.downloading.wikipedia import NUM_ARTICLES, TARGETS, prepare_wikipedia
-from ecsuite.eval.xferbench import downloads, wikipedia
 
 TEXTS = {"da": ["Æble\n\nEt æble er en frugt.", "", 'Sne "og" is'], "eu": ["Sagarra", "Elurra", "Izotza"]}
 
@@ -377,7 +377,7 @@ def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
     program = f"""
 from pathlib import Path
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench import wikipedia
+from ecsuite.eval.downloading import wikipedia
 wikipedia.DATASET = {str(tmp_path / "hub")!r}
 folder = Path({str(tmp_path / "wiki")!r})
 wikipedia.prepare_wikipedia(["da"], folder, num_articles=300)

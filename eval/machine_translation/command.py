@@ -1,0 +1,63 @@
+"""The command `translate`: does a corpus that was learnt first help to translate?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import look_up
+from ecsuite.eval.command_options import Device, Json, Out
+from ecsuite.eval.machine_translation.presets import PRESETS
+from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
+
+
+def translate(
+    pairs: Annotated[
+        Path, typer.Option(help="Sentence pairs, a line each: source, tab, target; .gz and .xz are unpacked.")
+    ],
+    corpus: Annotated[
+        Path | None,
+        typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool; none is the baseline."),
+    ] = None,
+    setting: Annotated[
+        str, typer.Option(help="full, frozen or reduced: what is tuned, and how much.")
+    ] = "full",
+    preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    out: Out = None,
+    folder: Annotated[
+        Path, typer.Option(help="Folder of translations and finished stages, which are not computed again.")
+    ] = Path("runs/translate"),
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn a corpus, then to translate, and score the translations by chrF and BLEU."""
+    look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
+    if out is not None:
+        make_room(out)
+    from ecsuite.eval.machine_translation.experiment import translate_experiment
+    from ecsuite.formats import read_corpus
+
+    with Reporter() as reporter:
+        try:
+            result = translate_experiment(
+                None if corpus is None else read_corpus(corpus),
+                pairs,
+                setting=setting,
+                preset=preset,
+                seed=seed,
+                device=device,
+                progress=reporter.progress,
+                out=folder,
+            )
+        except KeyboardInterrupt:
+            reporter.note(
+                f"stopped; finished stages are kept in {folder}, and the same command goes on from there"
+            )
+            raise
+    if out is not None:
+        write_json(out, result.as_dict())
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        print(result.summary())

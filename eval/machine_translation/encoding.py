@@ -1,0 +1,68 @@
+"""Sentence pairs as tokens, as the model reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.machine_translation.pairs import Pair, Split
+from ecsuite.eval.machine_translation.presets import Preset, Tuning
+from ecsuite.eval.machine_translation.vocabulary import Specials, encode
+
+PAIRS_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoded:
+    """Sentence pairs as tokens, each sentence with its end."""
+
+    sources: Sequence[NDArray[np.int64]]
+    """What to translate, each (length,)."""
+    targets: Sequence[NDArray[np.int64]]
+    """Its translations, each (length,)."""
+
+
+def training_pairs(
+    tokenizer: Tokenizer, split: Split, sizes: Preset, tuning: Tuning, special: Specials
+) -> tuple[Encoded, int]:
+    """Pairs that are short enough, as many as an epoch has tokens for, and how many were passed over as too long."""
+    sources: list[NDArray[np.int64]] = []
+    targets: list[NDArray[np.int64]] = []
+    num_tokens = num_too_long = 0
+    for begin in range(0, len(split.train), PAIRS_AT_ONCE):
+        several = split.train[begin : begin + PAIRS_AT_ONCE]
+        for source, target in zip(
+            encode(tokenizer, [pair.source for pair in several], special.end),
+            encode(tokenizer, [pair.target for pair in several], special.end),
+            strict=True,
+        ):
+            if num_tokens >= tuning.tokens:
+                break
+            if max(len(source), len(target)) > sizes.longest:
+                num_too_long += 1
+                continue
+            sources.append(source)
+            targets.append(target)
+            num_tokens += len(source)
+    if not sources:
+        raise ConfigError(f"{split.name}: every pair is longer than {sizes.longest} tokens")
+    return Encoded(sources=sources, targets=targets), num_too_long
+
+
+def held_out_pairs(
+    tokenizer: Tokenizer, pairs: tuple[Pair, ...], sizes: Preset, special: Specials
+) -> Encoded:
+    """Held-out pairs; what is longer than the model may see is cut."""
+    sides = []
+    for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
+        rows = encode(tokenizer, sentences, special.end)
+        sides.append(
+            [
+                row if len(row) <= sizes.longest else np.append(row[: sizes.longest - 1], special.end)
+                for row in rows
+            ]
+        )
+    return Encoded(sources=sides[0], targets=sides[1])

@@ -1,0 +1,102 @@
+"""Pairs of sentences that mean the same: read from a file, freed of copies, and split without leaks."""
+
+import gzip
+import hashlib
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.machine_translation.presets import Preset
+
+HELD_OUT_SHARE = 5
+"""At most one pair in so many is kept from training: the authors' program splits off a fifth."""
+FEWEST = 20
+"""Different pairs that can be split at all."""
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Split:
+    """Pairs for training, validation and test. No sentence of the first occurs in the others, on either side."""
+
+    train: tuple[Pair, ...]
+    valid: tuple[Pair, ...]
+    test: tuple[Pair, ...]
+    name: str
+    """The file's name and a short hash of the pairs in it, whatever their order."""
+    num_left_out: int
+    """Pairs that share a sentence with a held-out pair and so are not trained on."""
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read a line a pair, source, tab, target; the file may be packed (`.gz`, `.xz`).
+
+    Raises:
+        ConfigError: If the file can't be read, or a line is not two sentences with a tab between.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file of sentence pairs")
+    try:
+        data = path.read_bytes()
+        if path.suffix in (".gz", ".xz"):
+            data = (gzip if path.suffix == ".gz" else lzma).decompress(data)
+    except (EOFError, OSError, lzma.LZMAError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{number}: not UTF-8: byte 0x{data[error.start]:02x}") from error
+    pairs = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) != 2 or not all(fields):
+            found = f"{len(fields)} columns" if len(fields) != 2 else "an empty sentence"
+            raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {found}")
+        pairs.append(Pair(*fields))
+    return pairs
+
+
+def split_pairs(path: Path, preset: Preset) -> Split:
+    """Read a file and split its different pairs by their hashes, so that the order of lines does not matter.
+
+    Test comes first, then validation, as many as the preset has but no more than a fifth of the pairs in all;
+    training is the rest without pairs that share their source or their target with one that is held out.
+
+    Raises:
+        ConfigError: If the file can't be read, or has too few different pairs.
+    """
+    pairs = sorted(set(read_pairs(path)), key=_digest)
+    if len(pairs) < FEWEST:
+        raise ConfigError(f"{path}: expected at least {FEWEST} different pairs, found {len(pairs)}")
+    num_held_out = min(preset.num_test + preset.num_valid, len(pairs) // HELD_OUT_SHARE)
+    num_test = -(-num_held_out * preset.num_test // (preset.num_test + preset.num_valid))
+    held_out = pairs[:num_held_out]
+    sources, targets = {pair.source for pair in held_out}, {pair.target for pair in held_out}
+    train = [
+        pair for pair in pairs[num_held_out:] if pair.source not in sources and pair.target not in targets
+    ]
+    if not train:
+        raise ConfigError(f"{path}: every pair shares a sentence with the test; none is left to train on")
+    content = hashlib.blake2b(b"".join(map(_digest, pairs)), digest_size=4).hexdigest()
+    return Split(
+        train=tuple(train),
+        valid=tuple(held_out[num_test:]),
+        test=tuple(held_out[:num_test]),
+        name=f"{path.name}#{content}",
+        num_left_out=len(pairs) - num_held_out - len(train),
+    )
+
+
+def _digest(pair: Pair) -> bytes:
+    return hashlib.blake2b("\t".join(pair).encode(), digest_size=16).digest()

@@ -1,0 +1,159 @@
+"""How much compute the translation experiment spends, and what its settings are: one frozen record a preset."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tuning:
+    """One setting of the paper: how the model is tuned on pairs."""
+
+    lr: float
+    """The highest learning rate; from there it falls linearly to 0."""
+    tokens: int
+    """Source tokens to tune on in an epoch; fewer pairs are gone through more often."""
+    epochs: int
+    """Passes over them."""
+    is_frozen: bool = False
+    """Whether only the embedding of symbols is trained."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """Sizes of the model, of the data and of the training."""
+
+    name: str
+    """The name in signatures."""
+    is_reduced: bool
+    """Whether it is smaller than the paper's, so that its scores are not comparable with published ones."""
+    num_layers: int
+    """Layers of the encoder, and of the decoder."""
+    width: int
+    """Width of the hidden states."""
+    num_heads: int
+    """Attention heads in a layer."""
+    feed_forward: int
+    """Width inside the feed-forward networks."""
+    max_positions: int
+    """Positions that the model knows, at least `block` and `longest`."""
+    dropout: float
+    """Share of activations that training drops after each sublayer and on the embeddings."""
+    vocab_size: int
+    """Rows of the embedding, the five special ids included."""
+    block: int
+    """Symbols in a block to pretrain on."""
+    pretrain_tokens: int
+    """Symbols to pretrain on in an epoch: the corpus is repeated or truncated to this."""
+    pretrain_epochs: int
+    """Passes over them."""
+    pretrain_lr: float
+    """Pretraining's highest learning rate; from there it falls linearly to 0."""
+    settings: Mapping[str, Tuning]
+    """full, frozen and reduced."""
+    batch: int
+    """Blocks, or pairs, in a batch."""
+    warmup: float
+    """Share of each training over which the learning rate rises from 0; the paper has none, so it begins at the top."""
+    weight_decay: float
+    """AdamW's, on matrices; biases and norms have none."""
+    longest: int
+    """Most tokens of a sentence, its end included: longer ones are not tuned on, and longer sources are cut."""
+    num_valid: int
+    """Most pairs on which cross-entropy is measured."""
+    num_test: int
+    """Most pairs to translate."""
+    num_new_tokens: int
+    """Most tokens of a translation."""
+    beams: tuple[int, ...] = (1, 3, 5)
+    """Widths of the beam search; scores are means over them."""
+    test_batch: int = 64
+    """Sentences translated at a time."""
+
+
+FULL = Preset(
+    name="full",
+    is_reduced=False,
+    num_layers=6,
+    width=512,
+    num_heads=8,
+    feed_forward=2048,
+    max_positions=512,
+    dropout=0.1,
+    vocab_size=30_000,
+    block=256,
+    pretrain_tokens=100_000_000,
+    pretrain_epochs=5,
+    pretrain_lr=1e-4,
+    settings={
+        "full": Tuning(lr=2e-4, tokens=50_000_000, epochs=3),
+        "frozen": Tuning(lr=2e-4, tokens=50_000_000, epochs=3, is_frozen=True),
+        "reduced": Tuning(lr=2e-5, tokens=10_000_000, epochs=3),
+    },
+    batch=32,
+    warmup=0.0,
+    weight_decay=0.01,
+    longest=256,
+    num_valid=1000,
+    num_test=5000,
+    num_new_tokens=128,
+)
+"""Appendix A.2."""
+MINI = Preset(
+    name="mini",
+    is_reduced=True,
+    num_layers=2,
+    width=128,
+    num_heads=4,
+    feed_forward=512,
+    max_positions=128,
+    dropout=0.1,
+    vocab_size=1000,
+    block=64,
+    pretrain_tokens=250_000,
+    pretrain_epochs=1,
+    pretrain_lr=1.5e-3,
+    settings={
+        "full": Tuning(lr=1.5e-3, tokens=300_000, epochs=1),
+        "frozen": Tuning(lr=1.5e-3, tokens=300_000, epochs=1, is_frozen=True),
+        "reduced": Tuning(lr=7.5e-4, tokens=150_000, epochs=1),
+    },
+    batch=16,
+    warmup=0.2,
+    weight_decay=0.01,
+    longest=64,
+    num_valid=50,
+    num_test=150,
+    num_new_tokens=64,
+    test_batch=150,
+)
+NANO = Preset(
+    name="nano",
+    is_reduced=True,
+    num_layers=1,
+    width=32,
+    num_heads=2,
+    feed_forward=64,
+    max_positions=32,
+    dropout=0.0,
+    vocab_size=300,
+    block=16,
+    pretrain_tokens=2_000,
+    pretrain_epochs=1,
+    pretrain_lr=1e-3,
+    settings={
+        "full": Tuning(lr=1e-3, tokens=1_000, epochs=1),
+        "frozen": Tuning(lr=1e-3, tokens=1_000, epochs=1, is_frozen=True),
+        "reduced": Tuning(lr=1e-4, tokens=500, epochs=1),
+    },
+    batch=16,
+    warmup=0.0,
+    weight_decay=0.01,
+    longest=32,
+    num_valid=8,
+    num_test=8,
+    num_new_tokens=8,
+)
+PRESETS = {preset.name: preset for preset in (FULL, MINI, NANO)}
+"""By name; `nano` only shows that everything runs."""
+SETTINGS = ("full", "frozen", "reduced")
+"""The paper's three ways of tuning."""

@@ -1,0 +1,108 @@
+"""Translations by beam search, and what sacrebleu says of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ecsuite.eval.machine_translation.presets import Preset
+from ecsuite.eval.machine_translation.training import Advance, autocast, padded
+from ecsuite.eval.machine_translation.vocabulary import Specials, decode
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BeamScore:
+    """What the translations of one beam width are worth."""
+
+    chrf: float
+    """chrF, 0 to 100."""
+    bleu: float
+    """BLEU, 0 to 100."""
+    length_ratio: float
+    """Words of the translations by words of the references."""
+    ended: float
+    """Share of translations that ended by themselves, 0 to 1."""
+
+
+@torch.inference_mode()
+def translate(
+    model: Any,
+    tokenizer: Tokenizer,
+    sources: Sequence[NDArray[np.int64]],
+    preset: Preset,
+    *,
+    beam: int,
+    precision: str,
+    advance: Advance,
+) -> tuple[list[str], float]:
+    """Translate sentences.
+
+    Args:
+        model: A tuned model.
+        tokenizer: BPE of both languages.
+        sources: Token ids with their ends, cut to `preset.longest`.
+        preset: Lengths and batch size.
+        beam: Hypotheses kept at each step; 1 is greedy.
+        precision: bf16 or fp32.
+        advance: Told how many sentences were translated.
+
+    Returns:
+        The translations in the order of the sources, and the share that ended by themselves.
+    """
+    from transformers import GenerationConfig
+
+    special = Specials.of(preset.vocab_size)
+    settings = GenerationConfig(  # type: ignore[no-untyped-call]
+        max_new_tokens=preset.num_new_tokens,
+        num_beams=beam,
+        do_sample=False,
+        bos_token_id=special.start,
+        decoder_start_token_id=special.start,
+        eos_token_id=special.end,
+        pad_token_id=special.pad,
+    )
+    model.eval()
+    device = next(model.parameters()).device
+    # Sentences of similar length go together; the longest come first, so that memory runs out at once or never.
+    order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+    translations, num_ended = [""] * len(sources), 0
+    for begin in range(0, len(order), preset.test_batch):
+        chosen = order[begin : begin + preset.test_batch]
+        inputs = torch.from_numpy(padded([sources[index] for index in chosen], special.pad)).to(device)
+        with autocast(device, precision):
+            found = model.generate(
+                input_ids=inputs, attention_mask=(inputs != special.pad).long(), generation_config=settings
+            )
+        for index, row in zip(chosen, found[:, 1:].cpu().numpy(), strict=True):  # the first is the start
+            translations[index], has_ended = decode(tokenizer, row, special.end)
+            num_ended += has_ended
+        advance(len(chosen))
+    return translations, num_ended / len(sources)
+
+
+def score_translations(translations: Sequence[str], references: Sequence[str], ended: float) -> BeamScore:
+    """Score translations by sacrebleu's chrF and BLEU with their default settings, as the paper does."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    bleu = BLEU().corpus_score(translations, [references])
+    chrf = CHRF().corpus_score(translations, [references])
+    return BeamScore(
+        chrf=chrf.score, bleu=bleu.score, length_ratio=bleu.sys_len / max(1, bleu.ref_len), ended=ended
+    )
+
+
+def sacrebleu_signatures() -> dict[str, str]:
+    """The signatures of chrF and BLEU that sacrebleu gives itself."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    found = {}
+    for name, metric in (("chrf", CHRF()), ("bleu", BLEU())):
+        metric.corpus_score(["a"], [["a"]])  # a signature counts the references, so there must have been some
+        found[name] = str(metric.get_signature())
+    return found

@@ -1,0 +1,189 @@
+"""Batches of blocks and of pairs, and the one loop that trains on them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ecsuite.eval.machine_translation.encoding import Encoded
+from ecsuite.eval.machine_translation.infilling import infill
+from ecsuite.eval.machine_translation.vocabulary import Specials
+from ecsuite.eval.xferbench.data import IGNORED
+
+BATCHES_SORTED = 16
+"""Pairs are sorted by length among so many batches at a time, so that few batches have much padding."""
+
+Advance = Callable[[int], None]
+"""Told after every step how many source tokens it took."""
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """What goes in and what shall come out."""
+
+    inputs: Tensor
+    """Source tokens, int64, padded, shape (batch, source length)."""
+    attended: Tensor
+    """1 where `inputs` is no padding, shape (batch, source length)."""
+    labels: Tensor
+    """Target tokens, `IGNORED` past their ends, shape (batch, target length)."""
+    num_tokens: int
+    """Source tokens without padding."""
+
+
+def padded(rows: Sequence[Integers], fill: int) -> Integers:
+    """Rows of different lengths as an array, shape (num_rows, longest)."""
+    lengths = np.array([len(row) for row in rows])
+    table = np.full((len(rows), lengths.max()), fill, dtype=np.int64)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return table
+
+
+def pair_batch(encoded: Encoded, index: Integers, special: Specials) -> Batch:
+    """The pairs at `index` (batch,)."""
+    sources = [encoded.sources[i] for i in index]
+    inputs = torch.from_numpy(padded(sources, special.pad))
+    return Batch(
+        inputs=inputs,
+        attended=(inputs != special.pad).long(),
+        labels=torch.from_numpy(padded([encoded.targets[i] for i in index], IGNORED)),
+        num_tokens=sum(map(len, sources)),
+    )
+
+
+def pair_batches(
+    encoded: Encoded, num_tokens: int, batch: int, special: Specials, rng: np.random.Generator
+) -> Iterator[Batch]:
+    """Batches in random order, pass after pass, until `num_tokens` source tokens were given."""
+    lengths = np.array([len(row) for row in encoded.sources])
+    given = 0
+    while True:
+        order = rng.permutation(len(lengths))
+        pools = np.array_split(order, range(batch * BATCHES_SORTED, len(order), batch * BATCHES_SORTED))
+        chunks = []
+        for pool in pools:
+            by_length = pool[np.argsort(lengths[pool], kind="stable")]
+            chunks += np.array_split(by_length, range(batch, len(by_length), batch))
+        for number in rng.permutation(len(chunks)):
+            made = pair_batch(encoded, chunks[number], special)
+            yield made
+            given += made.num_tokens
+            if given >= num_tokens:
+                return
+
+
+def block_batches(
+    blocks: Integers, num_epochs: int, batch: int, special: Specials, rng: np.random.Generator
+) -> Iterator[Batch]:
+    """Blocks (num_blocks, block) in a new random order each epoch, with new noise; all their symbols are labels."""
+    for _ in range(num_epochs):
+        order = rng.permutation(len(blocks))
+        for index in np.array_split(order, range(batch, len(order), batch)):
+            whole = blocks[index]
+            holed = infill(whole, mask=special.mask, pad=special.pad, rng=rng)
+            attended = np.arange(holed.symbols.shape[1]) < holed.lengths[:, None]
+            yield Batch(
+                inputs=torch.from_numpy(holed.symbols),
+                attended=torch.from_numpy(attended.astype(np.int64)),
+                labels=torch.from_numpy(whole),
+                num_tokens=whole.size,
+            )
+
+
+def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
+    """Mean cross-entropy of the labels that count, in nats a token."""
+    device = next(model.parameters()).device
+    with autocast(device, precision):
+        loss: Tensor = model(
+            input_ids=batch.inputs.to(device),
+            attention_mask=batch.attended.to(device),
+            labels=batch.labels.to(device),
+            use_cache=False,
+        ).loss
+    return loss
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
+    """On CUDA bf16 products are PyTorch's autocast; on CPU they are routed (`agents.precision`)."""
+    if device.type == "cuda" and precision == "bf16":
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return nullcontext()
+
+
+def schedule(done: float, warmup: float) -> float:
+    """Share of the highest learning rate when a share of the training is done.
+
+    It rises linearly until `warmup` is done and then falls linearly to 0. Nothing is learnt at a rate of 0, so the
+    rise begins a hundredth above.
+    """
+    rise = 1.0 if warmup == 0 else min(1.0, 0.01 + done / warmup)
+    return min(rise, max(0.0, (1 - done) / (1 - warmup)))
+
+
+def train(
+    model: Any,
+    batches: Iterator[Batch],
+    num_tokens: int,
+    *,
+    lr: float,
+    warmup: float,
+    weight_decay: float,
+    precision: str,
+    advance: Advance,
+) -> None:
+    """Train a model in place on `num_tokens` source tokens: AdamW, gradients clipped to norm 1.
+
+    Args:
+        model: The model.
+        batches: What to train on.
+        num_tokens: Source tokens in all of it.
+        lr: The highest learning rate.
+        warmup: See `schedule`.
+        weight_decay: AdamW's, on matrices.
+        precision: bf16 or fp32.
+        advance: Told the source tokens of each step.
+
+    Raises:
+        ArithmeticError: If the loss is not finite; the weights are then those of the step before.
+    """
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [each for each in parameters if each.dim() > 1], "weight_decay": weight_decay},
+        {"params": [each for each in parameters if each.dim() <= 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=True)
+    model.train()
+    given = 0
+    for step, batch in enumerate(batches):
+        for group in optimizer.param_groups:
+            group["lr"] = lr * schedule(given / num_tokens, warmup)
+        loss = loss_of(model, batch, precision)
+        if not torch.isfinite(loss):
+            raise ArithmeticError(
+                f"the loss is {loss.item()} at step {step + 1}, {given} of {num_tokens} tokens"
+            )
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        given += batch.num_tokens
+        advance(batch.num_tokens)
+
+
+@torch.no_grad()
+def cross_entropy(model: Any, encoded: Encoded, batch: int, special: Specials, precision: str) -> float:
+    """Mean cross-entropy in nats of each target token, the ends included, given what is before it."""
+    model.eval()
+    total = num_labels = 0.0
+    for index in np.array_split(np.arange(len(encoded.sources)), range(batch, len(encoded.sources), batch)):
+        made = pair_batch(encoded, index, special)
+        count = int((made.labels != IGNORED).sum())
+        total += loss_of(model, made, precision).item() * count
+        num_labels += count
+    return total / num_labels

@@ -1,0 +1,54 @@
+"""Tokens of sentences: one byte-level BPE for both languages, and special ids that no symbol can have."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ecsuite.eval.machine_translation.pairs import Pair
+from ecsuite.eval.xferbench import bpe
+
+NUM_SPECIAL = 5
+NUM_BPE_PAIRS = 100_000
+"""BPE is learnt from so many pairs, as in the authors' program."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Specials:
+    """The last five ids of a vocabulary, in BART's order: `<s> </s> <unk> <pad> <mask>`.
+
+    They lie above all symbols, so that none of a corpus's symbols ends a sentence or goes untrained as padding.
+    """
+
+    start: int
+    end: int
+    pad: int
+    mask: int
+
+    @classmethod
+    def of(cls, vocab_size: int) -> Self:
+        """Those of a vocabulary; byte-level BPE needs no `<unk>`, but its row counts in the paper's parameters."""
+        return cls(start=vocab_size - 5, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1)
+
+
+def learn(pairs: Sequence[Pair], vocab_size: int) -> Tokenizer:
+    """BPE over both sides of the pairs, of `vocab_size` types with the special ones."""
+    return bpe.train_bpe(
+        [f"{source} {target}" for source, target in pairs[:NUM_BPE_PAIRS]], vocab_size - NUM_SPECIAL
+    )
+
+
+def encode(tokenizer: Tokenizer, sentences: Sequence[str], end: int) -> list[NDArray[np.int64]]:
+    """Token ids of each sentence and the id that ends it."""
+    return [np.array([*tokens, end], dtype=np.int64) for tokens in bpe.encode(tokenizer, sentences, end="")]
+
+
+def decode(tokenizer: Tokenizer, tokens: NDArray[np.int64], end: int) -> tuple[str, bool]:
+    """The sentence before the first `end`, in one line, and whether there is an end."""
+    ends = np.flatnonzero(tokens == end)
+    said = tokens[: ends[0]] if len(ends) else tokens
+    text = tokenizer.decode(said[said < tokenizer.get_vocab_size()].tolist())
+    return " ".join(text.split()), len(ends) > 0

@@ -1,0 +1,44 @@
+"""Which pairs are tuned on, and what becomes of those that are too long."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.machine_translation.pairs import Pair, Split
+from ecsuite.eval.machine_translation.presets import NANO, Tuning
+from ecsuite.eval.machine_translation.vocabulary import Specials, learn
+
+SPECIAL = Specials.of(300)
+TEN = replace(NANO, longest=10)
+LONG = Pair("abcdefghij", "x")  # ten letters that are no word of BPE's, and the end
+SHORT = Pair("abcd", "xy")
+TOKENIZER = learn([SHORT], 300)
+
+
+def split(*pairs: Pair) -> Split:
+    return Split(train=pairs, valid=(), test=(), name="pairs", num_left_out=0)
+
+
+def test_long_pairs_are_not_tuned_on():
+    long_target = Pair("x", "abcdefghij")
+    encoded, num_too_long = training_pairs(
+        TOKENIZER, split(SHORT, LONG, long_target), TEN, Tuning(lr=1, tokens=100, epochs=1), SPECIAL
+    )
+    assert num_too_long == 2
+    assert [len(row) for row in encoded.sources] == [5]
+    assert [len(row) for row in encoded.targets] == [3]
+
+
+def test_no_more_pairs_than_an_epoch_reads():
+    pairs = [SHORT] * 10
+    encoded, _ = training_pairs(TOKENIZER, split(*pairs), TEN, Tuning(lr=1, tokens=11, epochs=9), SPECIAL)
+    assert len(encoded.sources) == 3  # of five tokens each
+
+
+def test_held_out_pairs_are_cut_and_still_end():
+    encoded = held_out_pairs(TOKENIZER, (LONG, SHORT), TEN, SPECIAL)
+    assert [len(row) for row in encoded.sources] == [10, 5]
+    assert all(row[-1] == SPECIAL.end for row in (*encoded.sources, *encoded.targets))
+    whole = held_out_pairs(TOKENIZER, (LONG,), NANO, SPECIAL)
+    np.testing.assert_array_equal(encoded.sources[0][:-1], whole.sources[0][:9])

@@ -1,0 +1,74 @@
+"""Text infilling: the share, the spans' lengths and their places, and that nothing but the spans is lost."""
+
+import numpy as np
+import pytest
+
+from ecsuite.eval.machine_translation.infilling import infill, span_lengths
+
+MASK, PAD = 10_001, 10_000
+
+
+def blocks(batch: int, block: int) -> np.ndarray:
+    """Every symbol is different."""
+    return np.arange(batch * block).reshape(batch, block)
+
+
+@pytest.mark.parametrize(("batch", "block"), [(1, 64), (40, 256), (7, 10), (3, 4), (2, 1)])
+def test_the_same_share_is_taken_out_of_each_block_and_the_rest_is_in_order(batch, block):
+    whole = blocks(batch, block)
+    holed = infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(0))
+    assert (holed.is_masked.sum(1) == round(0.3 * block)).all()
+    assert holed.symbols.shape[1] <= block
+    for row in range(batch):
+        left = holed.symbols[row, : holed.lengths[row]]
+        assert (holed.symbols[row, holed.lengths[row] :] == PAD).all()
+        assert PAD not in left
+        np.testing.assert_array_equal(left[left != MASK], whole[row, ~holed.is_masked[row]])
+
+
+def test_a_mask_stands_where_symbols_are_missing():
+    """Between two neighbours of what is left, symbols are missing only if there is a mask, or several."""
+    whole = blocks(50, 100)
+    holed = infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(1))
+    num_gaps = num_empty = 0
+    for row in range(50):
+        left = holed.symbols[row, : holed.lengths[row]]
+        places = np.flatnonzero(left != MASK)
+        edges = np.concatenate([[whole[row, 0] - 1], left[places], [whole[row, -1] + 1]])
+        num_masks = np.diff(np.concatenate([[-1], places, [len(left)]])) - 1
+        num_missing = np.diff(edges) - 1
+        assert (num_masks[num_missing > 0] > 0).all()
+        num_gaps += (num_missing > 0).sum()
+        num_empty += ((num_missing == 0) & (num_masks > 0)).sum()
+    assert num_gaps > 200  # about nine spans a block
+    assert num_empty > 5  # spans of length 0 are masks where nothing is missing
+
+
+def test_lengths_of_spans_are_poisson_but_for_the_last():
+    lengths = span_lengths(2000, 300, np.random.default_rng(2))
+    used = lengths >= 0
+    assert (np.where(used, lengths, 0).sum(1) == 300).all()
+    assert (np.diff(used.astype(int), axis=1) <= 0).all()  # spans come first, then fillers
+    first = lengths[:, :50].ravel()  # far from the end
+    assert first.mean() == pytest.approx(3, abs=0.03)
+    assert first.var() == pytest.approx(3, abs=0.06)
+    assert (first == 0).mean() == pytest.approx(np.exp(-3), abs=0.003)
+
+
+def test_places_are_masked_equally_often_but_near_the_edges():
+    """A span may not hang over an edge, so the edges are masked less: as often on one side as on the other."""
+    holed = infill(np.zeros((10_000, 100), dtype=np.int64), mask=MASK, pad=PAD, rng=np.random.default_rng(3))
+    share = holed.is_masked.mean(0)
+    np.testing.assert_allclose(share[10:-10], 0.3, atol=0.025)
+    np.testing.assert_allclose(share[:10], share[:-11:-1], atol=0.025)
+    assert share[0] < 0.2
+
+
+def test_noise_depends_on_the_generator_alone():
+    whole = blocks(4, 30)
+    first, again, other = (
+        infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(seed)) for seed in (5, 5, 6)
+    )
+    np.testing.assert_array_equal(first.symbols, again.symbols)
+    assert not np.array_equal(first.is_masked, other.is_masked)
+    np.testing.assert_array_equal(whole, blocks(4, 30))
