@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counting import Floats, Ints, row_labels
-from ecsuite.eval.matching import best_match, tied_pairs
+from ecsuite.eval.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.resampling import NUM_PERMUTATIONS, describe_null, num_draws
 from ecsuite.eval.score import Options, Score, signature
 from ecsuite.eval.translation import Count, Occurrences, Translation, translate
@@ -41,7 +41,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
       score as high) / (1 + `permutations`). There are 100 permutations, and fewer, down to 20, where words
       times concepts and a tenth of the meetings are more than 600,000 in all.
 
-    A pair of weight 0 is no pair: so `unmatched` does not depend on how a solver fills its table.
+    A pair of weight 0 is no pair: so `unmatched` does not depend on how a solver fills its table. The authors' program
+    counts such a pair, so that no concept is unmatched where there are as many words: `unmatched_program`.
 
     `tied` says whether another pairing is as good, and `tied_pairs` how many pairs such a pairing may lack;
     then the figures in `tie_dependent` are those of the pairing shown in `map`, which is `[word, concept,
@@ -79,6 +80,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     present = np.isin(words.row * num_concepts + named, concepts.row * num_concepts + concepts.kind)
     good, ambiguous, paraphrase = (named >= 0) & present, (named >= 0) & ~present, named < 0
     unmatched = ~np.isin(concepts.kind, translation.concept)
+    unassigned = ~np.isin(concepts.kind, assigned_concepts(translation.weights))
 
     num_rows = len(corpus.messages)
     larger = np.maximum(words.per_row, concepts.per_row)
@@ -90,6 +92,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "ambiguous": int(words.count[ambiguous].sum()),
         "paraphrase": int(words.count[paraphrase].sum()),
         "unmatched": int(concepts.count[unmatched].sum()),
+        "unmatched_program": int(concepts.count[unassigned].sum()),
         "total_edges": total_edges,
         "total_concepts": total_concepts,
         "unique_messages": len(np.unique(row_labels(corpus.content()))),
@@ -102,6 +105,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "ambiguity": counts["ambiguous"] / total_edges,
         "paraphrase": counts["paraphrase"] / total_edges,
         "unmatched": counts["unmatched"] / total_concepts,
+        "unmatched_program": counts["unmatched_program"] / total_concepts,
         "precision": float(np.mean(different_in_row / np.maximum(1, words.per_row))),
         "recall": float(np.mean(different_in_row / np.maximum(1, concepts.per_row))),
     }

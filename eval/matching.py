@@ -31,6 +31,22 @@ def best_match(weights: NDArray[Any]) -> tuple[Ints, Ints]:
     return word[positive], concept[positive]
 
 
+def assigned_concepts(weights: NDArray[Any]) -> Ints:
+    """The concepts that the authors' program calls matched: all that the solver gives a word, if only at weight 0.
+
+    Args:
+        weights: As for `best_match`.
+
+    Returns:
+        All concepts, where there are as many words; otherwise as many concepts as words.
+    """
+    num_words, num_concepts = weights.shape
+    if num_words >= num_concepts:
+        return np.arange(num_concepts)
+    _, concept = linear_sum_assignment(weights, maximize=True)
+    return np.asarray(concept, dtype=np.int64)
+
+
 def tied_pairs(weights: NDArray[Any], word: Ints, concept: Ints) -> NDArray[np.bool_]:
     """Which pairs of the best pairing are missing from another one of the same total.
 

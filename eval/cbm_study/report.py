@@ -92,7 +92,8 @@ def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
     lines = [
         f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; by chance acc is "
         f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates told right; set: rounds without a fault; TopS: "
-        "topographic similarity as the paper has it; ours: as `ecsuite score` has it; else as in the paper."
+        "topographic similarity as the paper has it; ours: as `ecsuite score` has it; unm: concepts left over where "
+        "words are fewer, as in the paper's program; else as in the paper."
     ]
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]

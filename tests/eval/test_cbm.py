@@ -40,6 +40,21 @@ def sample():
     return messages, [[names.index(phrase)] for _, phrase in pairs], tuple(names)
 
 
+def test_the_program_calls_a_concept_matched_that_has_a_word_at_weight_0():
+    """But where words are fewer than concepts, some are left over in any case."""
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [2], [1], [1]]), concepts=Ragged.from_rows([[0], [0], [1], [2]])
+    )
+    (result,) = cbm(corpus, Options())
+    assert result.details["unmatched_program"] == 0.25  # three concepts, two words
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [1], [1], [1], [2]]),
+        concepts=Ragged.from_rows([[0], [0], [0], [1], [0]]),
+    )
+    (result,) = cbm(corpus, Options())
+    assert (result.details["unmatched"], result.details["unmatched_program"]) == (0.2, 0)
+
+
 def test_authors_sample(sample):
     """Figures of the authors' program (bcarmeli/cbm) on its own sample, EOS cut as by default."""
     messages, concepts, names = sample
@@ -51,6 +66,7 @@ def test_authors_sample(sample):
         "ambiguous": 8731,
         "paraphrase": 0,
         "unmatched": 596,
+        "unmatched_program": 596,
         "total_edges": 10000,
         "total_concepts": 1000,
         "unique_messages": 913,
@@ -195,7 +211,8 @@ def test_tied_figures_are_named():
     result = score([[1], [2]], [[0], [0]])
     assert result.details["tied"]
     assert result.details["tied_pairs"] == 1
-    assert result.details["tie_dependent"] == [*RATES, "map", "map_shares"]
+    rates = [*RATES[:3], "unmatched_program", *RATES[3:]]
+    assert result.details["tie_dependent"] == [*rates, "map", "map_shares"]
     assert score([[1], [2]], [[0, 0], [0, 0]]).details["tie_dependent"][0] == "value"
 
 
