@@ -8,14 +8,13 @@ from pathlib import Path
 from ecsuite.config import ConfigError
 from ecsuite.eval.downloading.downloads import Source, make_file
 from ecsuite.eval.score import no_progress
+from ecsuite.eval.xferbench.presets import TARGETS
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"
 REVISION = "97323c5edeffcf4bd6786b4ed0788c84abd24b03"
 """Of the published scores (Boldt & Mortensen 2024, footnote 3, where a character is missing)."""
 
-TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
-"""The paper's ten target languages."""
 NUM_ARTICLES: dict[str, int | None] = {
     **dict.fromkeys(TARGETS, 100_000),
     **dict.fromkeys(("ar", "es", "fr", "ko", "ru", "zh"), 200_000),
