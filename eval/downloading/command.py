@@ -47,8 +47,9 @@ def data(
     if what == "wmt14" and (languages is not None or articles is not None):
         raise ConfigError("--languages and --articles are for wikipedia; wmt14 has --pairs")
     from ecsuite.eval.downloading.downloads import data_folder, read_sources
-    from ecsuite.eval.downloading.wikipedia import TARGETS, prepare_wikipedia
+    from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
     from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, prepare_wmt14
+    from ecsuite.eval.xferbench.presets import TARGETS
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
     with Reporter() as reporter:
