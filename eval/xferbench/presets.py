@@ -109,7 +109,6 @@ MINI = Preset(
     batch=32,
     lr=1e-3,
     precision="fp32",
-    reference={"French text": 4.275, "Zipfian parentheses": 4.353, "nothing": 4.388, "uniform noise": 4.632},
 )
 NANO = Preset(
     name="nano",
