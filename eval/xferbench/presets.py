@@ -54,7 +54,7 @@ class Preset:
     precision: Literal["fp32", "auto"]
     """Of products: `auto` takes bf16 where the hardware multiplies it natively."""
     reference: Mapping[str, float] = field(default_factory=dict)
-    """What known sources score with the embedded targets, to read a score against: means of seeds 0, 1 and 2."""
+    """What known sources score with the embedded targets, to read a score against: with seed 0."""
 
     @property
     def is_reduced(self) -> bool:
@@ -109,6 +109,7 @@ MINI = Preset(
     batch=32,
     lr=1e-3,
     precision="fp32",
+    reference={"French text": 4.285, "Zipfian parentheses": 4.360, "nothing": 4.398, "uniform noise": 4.719},
 )
 NANO = Preset(
     name="nano",
