@@ -132,7 +132,12 @@ def peer(batch: int, device: torch.device) -> Callable[[], None]:
     import transformers
 
     config = transformers.GPT2Config(
-        vocab_size=FULL.vocab_size, n_positions=FULL.context, n_head=FULL.num_heads, n_layer=FULL.num_layers
+        vocab_size=FULL.vocab_size,
+        n_positions=FULL.context,
+        n_head=FULL.num_heads,
+        n_layer=FULL.num_layers,
+        bos_token_id=None,
+        eos_token_id=None,
     )
     model = transformers.GPT2LMHeadModel(config)
     arguments: dict[str, Any] = {
@@ -150,6 +155,7 @@ def peer(batch: int, device: torch.device) -> Callable[[], None]:
         model=model, args=transformers.TrainingArguments(**arguments), train_dataset=rows
     )
     trainer.create_optimizer_and_scheduler(1_000_000)
+    trainer.current_gradient_accumulation_steps = 1  # as `train` sets it
     model.train()
     inputs = trainer._prepare_inputs({"input_ids": symbols, "labels": symbols})
 
