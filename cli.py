@@ -19,6 +19,7 @@ from ecsuite.eval.machine_translation.command import translate
 from ecsuite.eval.reporting import Reporter, make_room, print_json
 from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
+from ecsuite.eval.xtreme.evaluate_command import xtreme_evaluate
 
 app = typer.Typer(
     name="ecsuite",
@@ -193,6 +194,9 @@ app.command(
 )(correlate)
 app.command(epilog="Example: ecsuite translate runs/disc_small --pairs en-fr.tsv --setting full")(translate)
 app.command(epilog="Example: ecsuite data wikipedia --languages da")(data)
+app.command("xtreme-evaluate", epilog="Example: ecsuite xtreme-evaluate --predictions mine --labels labels")(
+    xtreme_evaluate
+)
 
 
 @app.command("list", epilog="Example: ecsuite list --json")

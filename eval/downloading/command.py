@@ -1,7 +1,8 @@
-"""`ecsuite data`: the data of XferBench from the network, once."""
+"""`ecsuite data`: the data of XferBench, of machine translation and of XTREME from the network, once."""
 
 import signal
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +15,20 @@ from ecsuite.eval.reporting import Reporter, print_json
 KINDS = {
     "wikipedia": "articles of the target languages, a file a language",
     "wmt14": "English-French sentence pairs for `ecsuite translate`",
+    "xtreme": "the nine tasks of `ecsuite xtreme`, as their authors publish them",
 }
 """What there is to prepare."""
+
+OPTIONS = {"wikipedia": "--languages and --articles", "wmt14": "--pairs", "xtreme": "--tasks"}
+"""Of which each has its own."""
 
 
 def data(
     what: Annotated[
-        str, typer.Argument(help="wikipedia (target languages) or wmt14 (English-French pairs).")
+        str,
+        typer.Argument(
+            help="wikipedia (target languages), wmt14 (English-French pairs) or xtreme (its tasks)."
+        ),
     ],
     languages: Annotated[
         str | None,
@@ -34,54 +42,81 @@ def data(
         ),
     ] = None,
     pairs: Annotated[int | None, typer.Option(min=1, help="wmt14: how many; 3000000 if not given.")] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(help="xtreme: names separated by commas (udpos,panx); all nine if not given."),
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder (wikipedia) or .gz file (wmt14); in ~/.cache/ecsuite if not given."),
+        typer.Option(
+            help="Folder (wikipedia, xtreme) or .gz file (wmt14); in ~/.cache/ecsuite if not given."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Download and prepare data, once: what is there and whole is not downloaded again."""
     look_up("data", what, KINDS)
-    if what == "wikipedia" and pairs is not None:
-        raise ConfigError("--pairs is for wmt14; wikipedia has --languages and --articles")
-    if what == "wmt14" and (languages is not None or articles is not None):
-        raise ConfigError("--languages and --articles are for wikipedia; wmt14 has --pairs")
+    given = {
+        "wikipedia": languages is not None or articles is not None,
+        "wmt14": pairs is not None,
+        "xtreme": tasks is not None,
+    }
+    for owner, is_given in given.items():
+        if is_given and owner != what:
+            verb = "are" if " and " in OPTIONS[owner] else "is"
+            raise ConfigError(f"{OPTIONS[owner]} {verb} for {owner}; {what} has {OPTIONS[what]}")
     from ecsuite.eval.downloading.downloads import data_folder, read_sources
     from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
     from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, prepare_wmt14
+    from ecsuite.eval.downloading.xtreme import ORIGINS, prepare_xtreme
     from ecsuite.eval.xferbench.presets import TARGETS
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
     with Reporter() as reporter:
         try:
             if what == "wikipedia":
-                codes = TARGETS if languages is None else [code.strip() for code in languages.split(",")]
                 files = prepare_wikipedia(
-                    codes,
+                    TARGETS if languages is None else _names(languages),
                     out or data_folder("wikipedia"),
                     num_articles=articles,
                     progress=reporter.progress,
                     note=reporter.note,
                 )
+                folder, names = files[0].parent, [file.name for file in files]
+            elif what == "wmt14":
+                file = prepare_wmt14(
+                    out or data_folder("wmt14") / "en-fr.tsv.gz",
+                    num_pairs=pairs or NUM_PAIRS,
+                    progress=reporter.progress,
+                    note=reporter.note,
+                )
+                folder, names = file.parent, [file.name]
             else:
-                file = out or data_folder("wmt14") / "en-fr.tsv.gz"
-                files = [
-                    prepare_wmt14(
-                        file,
-                        num_pairs=pairs or NUM_PAIRS,
-                        progress=reporter.progress,
-                        note=reporter.note,
-                    )
-                ]
+                folder = out or data_folder("xtreme")
+                names = prepare_xtreme(
+                    list(ORIGINS) if tasks is None else _names(tasks),
+                    folder,
+                    progress=reporter.progress,
+                    note=reporter.note,
+                )
         except (KeyboardInterrupt, SystemExit):
             reporter.note("stopped; finished files are kept, and the same command goes on from there")
             raise
-    unit = "articles" if what == "wikipedia" else "pairs"
-    folder = files[0].parent
-    made = {file.name: read_sources(folder)[file.name] for file in files}
+    sources = read_sources(folder)
+    made = {name: sources[name] for name in names}
     if as_json:
         print_json({"folder": str(folder), "files": made})
         return
-    for name, entry in made.items():
-        print(f"{name:16}{entry[unit]:>12,} {unit} {entry['characters']:>16,} characters")
+    if what == "xtreme":
+        for part, entries in groupby(made.items(), key=lambda entry: entry[0].partition("/")[0]):
+            sizes = [entry["bytes"] for _, entry in entries]
+            print(f"{part:16}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
+    else:
+        unit = "articles" if what == "wikipedia" else "pairs"
+        for name, entry in made.items():
+            print(f"{name:16}{entry[unit]:>12,} {unit} {entry['characters']:>16,} characters")
     print(f"In {folder}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]

@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.eval.downloading.command import data
+from ecsuite.eval.downloading.xtreme import Origin
 
 
 @pytest.fixture
@@ -64,13 +65,34 @@ def test_pairs(command, tmp_path):
     assert (tmp_path / "mine.gz").exists()
 
 
+def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
+    content = tmp_path / "train.json"
+    content.write_text("{}")
+    origins = {
+        task: (Origin(url=content.as_uri(), member="(.*)", path=rf"{task}/\1"),) for task in ("udpos", "panx")
+    }
+    monkeypatch.setattr("ecsuite.eval.downloading.xtreme.ORIGINS", origins)
+    result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
+    assert result.stdout.splitlines() == [
+        "panx                       1 files                2 bytes",
+        f"In {tmp_path / 'here'}",
+    ]
+    told = json.loads(command("xtreme", "--json", "--tasks", "panx").stdout)
+    assert told["folder"] == str(tmp_path / "xtreme")
+    assert {name: entry["bytes"] for name, entry in told["files"].items()} == {"panx/train.json.gz": 2}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14"),
+        (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14, xtreme"),
         (["wikipedia", "--pairs", "3"], "--pairs is for wmt14; wikipedia has --languages and --articles"),
         (["wmt14", "--articles", "3"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
         (["wmt14", "--languages", "da"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
+        (["wikipedia", "--tasks", "panx"], "--tasks is for xtreme; wikipedia has --languages and --articles"),
+        (["xtreme", "--pairs", "3"], "--pairs is for wmt14; xtreme has --tasks"),
+        (["xtreme", "--tasks", "panx,"], "unknown task ''; choices: xnli, pawsx, udpos, panx, xquad, mlqa,"
+         " tydiqa, bucc2018, tatoeba"),
         (["wikipedia", "--languages", "xx"],
          "huggingface.co gives no wikimedia/wikipedia 20231101.xx: ValueError: no such config"),
     ],

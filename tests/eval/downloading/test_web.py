@@ -1,0 +1,127 @@
+"""Files from a server of ours: whole, gone on with, checked; each trouble has one line."""
+
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.downloading.web import fetch
+
+CONTENT = bytes(range(256)) * 8
+
+
+class Server(BaseHTTPRequestHandler):
+    """Sends `CONTENT` from the byte on that it is asked for, if it knows how to."""
+
+    ranges, cut, status = True, None, 200
+    asked: ClassVar = []
+
+    def do_GET(self):
+        asked = self.headers.get("Range")
+        type(self).asked.append(asked)
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges else 0
+        if start >= len(CONTENT) or self.status != 200:
+            self.send_error(416 if self.status == 200 else self.status)
+            return
+        self.send_response(206 if asked and self.ranges else 200)
+        self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.end_headers()
+        self.wfile.write(CONTENT[start : self.cut])
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    Own = type("Own", (Server,), {"asked": []})  # each test counts anew
+    with HTTPServer(("127.0.0.1", 0), Own) as served:
+        thread = threading.Thread(target=served.serve_forever, args=(0.01,))
+        thread.start()
+        Own.url = f"http://127.0.0.1:{served.server_port}/file.zip"
+        yield Own
+        served.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def get(server, tmp_path):
+    """Fetches the file; the shares that were told are in `get.shares`."""
+
+    def get(sha256=None, url=None):
+        get.shares = []
+        path = tmp_path / "file.zip"
+        fetch(url or server.url, path, sha256=sha256, instead="Ask a friend", progress=get.shares.append)
+        return path.read_bytes()
+
+    get.part = tmp_path / "file.zip.part"
+    return get
+
+
+def test_a_file_comes_whole(get, server):
+    assert get(hashlib.sha256(CONTENT).hexdigest()) == CONTENT
+    assert not get.part.exists()
+    assert get.shares[-1] == 1.0
+    assert server.asked == [None]
+
+
+def test_what_broke_off_is_gone_on_with(get, server):
+    server.cut = 1000
+    with pytest.raises(ConfigError) as error:
+        get()
+    assert str(error.value) == (
+        f"{server.url}: broke off after 1,000 of 2,048 bytes; the same command goes on from there. Ask a friend"
+    )
+    assert get.part.read_bytes() == CONTENT[:1000]
+    server.cut = None
+    assert get() == CONTENT
+    assert server.asked == [None, "bytes=1000-"]
+
+
+def test_a_server_that_cannot_go_on_begins_again(get, server):
+    server.ranges = False
+    get.part.write_bytes(b"something else")
+    assert get() == CONTENT
+    assert server.asked == ["bytes=14-"]
+
+
+def test_a_part_that_is_too_long_is_thrown_away(get, server):
+    get.part.write_bytes(CONTENT + b"more")
+    assert get() == CONTENT
+    assert server.asked == ["bytes=2052-", None]
+
+
+def test_another_file_than_expected_is_thrown_away(get, server):
+    with pytest.raises(ConfigError) as error:
+        get("0" * 64)
+    found = hashlib.sha256(CONTENT).hexdigest()
+    assert str(error.value) == (
+        f"{server.url}: has SHA-256 {found}, expected {'0' * 64}; it is not the file that it was"
+    )
+    assert not get.part.exists()
+
+
+def test_what_the_server_does_not_have(get, server):
+    server.status = 404
+    with pytest.raises(ConfigError) as error:
+        get()
+    assert str(error.value) == f"{server.url}: the server says 404 Not Found. Ask a friend"
+
+
+def test_nobody_answers(get):
+    with HTTPServer(("127.0.0.1", 0), Server) as closed:
+        url = f"http://127.0.0.1:{closed.server_port}/file.zip"
+    with pytest.raises(ConfigError) as error:
+        get(url=url)
+    assert str(error.value) == (
+        f"{url}: cannot be read (<urlopen error [Errno 111] Connection refused>);"
+        " the same command goes on where it stopped. Ask a friend"
+    )
+
+
+def test_files_of_this_machine_have_addresses_too(get, tmp_path):
+    (tmp_path / "there").write_bytes(CONTENT)
+    assert get(url=(tmp_path / "there").as_uri()) == CONTENT

@@ -1,0 +1,310 @@
+"""The tasks' data out of archives as their authors pack them: found by name, packed, recorded, readable."""
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.downloading import xtreme
+from ecsuite.eval.downloading.xtreme import INSTEAD, ORIGINS, prepare_xtreme
+from ecsuite.eval.xtreme.reading import available, read_examples
+from ecsuite.eval.xtreme.tasks import TASKS
+
+SQUAD = json.dumps(
+    {
+        "data": [
+            {
+                "paragraphs": [
+                    {
+                        "context": "a b",
+                        "qas": [
+                            {
+                                "id": f"{language}-1",
+                                "question": "?",
+                                "answers": [{"text": "b", "answer_start": 2}],
+                            }
+                            for language in ("english", "korean")
+                        ],
+                    }
+                ]
+            }
+        ]
+    }
+)
+XNLI = "language\tgold_label\tsentence1\tsentence2\nur\tneutral\ta\tb\n"
+PAWSX = "id\tsentence1\tsentence2\tlabel\n1\ta\tb\t1\n"
+CONLLU = "1\ta\t_\tNOUN\t_\t_\t0\t_\t_\t_\n"
+
+
+def tar(files, mode="gz"):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=f"w:{mode}") as archive:
+        for name, content in files.items():
+            content = content.encode() if isinstance(content, str) else content
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        folder = tarfile.TarInfo("folder")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    return data.getvalue()
+
+
+def zipped(files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("folder/", "")
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def bucc(language, part):
+    stem = f"bucc2018/{language}-en/{language}-en.{part}"
+    texts = {language: f"{language}-1\ta\n", "en": "en-1\tb\n", "gold": f"{language}-1\ten-1\n"}
+    return tar({f"{stem}.{ending}": text for ending, text in texts.items()}, "bz2")
+
+
+WEB = {
+    "XNLI-1.0.zip": zipped(
+        {"XNLI-1.0/xnli.dev.tsv": XNLI, "XNLI-1.0/xnli.test.tsv": XNLI, "__MACOSX/XNLI-1.0/._xnli.dev.tsv": "?"}
+    ),
+    "XNLI-MT-1.0.zip": zipped(
+        {
+            "XNLI-MT-1.0/multinli/multinli.train.en.tsv": "premise\thypo\tlabel\na\tb\tcontradictory\n",
+            "XNLI-MT-1.0/multinli/multinli.train.fr.tsv": "premise\thypo\tlabel\na\tb\tcontradictory\n",
+        }
+    ),
+    "x-final.tar.gz": tar(
+        {f"x-final/{name}.tsv": PAWSX for name in ("en/train", "ko/dev_2k", "ko/test_2k", "ko/translated_train")}
+    ),
+    "ud-treebanks-v2.5.tgz": tar(
+        {
+            "ud-treebanks-v2.5/UD_Kazakh-KTB/kk_ktb-ud-test.conllu": CONLLU,
+            "ud-treebanks-v2.5/UD_Kazakh-KTB/kk_ktb-ud-test.txt": "a",
+            "ud-treebanks-v2.5/UD_Akkadian-PISANDUB/akk_pisandub-ud-test.conllu": CONLLU,
+        }
+    ),
+    "panx_dataset.zip": zipped(
+        {
+            "panx_dataset/kk.tar.gz": tar({"train": "kk:a\tO\n", "dev": "kk:b\tO\n", "test": "kk:c\tO\n", "extra": ""}),
+            "panx_dataset/ace.tar.gz": tar({"train": "ace:a\tO\n"}),
+        }
+    ),
+    "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz": tar(
+        {"xquad-60cac/xquad.ro.json": SQUAD, "xquad-60cac/README.md": "?"}
+    ),
+    "train-v1.1.json": SQUAD.encode(),
+    "dev-v1.1.json": SQUAD.encode(),
+    "MLQA_V1.zip": zipped(
+        {
+            "MLQA_V1/test/test-context-de-question-de.json": SQUAD,
+            "MLQA_V1/test/test-context-de-question-en.json": SQUAD,
+            "MLQA_V1/dev/dev-context-de-question-de.json": SQUAD,
+        }
+    ),
+    "tydiqa-goldp-v1.1-train.json": SQUAD.encode(),
+    "tydiqa-goldp-v1.1-dev.tgz": tar({"tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-korean.json": SQUAD}),
+    "74bc6ae7ffb7cba670fe0f428d0ede9f666fb821.tar.gz": tar(
+        {
+            "LASER-74bc/data/tatoeba/v1/tatoeba.kaz-eng.kaz": "a\n",
+            "LASER-74bc/data/tatoeba/v1/tatoeba.kaz-eng.eng": "b\n",
+            "LASER-74bc/data/tatoeba/v1/README.md": "?",
+            "LASER-74bc/source/embed.py": "?",
+        }
+    ),
+    **{
+        f"bucc2018-{language}-en.{part}-gold.tar.bz2": bucc(language, part)
+        for language in ("de", "fr", "ru", "zh")
+        for part in ("training", "sample")
+    },
+}  # fmt: skip
+"""What is behind the addresses, by the last part of them."""
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    """A folder that stands for the web; the origins are the true ones but for their addresses and checksums."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    for name, content in WEB.items():
+        (folder / name).write_bytes(content)
+    here = {
+        task: tuple(
+            replace(origin, url=(folder / origin.url.rpartition("/")[2]).as_uri(), sha256=None)
+            for origin in origins
+        )
+        for task, origins in ORIGINS.items()
+    }
+    monkeypatch.setattr(xtreme, "ORIGINS", here)
+    return folder
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    """Prepares tasks in `tmp_path / "data"`; the notes are in `prepare.notes`."""
+
+    def prepare(*tasks, **options):
+        prepare.notes = []
+        return prepare_xtreme(tasks, tmp_path / "data", note=prepare.notes.append, **options)
+
+    return prepare
+
+
+EXPECTED = {
+    "xnli": {("ur", "dev"), ("ur", "test"), ("en", "train")},
+    "pawsx": {("en", "train"), ("ko", "dev"), ("ko", "test"), ("ko", "train")},
+    "udpos": {("kk", "test")},
+    "panx": {("kk", "train"), ("kk", "dev"), ("kk", "test")},
+    "xquad": {("ro", "test"), ("en", "train"), ("en", "dev")},
+    "mlqa": {("de", "dev"), ("de", "test"), ("en", "train")},
+    "tydiqa": {("ko", "test"), ("ko", "train"), ("en", "train")},
+    "bucc2018": {(language, split) for language in ("de", "fr", "ru", "zh") for split in ("dev", "test")},
+    "tatoeba": {("kk", "test")},
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_downloaded_can_be_read(web, prepare, tmp_path, task):
+    folder = tmp_path / "data"
+    prepare(task)
+    for language, split in EXPECTED[task]:
+        assert language in available(folder, task, split)
+        assert read_examples(folder, task, language, split)
+    assert all(path.suffix == ".gz" for path in folder.glob("*/**/*") if path.is_file())
+    assert not list(folder.glob(".*"))
+
+
+def test_only_what_is_needed_is_taken(web, prepare):
+    assert prepare("udpos") == ["udpos/ud-treebanks-v2.5/UD_Kazakh-KTB/kk_ktb-ud-test.conllu.gz"]
+    assert prepare("panx") == ["panx/kk/train.gz", "panx/kk/dev.gz", "panx/kk/test.gz"]
+    assert prepare("xquad") == [
+        "xquad/xquad.ro.json.gz",
+        "squad/train-v1.1.json.gz",
+        "squad/dev-v1.1.json.gz",
+    ]
+    assert prepare("mlqa")[:2] == [
+        "mlqa/MLQA_V1/test/test-context-de-question-de.json.gz",
+        "mlqa/MLQA_V1/dev/dev-context-de-question-de.json.gz",
+    ]
+
+
+def test_the_record_says_what_each_file_is(web, prepare, tmp_path):
+    prepare("tydiqa")
+    record = json.loads((tmp_path / "data" / "sources.json").read_text())
+    path = "tydiqa/tydiqa-goldp-v1.1-train.json.gz"
+    packed = (tmp_path / "data" / path).read_bytes()
+    assert gzip.decompress(packed) == SQUAD.encode()
+    assert record[path] == {
+        "url": (web / "tydiqa-goldp-v1.1-train.json").as_uri(),
+        "bytes": len(SQUAD),
+        "sha256": sha256(packed).hexdigest(),
+    }
+    assert list(record) == sorted(record)
+
+
+def test_what_is_whole_is_not_asked_for_again(web, prepare):
+    first = prepare("xquad")
+    assert prepare.notes[0] == "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: asking this machine"
+    for path in web.iterdir():
+        path.unlink()
+    assert prepare("xquad") == first
+    assert prepare.notes == [
+        "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: there already, and whole",
+        "train-v1.1.json: there already, and whole",
+        "dev-v1.1.json: there already, and whole",
+    ]
+
+
+def test_squad_is_shared_by_two_tasks(web, prepare):
+    prepare("xquad")
+    prepare("mlqa", "xquad")
+    assert [note.partition(":")[0] for note in prepare.notes if "asking" in note] == ["MLQA_V1.zip"]
+    assert len(prepare.notes) == 4
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda path: path.unlink(), "panx/kk/dev.gz is missing; downloading it again"),
+        (lambda path: path.write_bytes(b"?"),
+         "panx/kk/dev.gz is damaged: its checksum is not the one in sources.json; downloading it again"),
+    ],
+)  # fmt: skip
+def test_what_is_not_whole_is_made_again(web, prepare, tmp_path, damage, reason):
+    prepare("panx")
+    path = tmp_path / "data" / "panx" / "kk" / "dev.gz"
+    before = path.read_bytes()
+    damage(path)
+    prepare("panx")
+    assert prepare.notes == [f"panx_dataset.zip: {reason}", "panx_dataset.zip: asking this machine"]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["panx_dataset.zip", "x-final.tar.gz"])
+def test_a_damaged_archive_is_removed(web, prepare, tmp_path, name):
+    task = "panx" if "panx" in name else "pawsx"
+    (web / name).write_bytes(WEB[name][: len(WEB[name]) // 2])
+    with pytest.raises(ConfigError) as error:
+        prepare(task)
+    assert str(error.value).startswith(f"{(web / name).as_uri()}: the archive is damaged (")
+    assert str(error.value).endswith("); the same command tries again")
+    assert not (tmp_path / "data" / "sources.json").exists()
+    assert not list((tmp_path / "data").glob(".*"))
+    (web / name).write_bytes(WEB[name])
+    assert prepare(task)
+
+
+def test_an_archive_without_what_is_expected(web, prepare):
+    (web / "x-final.tar.gz").write_bytes(tar({"x-final/README": "?"}))
+    with pytest.raises(ConfigError) as error:
+        prepare("pawsx")
+    assert str(error.value) == (
+        f"{(web / 'x-final.tar.gz').as_uri()}: nothing in it is named as expected, {ORIGINS['pawsx'][0].member}"
+    )
+
+
+def test_no_name_in_an_archive_leads_out_of_the_folder(web, prepare, tmp_path):
+    (web / "x-final.tar.gz").write_bytes(
+        tar({"x-final/../../../en/train.tsv": PAWSX, "x-final/en/train.tsv": PAWSX})
+    )
+    assert prepare("pawsx") == ["pawsx/x-final/en/train.tsv.gz"]
+
+
+def test_without_a_network_one_line_says_what_to_do(web, prepare):
+    (web / "x-final.tar.gz").unlink()
+    with pytest.raises(ConfigError) as error:
+        prepare("pawsx")
+    assert str(error.value).startswith(f"{(web / 'x-final.tar.gz').as_uri()}: cannot be read (")
+    assert str(error.value).endswith(f"; the same command goes on where it stopped. {INSTEAD}")
+
+
+def test_progress_counts_the_files_of_the_web(web, prepare):
+    told = []
+    prepare("tydiqa", progress=lambda label, done, total: told.append((label, done, total)))
+    assert told[-1] == ("tydiqa-goldp-v1.1-dev.tgz", 2.0, 2)
+    assert ("tydiqa-goldp-v1.1-train.json", 1.0, 2) in told
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+def test_mistakes_have_one_line(prepare, tmp_path):
+    with pytest.raises(ConfigError, match="unknown task 'panks'; did you mean 'panx'\\?"):
+        prepare("panks")
+    with pytest.raises(ConfigError, match="no task given; expected names such as udpos,panx"):
+        prepare()
+    (tmp_path / "data").write_text("")
+    with pytest.raises(ConfigError) as error:
+        prepare("panx")
+    assert str(error.value) == f"{tmp_path / 'data'} is a file: name a folder"
+
+
+def test_every_task_has_an_origin():
+    assert ORIGINS.keys() == TASKS.keys()
+    urls = [origin.url for origins in ORIGINS.values() for origin in origins]
+    assert all(url.startswith("https://") for url in urls)
