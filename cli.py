@@ -20,6 +20,7 @@ from ecsuite.eval.reporting import Reporter, make_room, print_json
 from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
 from ecsuite.eval.xtreme.evaluate_command import xtreme_evaluate
+from ecsuite.eval.xtreme_transfer.command import xtreme
 
 app = typer.Typer(
     name="ecsuite",
@@ -194,6 +195,7 @@ app.command(
 )(correlate)
 app.command(epilog="Example: ecsuite translate runs/disc_small --pairs en-fr.tsv --setting full")(translate)
 app.command(epilog="Example: ecsuite data wikipedia --languages da")(data)
+app.command(epilog="Example: ecsuite xtreme runs/disc_small --tasks udpos,panx --data DIR")(xtreme)
 app.command("xtreme-evaluate", epilog="Example: ecsuite xtreme-evaluate --predictions mine --labels labels")(
     xtreme_evaluate
 )

@@ -19,7 +19,7 @@ def train_bpe(lines: Iterable[str], vocab_size: int, num_bytes: float = float("i
         show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
-    tokenizer.train_from_iterator(_first_bytes(lines, num_bytes), trainer)
+    tokenizer.train_from_iterator(first_bytes(lines, num_bytes), trainer)
     return tokenizer
 
 
@@ -30,7 +30,7 @@ def encode(tokenizer: Tokenizer, lines: Iterable[str], end: str = "\n") -> Itera
         yield from (encoding.ids for encoding in tokenizer.encode_batch_fast(several))
 
 
-def _first_bytes(lines: Iterable[str], num_bytes: float) -> Iterator[str]:
+def first_bytes(lines: Iterable[str], num_bytes: float) -> Iterator[str]:
     """Lines until they hold so many bytes, the last one whole."""
     for line in lines:
         yield line

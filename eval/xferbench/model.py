@@ -121,11 +121,23 @@ class LanguageModel(nn.Module):
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy in nats of `targets` after `symbols`, both (batch, length), but where it is `IGNORED`."""
         with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
-            states = self(symbols).flatten(0, 1)
-        loss: Tensor = _TiedLoss.apply(  # type: ignore[no-untyped-call]
-            states, self.embedding.weight, targets.flatten(), self.products
-        )
-        return loss
+            states = self(symbols)
+        return tied_loss(states, self.embedding.weight, targets, self.products)
+
+
+def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype) -> Tensor:
+    """Mean cross-entropy in nats of `targets` (batch, length), but where it is `IGNORED`.
+
+    Args:
+        states: What they are guessed from, (batch, length, width).
+        embedding: What each symbol looks like, (symbols, width).
+        targets: Symbols.
+        products: Type of the factors of products.
+    """
+    loss: Tensor = _TiedLoss.apply(  # type: ignore[no-untyped-call]
+        states.flatten(0, 1), embedding, targets.flatten(), products
+    )
+    return loss
 
 
 class _TiedLoss(torch.autograd.Function):

@@ -20,7 +20,7 @@ from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same input would give another result."""
 COMPILED_WIDTH = 512
 """On a GPU, models from this width on are compiled."""
@@ -63,7 +63,8 @@ def pretrain(
             source = rules.source(corpus, preset, seed)
             model, repeats = LanguageModel(source.vocab_size, preset, generator).to(place), source.repeats
             model.products = PRECISIONS[precision]
-            train(model, source.windows, preset.pretrain_epochs, preset, rules.weight_decay, generator, tell)
+            epochs, decay = preset.pretrain_epochs, rules.weight_decay
+            train(model, source.windows, epochs, preset.lr, preset, decay, generator, tell)
     weights = {name: weight.cpu() for name, weight in model.state_dict().items()}
     data = save({name: weight for name, weight in weights.items() if name != "embedding.weight"})
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +105,8 @@ def tune_and_test(
         def told(_: str, share: float) -> None:
             tell(text.name, share)
 
-        train(model, target.tune, preset.tune_epochs, preset, rules.weight_decay, generator, told)
+        epochs, decay = preset.tune_epochs, rules.weight_decay
+        train(model, target.tune, epochs, preset.tune_lr, preset, decay, generator, told)
         value, num_scored = cross_entropy(model, target.test, preset.batch)
     return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
 
@@ -113,6 +115,7 @@ def train(
     model: LanguageModel,
     windows: Windows,
     num_epochs: int,
+    lr: float,
     preset: Preset,
     weight_decay: float,
     generator: torch.Generator,
@@ -124,7 +127,8 @@ def train(
         model: The model.
         windows: What to learn.
         num_epochs: Passes over them.
-        preset: Batch size and learning rate.
+        lr: Learning rate of the first step.
+        preset: Batch size.
         weight_decay: AdamW's.
         generator: Draws the order of the windows.
         tell: Told the share that is done, after every update.
@@ -135,12 +139,12 @@ def train(
     device = model.positions.weight.device
     windows = windows.to(device)
     num_steps = num_epochs * -(-len(windows) // preset.batch)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=preset.lr, weight_decay=weight_decay, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
     if device.type == "cuda" and preset.width >= COMPILED_WIDTH:
         model.compile()
     model.train()
     for step, index in enumerate(windows.shuffled(preset.batch, num_epochs, generator)):
-        optimizer.param_groups[0]["lr"] = preset.lr * (1 - step / num_steps)
+        optimizer.param_groups[0]["lr"] = lr * (1 - step / num_steps)
         loss = model.loss(*windows.take(index.to(device)))
         if (step % CHECK_EVERY == 0 or step == num_steps - 1) and not torch.isfinite(loss):
             raise ArithmeticError(f"the loss is {loss.item()} at step {step + 1} of {num_steps}")

@@ -30,6 +30,12 @@ _END_OF_SENTENCE = re.compile("(?<=[.!?\u061f\u0964])\\s+|(?<=[\u3002\uff01\uff1
 _LONGEST_CHARACTER_SEQUENCE = 4
 
 
+def fit_baseline(folder: Path, task: str, baseline: str | None = None) -> Predict:
+    """A function from examples to predictions; the arguments are as for `baseline_predictions`."""
+    look_up("task", task, TASKS)
+    return look_up("baseline", baseline or next(iter(BASELINES[task])), BASELINES[task])(folder, task)
+
+
 def baseline_predictions(folder: Path, task: str, language: str, baseline: str | None = None) -> Any:
     """Predict for the split of a language that can be scored.
 
@@ -42,7 +48,7 @@ def baseline_predictions(folder: Path, task: str, language: str, baseline: str |
     Raises:
         ConfigError: If there is no such baseline, there are no data, or none have labels.
     """
-    return _fitted(folder, task, baseline)(
+    return fit_baseline(folder, task, baseline)(
         read_examples(folder, task, language, _split(folder, task, language))
     )
 
@@ -64,17 +70,12 @@ def score_baseline(
     if languages is None:
         spoken = look_up("task", task, TASKS).languages
         languages = [language for language in spoken if scored_split(folder, task, language)]
-    predict = _fitted(folder, task, baseline)
+    predict = fit_baseline(folder, task, baseline)
     scores = {}
     for language in languages:
         examples = read_examples(folder, task, language, _split(folder, task, language))
         scores[language] = score_predictions(task, language, predict(examples), examples)
     return scores
-
-
-def _fitted(folder: Path, task: str, baseline: str | None) -> Predict:
-    look_up("task", task, TASKS)
-    return look_up("baseline", baseline or next(iter(BASELINES[task])), BASELINES[task])(folder, task)
 
 
 def _split(folder: Path, task: str, language: str) -> str:

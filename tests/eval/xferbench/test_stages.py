@@ -54,7 +54,7 @@ def tuned(file: Path, target: Target, preset: Preset, monkeypatch: pytest.Monkey
 def test_one_token_costs_nothing_and_coins_cost_their_entropy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    preset = replace(NANO, lr=3e-3)
+    preset = replace(NANO, lr=3e-3, tune_lr=3e-3)
     file = born(None, preset, tmp_path)
     same = windows_of(np.zeros(2001))
     constant = Target(vocab_size=1, tune=same, test=same, repeats=1)
@@ -71,7 +71,9 @@ def test_pretraining_on_a_languages_own_kind_helps(tmp_path: Path, monkeypatch: 
     corpus = Corpus(messages=Ragged(doubled.astype(np.int32), np.array([0, len(doubled)])))
     other = np.repeat(rng.integers(40, size=2000), 2)
     target = Target(vocab_size=40, tune=windows_of(other[:2000]), test=windows_of(other[2000:]), repeats=1)
-    preset = replace(NANO, lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8, tune_tokens=2000, tune_epochs=4)
+    preset = replace(
+        NANO, lr=3e-3, tune_lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8, tune_tokens=2000, tune_epochs=4
+    )
     helped, alone = (
         tuned(born(source, preset, tmp_path), target, preset, monkeypatch) for source in (corpus, None)
     )
@@ -84,6 +86,17 @@ def test_pretraining_starts_from_the_weights_of_no_pretraining(tmp_path: Path) -
     still, nothing = (load_file(born(source, preset, tmp_path)) for source in (corpus, None))
     assert still.keys() == nothing.keys() and "embedding.weight" not in still
     assert all(torch.equal(still[name], nothing[name]) for name in still)
+
+
+def test_each_stage_has_its_own_learning_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = zipf_parentheses(3000, np.random.default_rng(0), num_types=50)
+    still = replace(NANO, lr=0.0, tune_lr=1e-3)
+    coins = windows_of(np.random.default_rng(0).integers(2, size=2000))
+    target = Target(vocab_size=2, tune=coins, test=coins, repeats=1)
+    stills = [tuned(born(source, still, tmp_path), target, still, monkeypatch) for source in (corpus, None)]
+    assert stills[0] == stills[1]
+    untuned = replace(still, tune_lr=0.0)
+    assert tuned(born(None, untuned, tmp_path), target, untuned, monkeypatch) != stills[0]
 
 
 def test_dropout_is_a_function_of_the_seed(tmp_path: Path) -> None:
@@ -103,7 +116,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_update() -> None:
         model.norm.weight.fill_(math.nan)
     before = model.embedding.weight.clone()
     with pytest.raises(ArithmeticError, match="the loss is nan at step 1 of"):
-        train(model, windows_of(np.arange(200) % 5), 1, NANO, 0.01, torch.Generator(), ignore)
+        train(model, windows_of(np.arange(200) % 5), 1, 1e-3, NANO, 0.01, torch.Generator(), ignore)
     assert torch.equal(model.embedding.weight, before)
 
 
@@ -118,8 +131,8 @@ def test_learning_rate_falls_to_zero(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(stages.torch.optim, "AdamW", Spy)
     model = LanguageModel(5, NANO, torch.Generator().manual_seed(0))
-    preset = replace(NANO, batch=1, lr=1.0)
-    train(model, windows_of(np.arange(10 * NANO.context + 1) % 5), 1, preset, 0.3, torch.Generator(), ignore)
+    windows, preset = windows_of(np.arange(10 * NANO.context + 1) % 5), replace(NANO, batch=1)
+    train(model, windows, 1, 1.0, preset, 0.3, torch.Generator(), ignore)
     assert rates == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
 
 
@@ -137,6 +150,7 @@ def test_keys_hold_what_changes_results_and_not_what_does_not() -> None:
     assert stage_key(replace(MINI, name="other", about="", reference={}), "strict", 0, "cpu", "fp32") == key
     others = [
         stage_key(replace(MINI, lr=2e-3), "strict", 0, "cpu", "fp32"),
+        stage_key(replace(MINI, tune_lr=2e-3), "strict", 0, "cpu", "fp32"),
         stage_key(MINI, "published-2024", 0, "cpu", "fp32"),
         stage_key(MINI, "strict", 1, "cpu", "fp32"),
         stage_key(MINI, "strict", 0, "cuda", "fp32"),

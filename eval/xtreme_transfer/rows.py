@@ -1,0 +1,60 @@
+"""Rows: what a body reads and what a head is to say about it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+IGNORED = -100
+"""The target of a place about which nothing is said."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """Inputs, each a row of sub-words."""
+
+    ids: Sequence[Sequence[int]]
+    """Sub-words of each row, with special symbols."""
+    targets: Sequence[Sequence[int]]
+    """For labels, one a sub-word or `IGNORED`; for stretches, the places of the first and the last sub-word."""
+    padding: int
+    """Fills up shorter rows."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def num_tokens(self) -> int:
+        """Sub-words in all."""
+        return sum(map(len, self.ids))
+
+    def take(self, index: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Some rows side by side.
+
+        Returns:
+            Sub-words (rows, longest), which of them are there (rows, longest), and targets (rows, longest or 2).
+        """
+        ids = _side_by_side([self.ids[row] for row in index], self.padding).to(device)
+        lengths = torch.tensor([len(self.ids[row]) for row in index], device=device)
+        mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
+        targets = _side_by_side([self.targets[row] for row in index], IGNORED).to(device)
+        return ids, mask, targets
+
+    def batches(self, batch: int) -> list[list[int]]:
+        """Rows of about the same length together, `batch` at a time."""
+        order = sorted(range(len(self)), key=lambda row: len(self.ids[row]))
+        return [order[start : start + batch] for start in range(0, len(order), batch)]
+
+    def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[list[int]]:
+        """The same batches in a new random order each epoch."""
+        batches = self.batches(batch)
+        for _ in range(num_epochs):
+            for place in torch.randperm(len(batches), generator=generator).tolist():
+                yield batches[place]
+
+
+def _side_by_side(rows: Sequence[Sequence[int]], filler: int) -> Tensor:
+    """Rows of different lengths as one tensor."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *([filler] * (longest - len(row)))] for row in rows])

@@ -1,0 +1,74 @@
+"""Tuning: a body and a head learn a task's examples, and then say what they think of others."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.eval.xtreme_transfer.bodies import Body
+from ecsuite.eval.xtreme_transfer.heads import Head
+from ecsuite.eval.xtreme_transfer.learning import CHECK_EVERY, schedule
+from ecsuite.eval.xtreme_transfer.presets import Tuning
+from ecsuite.eval.xtreme_transfer.rows import Rows
+
+TEST_BATCH = 64
+"""Rows that are looked at together."""
+
+
+def tune(
+    body: Body,
+    head: Head,
+    rows: Rows,
+    tuning: Tuning,
+    tuned: list[nn.Parameter],
+    *,
+    through_body: bool,
+    generator: torch.Generator,
+    tell: Callable[[float], None],
+) -> None:
+    """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
+
+    Args:
+        body: Gives states.
+        head: Makes scores of them.
+        rows: Examples.
+        tuning: Learning rate, passes and so on.
+        tuned: The parameters to train, the head's among them.
+        through_body: Whether some of them are the body's or its embedding's.
+        generator: Draws the order of the rows.
+        tell: Told the share that is done, after every update.
+
+    Raises:
+        ArithmeticError: If the loss is not finite.
+    """
+    device = head.linear.weight.device
+    num_updates = tuning.epochs * len(rows.batches(tuning.batch))
+    optimizer = torch.optim.AdamW(tuned, lr=tuning.lr, weight_decay=tuning.weight_decay, fused=True, eps=1e-8)
+    body.train(through_body)
+    for update, index in enumerate(rows.shuffled(tuning.batch, tuning.epochs, generator)):
+        optimizer.param_groups[0]["lr"] = tuning.lr * schedule(update, num_updates, tuning.warmup)
+        ids, mask, targets = rows.take(index, device)
+        with torch.set_grad_enabled(through_body):
+            states = body.states(ids, mask)  # (batch, length, width)
+        loss = head.loss(states, mask, targets)
+        if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
+            raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(tuned, 1.0)
+        optimizer.step()
+        tell((update + 1) / num_updates)
+
+
+@torch.no_grad()
+def scores_of(body: Body, head: Head, rows: Rows) -> list[Tensor]:
+    """What a head says about each row, (length, outputs), on the CPU."""
+    device = head.linear.weight.device
+    body.eval()
+    found: list[Tensor] = [torch.empty(0)] * len(rows)
+    for index in rows.batches(TEST_BATCH):
+        ids, mask, _ = rows.take(index, device)
+        scores = head(body.states(ids, mask)).float().cpu()
+        for place, row in enumerate(index):
+            found[row] = scores[place, : len(rows.ids[row])]
+    return found
