@@ -3,15 +3,30 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 LINES_AT_ONCE = 2_000
 
 
-def train_bpe(lines: Iterable[str], vocab_size: int, num_bytes: float = float("inf")) -> Tokenizer:
-    """Byte-level BPE of at most `vocab_size` types, learnt from the first `num_bytes` bytes of `lines`."""
+WORDS = Regex(r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+")
+"""What no token crosses, with combining marks as parts of words, as Indic scripts and Thai need."""
+
+
+def train_bpe(
+    lines: Iterable[str], vocab_size: int, num_bytes: float = float("inf"), *, keeps_marks: bool = False
+) -> Tokenizer:
+    """Byte-level BPE, so that no text has anything unknown.
+
+    Args:
+        lines: Text.
+        vocab_size: At most so many types.
+        num_bytes: How much of the text it is learnt from.
+        keeps_marks: Whether combining marks are parts of words; by the rules of GPT-2 and XferBench they are not.
+    """
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not keeps_marks)
+    words = pre_tokenizers.Split(WORDS, "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, by_bytes]) if keeps_marks else by_bytes
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,

@@ -19,8 +19,8 @@ MASKED = 0.15
 """Share of the symbols that an encoder guesses (Devlin et al. 2019, section 3.1) …"""
 HIDDEN, REPLACED = 0.8, 0.1
 """… of which so many are hidden, and so many replaced by any other."""
-LAYER_OF_RETRIEVAL = 7 / 12
-"""Sentences are compared by the states at this share of the layers: XTREME's layer 7 of 12."""
+LAYER_OF_RETRIEVAL = {12: 7, 24: 13}
+"""By the number of layers, the one by whose states XTREME's program compares sentences; else the share of the first."""
 
 
 class Body(nn.Module):
@@ -198,7 +198,8 @@ class Published(Body):
         """Hidden states of the layer that retrieval compares."""
         with autocast(ids.device, self.products):
             found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
-        states: Tensor = found[round(LAYER_OF_RETRIEVAL * (len(found) - 1))]
+        num_layers = len(found) - 1
+        states: Tensor = found[LAYER_OF_RETRIEVAL.get(num_layers, round(7 / 12 * num_layers))]
         return states.float()
 
 

@@ -19,8 +19,8 @@ from ecsuite.eval.xtreme.averaging import SOURCE
 from ecsuite.eval.xtreme_transfer.result import REFERENCE, TransferResult
 
 Verdict = Literal["gain", "loss", "within noise", "one seed"]
-LEVEL = 0.95
-"""Of intervals; p values are held against what is left of 1."""
+ERROR = 0.05
+"""Share of intervals that miss the truth, and the p value below which there is a gain or a loss."""
 _NO_SPREAD = 1e-9
 """Points; differences that vary less than this do so by rounding."""
 
@@ -65,7 +65,7 @@ class Gain:
     @property
     def verdict(self) -> Verdict:
         """That of the interval, unless the correction takes it back."""
-        is_luck = self.p_holm is not None and self.p_holm >= 1 - LEVEL
+        is_luck = self.p_holm is not None and self.p_holm >= ERROR
         return "within noise" if is_luck else self.overall.verdict
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def estimate(differences: Floats) -> Estimate:
         half, p = 0.0, float(abs(mean) < _NO_SPREAD)
     else:
         error = float(differences.std(ddof=1)) / num_seeds**0.5
-        half = float(stats.t.ppf((1 + LEVEL) / 2, num_seeds - 1)) * error
+        half = float(stats.t.ppf(1 - ERROR / 2, num_seeds - 1)) * error
         p = 2 * float(stats.t.sf(abs(mean) / error, num_seeds - 1))
     by_seed = tuple(differences.tolist())
     return Estimate(

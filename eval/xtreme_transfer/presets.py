@@ -26,8 +26,6 @@ class Tuning:
     """AdamW's."""
     warmup: int = 0
     """Updates over which the learning rate rises from 0."""
-    stride: int = 0
-    """Sub-words between the beginnings of two windows of a passage; 0 is half of the context."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,7 +130,7 @@ FULL = Preset(
     tuning=_by_task(
         pairs=Tuning(lr=2e-5, epochs=5, batch=32, context=128),
         tagging=Tuning(lr=2e-5, epochs=10, batch=32, context=128),
-        questions=Tuning(lr=3e-5, epochs=3, batch=32, context=384, weight_decay=1e-4, warmup=500, stride=128),
+        questions=Tuning(lr=3e-5, epochs=3, batch=32, context=384, weight_decay=1e-4, warmup=500),
         retrieval=Tuning(lr=0.0, epochs=0, batch=100, context=384),
     ),
     max_train=None,

@@ -4,7 +4,7 @@ A row is a question and a window of the context; windows overlap, so that an ans
 another. The head says where an answer begins and where it ends; of a window without it, that both are the first place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +29,12 @@ ABSENT = (0, 0)
 """The target of a window that does not hold the answer."""
 
 _AT_ONCE = 512
-"""Contexts, or windows, that are in memory in full."""
+"""Texts, or windows, that are in memory in full."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """A context in sub-words."""
+    """A context, or a question, in sub-words."""
 
     ids: list[int]
     """The sub-words."""
@@ -94,12 +94,14 @@ def prepare(
     Raises:
         ConfigError: If a row has no room for a context.
     """
-    passages = _passages({example.context for example in examples}, sub_words)
-    encodings = sub_words.texts([example.question for example in examples])
+    passages = _passages(
+        [text for example in examples for text in (example.context, example.question)], sub_words
+    )
     stride = max(1, context // STRIDES_IN_ROW)
     ids, targets, windows = [], [], []
-    for number, (example, encoding) in enumerate(zip(examples, encodings, strict=True)):
-        before = [*sub_words.first, *encoding.ids[: context // QUESTIONS_IN_ROW], *sub_words.between]
+    for number, example in enumerate(examples):
+        asked = passages[example.question].ids[: context // QUESTIONS_IN_ROW]
+        before = [*sub_words.first, *asked, *sub_words.between]
         room = context - len(before) - len(sub_words.last)
         if room < 1:
             raise ConfigError(f"a row of {context} sub-words has no room for a context beside a question")
@@ -150,12 +152,12 @@ def predictions(
     return {question.id: answer for question, (_, answer) in zip(prepared.questions, found, strict=True)}
 
 
-def _passages(contexts: set[str], sub_words: SubWords) -> dict[str, Passage]:
-    """Contexts in sub-words: several questions share one."""
-    ordered = sorted(contexts)
+def _passages(texts: Iterable[str], sub_words: SubWords) -> dict[str, Passage]:
+    """Texts in sub-words, each once: several questions share a context."""
+    distinct = list(dict.fromkeys(texts))
     passages = {}
-    for start in range(0, len(ordered), _AT_ONCE):
-        several = ordered[start : start + _AT_ONCE]
+    for start in range(0, len(distinct), _AT_ONCE):
+        several = distinct[start : start + _AT_ONCE]
         for text, encoding in zip(several, sub_words.texts(several), strict=True):
             offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
             passages[text] = Passage(ids=encoding.ids, offsets=offsets)

@@ -55,24 +55,29 @@ def verdict_line(result: TransferResult, headline: Gain | None) -> str:
     if overall.ci95 is None:
         why = "one seed has no interval, so nobody can tell this from noise"
         return f"{headline.body} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
-    return (
-        f"{headline.body} over {REFERENCE}: {_told(overall)} points over {_seeds(result)}: {overall.verdict}."
-    )
+    why = ", the interval contains 0" if overall.verdict == "within noise" else ""
+    told = f"{_told(overall)} points over {_seeds(result)}: {overall.verdict}{why}"
+    return f"{headline.body} over {REFERENCE}: {told}."
 
 
 def _tables_of_bodies(result: TransferResult, gains: Sequence[Gain]) -> list[Table]:
     """A row a body: its scores, and its gain."""
+    if not gains:
+        return [_bodies("Scores", result, gains, with_scores=True, with_gains=False)]
     if len(result.splits) <= MOST_WITH_GAINS:
-        return [_bodies(result, gains, with_scores=True, with_gains=bool(gains))]
-    tables = [_bodies(result, gains, with_scores=True, with_gains=False)]
-    return [*tables, _bodies(result, gains, with_scores=False, with_gains=True)] if gains else tables
+        return [_bodies("Scores and gains", result, gains, with_scores=True, with_gains=True)]
+    return [
+        _bodies("Scores", result, gains, with_scores=True, with_gains=False),
+        _bodies("Gains", result, gains, with_scores=False, with_gains=True),
+    ]
 
 
-def _bodies(result: TransferResult, gains: Sequence[Gain], *, with_scores: bool, with_gains: bool) -> Table:
+def _bodies(
+    title: str, result: TransferResult, gains: Sequence[Gain], *, with_scores: bool, with_gains: bool
+) -> Table:
     gain_of = {gain.body: gain for gain in gains}
     headings = [_heading(task) for task in result.splits] if with_scores else []
-    about = "Scores" * with_scores + " and " * (with_scores and with_gains) + "gains" * with_gains
-    table = _table(about.capitalize(), "body", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
+    table = _table(title, "body", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
     if with_gains:
         for heading in ("gain", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True)

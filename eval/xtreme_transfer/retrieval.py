@@ -1,7 +1,7 @@
 """Retrieval: which sentences translate each other, by the states that a body has for them, without tuning.
 
-Hu et al. (2020), section 3.2. The benchmark's program takes the states of layer 7 of 12; of Tatoeba
-their mean over a sentence, of BUCC those of the first symbol.
+Hu et al. (2020), section 3.2. The benchmark's program takes the states of layer 7 of 12; of Tatoeba their mean over a
+sentence, of BUCC those of the first symbol.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -109,13 +109,6 @@ def embed(
             vectors.append(pool((states or body.states)(row_ids, mask).float(), mask).cpu())
     order = np.concatenate(batches)
     return torch.cat(vectors).numpy()[np.argsort(order)]
-
-
-def embed_bitext(bitext: Bitext, embed_sentences: Callable[[Sequence[str]], Floats]) -> Embedded:
-    """Both sides of a bitext, each on its own."""
-    return Embedded(
-        bitext=bitext, sources=embed_sentences(bitext.sources), targets=embed_sentences(bitext.targets)
-    )
 
 
 def retrieve(task: str, test: Embedded, dev: Embedded | None = None) -> list[int] | set[Pair]:

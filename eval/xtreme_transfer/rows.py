@@ -1,6 +1,6 @@
 """Rows: what a body reads and what a head is to say about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,15 +41,15 @@ class Rows:
         targets = _side_by_side([self.targets[row] for row in index], IGNORED).to(device)
         return ids, mask, targets
 
-    def batches(self, batch: int) -> list[list[int]]:
-        """Rows of about the same length together, `batch` at a time."""
-        order = sorted(range(len(self)), key=lambda row: len(self.ids[row]))
-        return [order[start : start + batch] for start in range(0, len(order), batch)]
+    def batches(self, batch: int, order: Iterable[int] | None = None) -> list[list[int]]:
+        """Rows of about the same length together, `batch` at a time; those of equal length in the given order."""
+        by_length = sorted(order or range(len(self)), key=lambda row: len(self.ids[row]))
+        return [by_length[start : start + batch] for start in range(0, len(by_length), batch)]
 
     def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[list[int]]:
-        """The same batches in a new random order each epoch."""
-        batches = self.batches(batch)
+        """Such batches, others in each epoch, in random order."""
         for _ in range(num_epochs):
+            batches = self.batches(batch, torch.randperm(len(self), generator=generator).tolist())
             for place in torch.randperm(len(batches), generator=generator).tolist():
                 yield batches[place]
 

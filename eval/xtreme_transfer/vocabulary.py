@@ -55,7 +55,7 @@ class SubWords:
 
 def learn_subwords(lines: Iterable[str], vocab_size: int) -> SubWords:
     """Byte-level BPE, so that no text has anything unknown, and four special symbols after it."""
-    return own_subwords(train_bpe(lines, vocab_size))
+    return own_subwords(train_bpe(lines, vocab_size, keeps_marks=True))
 
 
 def own_subwords(tokenizer: Tokenizer) -> SubWords:

@@ -39,7 +39,7 @@ def gather():
     """Puts cells together, with a baseline of 20 and chance of 4, and in English of 70 and 5."""
 
     def gather(cells, **options):
-        languages = {(cell.task, cell.language): cell for cell in cells}
+        languages = sorted({(cell.task, cell.language) for cell in cells if cell.task in TASKS})
         baselines, chance = {}, {}
         for task, language in languages:
             metrics = TASKS[task].metrics

@@ -35,7 +35,9 @@ def test_an_interval_by_hand():
     assert found.by_seed == (1, 2, 3)
     assert found.mean == 2
     assert found.ci95 == pytest.approx((2 - HALF, 2 + HALF))
-    assert found.p == pytest.approx(1 - 12**0.5 / 14**0.5)  # two degrees: 1 - t / sqrt(2 + t^2), and t = sqrt(12)
+    assert found.p == pytest.approx(
+        1 - 12**0.5 / 14**0.5
+    )  # two degrees: 1 - t / sqrt(2 + t^2), and t = sqrt(12)
     assert found.verdict == "within noise"
 
 
@@ -126,9 +128,7 @@ def test_the_corpus_over_further_controls(make_cells, gather):
 
 def test_many_questions_take_a_gain_back(make_cells, gather):
     result = gather(make_cells(leads({"corpus": 3})))
-    (alone,) = gains_over_controls(
-        gather(make_cells(leads({"corpus": 3}), bodies=("corpus", "parentheses")))
-    )
+    (alone,) = gains_over_controls(gather(make_cells(leads({"corpus": 3}), bodies=("corpus", "parentheses"))))
     assert (alone.p_holm, alone.verdict) == (alone.overall.p, "gain")
     for each in gains_over_controls(result):
         assert each.overall.verdict == "gain" and each.verdict == "within noise"

@@ -154,5 +154,7 @@ def test_unknown_names(make_cells, gather):
 
 
 def test_nothing_at_all(gather):
-    with pytest.raises(ConfigError, match=r"^no scores: expected those of one body in one language at least$"):
+    with pytest.raises(
+        ConfigError, match=r"^no scores: expected those of one body in one language at least$"
+    ):
         gather([])

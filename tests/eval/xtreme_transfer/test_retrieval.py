@@ -1,0 +1,152 @@
+"""Sentences as vectors by a body whose states are known, and what is found with them."""
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from torch import nn
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme.examples import Bitext
+from ecsuite.eval.xtreme.scoring import score_predictions
+from ecsuite.eval.xtreme_transfer.retrieval import Embedded, embed, retrieve
+from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
+
+CPU = torch.device("cpu")
+FIRST, LAST, PADDING, UNKNOWN = 4, 5, 6, 7
+SIZE = 8
+
+
+class Spelling(nn.Module):
+    """The state at a place is its sub-word, one-hot; in training, noise."""
+
+    context = 6
+
+    def states(self, ids, mask):
+        return nn.functional.dropout(torch.eye(SIZE)[ids], 0.9, self.training)
+
+
+@pytest.fixture
+def letters():
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "c": 2, "d": 3}, unk_token="d"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return SubWords(
+        tokenizer=tokenizer,
+        size=SIZE,
+        first=(FIRST,),
+        between=(LAST,),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+
+
+def counts(*ids):
+    return (np.bincount(ids, minlength=SIZE) / len(ids)).tolist()
+
+
+def test_the_mean_is_over_what_is_there(letters):
+    vectors = embed(Spelling(), letters, ["a b", "c", "a a b c"], 3, CPU)
+    assert vectors.dtype == np.float32
+    wanted = [[FIRST, 0, 1, LAST], [FIRST, 2, LAST], [FIRST, 0, 0, 1, 2, LAST]]
+    assert vectors == pytest.approx(np.array([counts(*ids) for ids in wanted]))
+
+
+@pytest.mark.parametrize(("pooling", "symbol"), [("first", FIRST), ("last", LAST)])
+def test_one_place_can_stand_for_all(letters, pooling, symbol):
+    vectors = embed(Spelling(), letters, ["a b", "c"], 2, CPU, pooling=pooling)
+    assert vectors.tolist() == [counts(symbol)] * 2
+
+
+def test_without_special_symbols_the_last_is_the_sentences_own(letters):
+    bare = SubWords(
+        tokenizer=letters.tokenizer,
+        size=SIZE,
+        first=(),
+        between=(),
+        last=(),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+    vectors = embed(Spelling(), bare, ["a b", "c", ""], 3, CPU, pooling="last")
+    assert vectors.tolist() == [counts(1), counts(2), counts(UNKNOWN)]
+
+
+def test_long_sentences_are_cut_and_empty_ones_are_unknown(letters):
+    vectors = embed(Spelling(), letters, ["a a a a b b b", ""], 1, CPU)
+    assert vectors.tolist()[0] == pytest.approx(counts(FIRST, 0, 0, 0, 0, LAST))
+    assert vectors.tolist()[1] == pytest.approx(counts(FIRST, UNKNOWN, LAST))
+    (shorter,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=4).tolist()
+    assert shorter == pytest.approx(counts(FIRST, 0, 0, LAST))
+    (no_longer,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=99).tolist()
+    assert no_longer == vectors.tolist()[0]
+
+
+def test_batches_and_order_change_nothing(letters):
+    sentences = ["a b c", "d", "a", "b b", "c d a b", "c"]
+    whole = embed(Spelling(), letters, sentences, 6, CPU)
+    for batch in (1, 4):
+        assert embed(Spelling(), letters, sentences, batch, CPU) == pytest.approx(whole)
+    assert embed(Spelling(), letters, sentences[::-1], 2, CPU)[::-1] == pytest.approx(whole)
+
+
+def test_other_states_can_be_asked_for(letters):
+    vectors = embed(Spelling(), letters, ["a"], 1, CPU, states=lambda ids, mask: ids[..., None])
+    assert vectors.tolist() == [[(FIRST + 0 + LAST) / 3]]
+
+
+def test_an_unknown_pooling_is_refused(letters):
+    with pytest.raises(ConfigError, match="unknown pooling 'maen'; did you mean 'mean'"):
+        embed(Spelling(), letters, ["a"], 1, CPU, pooling="maen")
+
+
+def bitext(sources, targets, gold):
+    return Bitext(
+        source_ids=tuple(f"s{row}" for row in range(len(sources))),
+        sources=tuple(sources),
+        target_ids=tuple(f"t{row}" for row in range(len(targets))),
+        targets=tuple(targets),
+        gold=gold,
+    )
+
+
+def test_tatoeba_is_found_by_the_nearest(letters):
+    """A translation is spelt with the same letters in another order."""
+    gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
+    examples = bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold)
+    sources, targets = (
+        embed(Spelling(), letters, side, 2, CPU) for side in (examples.sources, examples.targets)
+    )
+    found = retrieve("tatoeba", Embedded(bitext=examples, sources=sources, targets=targets))
+    assert found == [2, 0, 1]
+    assert score_predictions("tatoeba", "fi", found, examples) == {"accuracy": 100}
+
+
+def embedded(cosines, gold):
+    """Sources along axes of their own, and targets at these cosines from them, each beside the others."""
+    number = len(cosines)
+    sources = np.eye(2 * number, dtype=np.float32)[:number] + 0.01
+    targets = np.zeros_like(sources)
+    targets[:, :number] = np.diag(cosines)
+    targets[:, number:] = np.diag(np.sqrt(1 - np.square(cosines)))
+    examples = bitext([f"x{row}" for row in range(number)], [f"y{row}" for row in range(number)], gold)
+    return Embedded(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
+
+
+def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
+    cosines = [0.9, 0.8, 0.7, 0.3, 0.2]
+    right = frozenset((f"s{row}", f"t{row}") for row in range(3))
+    dev, test = embedded(cosines, right), embedded(cosines[::-1], None)
+    assert retrieve("bucc2018", test, dev) == {("s4", "t4"), ("s3", "t3"), ("s2", "t2")}
+    strict = embedded(cosines, frozenset({("s0", "t0")}))
+    assert retrieve("bucc2018", test, strict) == {("s4", "t4")}
+    assert score_predictions("bucc2018", "de", retrieve("bucc2018", dev, dev), dev.bitext)["f1"] == 100
+
+
+def test_bucc_needs_a_dev_that_is_known():
+    test = embedded([0.9, 0.1], None)
+    for dev in (None, test):
+        with pytest.raises(ValueError, match="BUCC: expected dev with its translations"):
+            retrieve("bucc2018", test, dev)

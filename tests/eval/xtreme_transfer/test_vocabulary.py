@@ -1,0 +1,178 @@
+"""Sub-words of tokenizers made here, of the three families that published models have."""
+
+from itertools import chain
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme_transfer.vocabulary import learn_subwords, published_subwords
+
+transformers = pytest.importorskip("transformers")
+
+TEXTS = ["the cat sat on a mat", "a cat and a dog", "القطة على السجادة", "猫在垫子上", "cats 😀 mats"]
+SENTENCE = ("a", "cat", "sat", "القطة", "猫在垫子上", "😀", "mat")
+
+
+def word_piece():
+    """mBERT's family."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=150, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
+    )
+
+
+def sentence_piece():
+    """XLM-R's family."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=80, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", mask_token="<mask>"
+    )
+
+
+def prepending():
+    """Llama's family: the beginning of a text is normalized to that of a word."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    alphabet = sorted(set("".join(TEXTS)) - {" "})
+    trainer = trainers.BpeTrainer(vocab_size=60, show_progress=False, initial_alphabet=["▁", *alphabet])
+    tokenizer.train_from_iterator([word for text in TEXTS for word in text.split()], trainer)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+def byte_level():
+    """GPT-2's family; no special symbols but an end."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        special_tokens=["<end>"],
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+
+
+FAMILIES = [word_piece, sentence_piece, prepending, byte_level]
+
+
+def test_learnt_subwords_read_every_text():
+    sub_words = learn_subwords(["the cat sat"], 300)
+    for text in ("cat", "猫在垫子上", "القطة", "😀 é"):
+        (encoding,) = sub_words.texts([text])
+        assert sub_words.tokenizer.decode(encoding.ids) == text
+
+
+def test_learnt_special_symbols_come_after_the_subwords():
+    sub_words = learn_subwords(["the cat sat"], 300)
+    num_subwords = sub_words.tokenizer.get_vocab_size()
+    special = {*sub_words.first, *sub_words.between, sub_words.mask, sub_words.padding}
+    assert special == set(range(num_subwords, num_subwords + 4))
+    assert sub_words.size == num_subwords + 4
+    assert sub_words.last == sub_words.between
+
+
+def test_offsets_are_characters():
+    sub_words = learn_subwords([], 256)  # bytes
+    (encoding,) = sub_words.texts(["é😀猫"])
+    assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_are_read_as_amid_a_text(family):
+    sub_words = published_subwords(family())
+    (words,) = sub_words.words([SENTENCE])
+    assert len(words) == len(SENTENCE) and all(words)
+    (text,) = sub_words.texts([f"a {' '.join(SENTENCE)}"])
+    (start,) = sub_words.texts(["a"])
+    assert text.ids == [*start.ids, *chain.from_iterable(words)]
+
+
+def test_learnt_words_are_read_as_amid_a_text():
+    sub_words = learn_subwords(["a cat sat, a cat"] * 3, 300)
+    (words,) = sub_words.words([["a", "cat"]])
+    (text,) = sub_words.texts([", a cat"])
+    assert text.tokens == [",", "Ġa", "Ġcat"]
+    assert words == [text.ids[1:2], text.ids[2:]]
+
+
+def test_words_of_several_sentences_stay_apart():
+    sub_words = learn_subwords(TEXTS, 300)
+    sentences = [["a", "cat"], [], ["cat"]]
+    found = sub_words.words(iter(sentences))
+    assert [len(sentence) for sentence in found] == [2, 0, 1]
+    assert found[0][1] == found[2][0]
+
+
+def test_a_word_of_which_nothing_is_left_is_unknown():
+    tokenizer = word_piece()
+    joiner = "\u200d"  # which the normalizer takes away
+    assert published_subwords(tokenizer).words([["cat", joiner]])[0][1] == [tokenizer.unk_token_id]
+
+
+@pytest.mark.parametrize(
+    ("family", "first", "between", "last"),
+    [
+        (word_piece, (2,), (3,), (3,)),
+        (sentence_piece, (0,), (2, 2), (2,)),
+        (prepending, (), (), ()),
+        (byte_level, (), (), ()),
+    ],
+)
+def test_published_symbols_hold_texts_together(family, first, between, last):
+    tokenizer = family()
+    sub_words = published_subwords(tokenizer)
+    assert (sub_words.first, sub_words.between, sub_words.last) == (first, between, last)
+    one, other = (encoding.ids for encoding in sub_words.texts(["a cat", "the mat"]))
+    assert [*first, *one, *last] == tokenizer("a cat").input_ids
+    assert [*first, *one, *between, *other, *last] == tokenizer("a cat", "the mat").input_ids
+    assert sub_words.size == len(tokenizer)
+
+
+def test_published_padding_and_mask():
+    sub_words = published_subwords(sentence_piece())
+    assert (sub_words.padding, sub_words.unknown, sub_words.mask) == (1, 3, 4)
+
+
+def test_symbols_that_are_not_there_have_substitutes():
+    tokenizer = byte_level()
+    sub_words = published_subwords(tokenizer)
+    end = tokenizer.eos_token_id
+    assert (sub_words.padding, sub_words.mask, sub_words.unknown) == (end, end, end)
+    assert published_subwords(prepending()).padding == 0
+
+
+def test_nothing_is_cut_or_padded_and_the_tokenizer_stays_as_it_was():
+    tokenizer = word_piece()
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=40)
+    (encoding,) = published_subwords(tokenizer).texts(["cat cat cat cat cat"])
+    assert len(encoding.ids) == 5
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 3
+
+
+def test_a_slow_tokenizer_is_refused():
+    class Slow:
+        is_fast = False
+        name_or_path = "some/model"
+
+    message = r"some/model: expected a tokenizer of the package tokenizers \(a fast one\), got Slow"
+    with pytest.raises(ConfigError, match=message):
+        published_subwords(Slow())
