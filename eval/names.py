@@ -8,9 +8,13 @@ from ecsuite.config import named_configs
 from ecsuite.eval import DESCRIPTIONS
 from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
+from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.sources import SOURCES
+from ecsuite.eval.xtreme.tasks import TASKS as XTREME
+from ecsuite.eval.xtreme_transfer.presets import PRESETS as TRANSFER
+from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS as WAYS
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS
@@ -34,6 +38,15 @@ def registered_names() -> dict[str, dict[str, str]]:
         "presets": {name: preset.about for name, preset in PRESETS.items()},
         "xferbench protocols": {name: protocol.about for name, protocol in RULES.items()},
         "baselines": {name: first_line(source) for name, source in SOURCES.items()},
+        "translation presets": {
+            name: f"BART with {preset.num_layers} + {preset.num_layers} layers of {preset.width}"
+            for name, preset in TRANSLATION.items()
+        },
+        "xtreme tasks": {
+            name: f"{task.title}, {len(task.languages)} languages" for name, task in XTREME.items()
+        },
+        "xtreme presets": {name: preset.about for name, preset in TRANSFER.items()},
+        "xtreme protocols": {name: protocol.about for name, protocol in WAYS.items()},
     }
 
 

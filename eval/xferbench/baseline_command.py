@@ -54,7 +54,6 @@ def baseline(
     look_up("protocol", protocol, PROTOCOLS)
     if out is not None:
         make_room(out)
-    request = Request(preset=sizes, protocol=protocol, seed=seed, text=text)
     with Reporter() as reporter:
         options = Options(
             seed=seed,
@@ -67,9 +66,13 @@ def baseline(
             device=device,
             progress=reporter.progress,
         )
-        corpus = make_source(name, request)
-        score = score_source(corpus, options)
+        corpora = {
+            each: make_source(name, Request(preset=sizes, protocol=protocol, seed=each, text=text))
+            for each in range(seed, seed + num_seeds)
+        }
+        score = score_source(corpora, options)
     known = {"source_path": name if text is None else f"{name} {text.name}"}
+    corpus = corpora[seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
     if out is not None:

@@ -6,7 +6,7 @@ on each target language, and measure its cross-entropy on held-out text; the sco
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,9 @@ from ecsuite.eval.xferbench.texts import Text, choose_texts, fingerprint
 ABOUT = "transfer to human languages, lower is better"
 ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"
 REDUCED = "nats per BPE token at a reduced size; not comparable with published XferBench scores"
+
+Corpora = Corpus | None | Mapping[int, Corpus | None]
+"""A corpus, nothing, or what each seed draws."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +70,8 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     return [score_source(corpus, options)]
 
 
-def score_source(corpus: Corpus | None, options: Options) -> Score:
-    """Score a corpus, or, with None, the model without pretraining."""
+def score_source(corpus: Corpora, options: Options) -> Score:
+    """Score a corpus, or a new one for each seed, or, with None, the model without pretraining."""
     preset = look_up("preset", options.preset, PRESETS)
     texts = choose_texts(options.targets, preset)
     seeds = range(options.seed, options.seed + options.num_seeds)
@@ -136,7 +139,7 @@ def score_of(
 
 
 def transfer(
-    corpus: Corpus | None,
+    corpus: Corpora,
     texts: Sequence[Text],
     preset: Preset,
     seeds: Sequence[int],
@@ -150,7 +153,7 @@ def transfer(
     """Pretrain once a seed, then tune and test on each text.
 
     Args:
-        corpus: What to pretrain on; None for the baseline without pretraining.
+        corpus: What to pretrain on, or for each seed what is drawn with it; None for the baseline without pretraining.
         texts: The target languages.
         preset: Sizes.
         seeds: Of initial weights, of dropout and of the order of the data.
@@ -169,9 +172,10 @@ def transfer(
         settings = {"preset": preset, "protocol": protocol, "device": place, "precision": precision}
         pretraining, bodies = [], []
         for seed in seeds:
-            key = stage_key(preset, protocol, seed, place, precision) | {"corpus": digest(corpus)}
+            drawn = corpus[seed] if isinstance(corpus, Mapping) else corpus
+            key = stage_key(preset, protocol, seed, place, precision) | {"corpus": digest(drawn)}
             body = kept / "bodies" / f"{Job(function=pretrain, inputs={}, key=key).digest}.safetensors"
-            inputs = {**settings, "corpus": corpus, "seed": seed, "file": body}
+            inputs = {**settings, "corpus": drawn, "seed": seed, "file": body}
             pretraining.append(Job(function=pretrain, inputs=inputs, key=key))
             bodies.append(body)
         work = stack.enter_context(Workshop(num_workers=workers, folder=kept, progress=progress))

@@ -114,6 +114,13 @@ def test_targets_do_not_disturb_each_other(corpus: Corpus, texts: list[Artificia
     assert alone[texts[1].name] == both[texts[1].name]
 
 
+def test_each_seed_may_draw_its_own_corpus(texts: list[ArtificialText]) -> None:
+    drawn = {seed: zipf_parentheses(3000, np.random.default_rng(seed), num_types=50) for seed in (0, 1)}
+    both = transfer(drawn, texts, NANO, [0, 1], device="cpu").means
+    assert both == [transfer(drawn[seed], texts, NANO, [seed], device="cpu").means[0] for seed in (0, 1)]
+    assert both[1] != transfer(drawn[0], texts, NANO, [1], device="cpu").means[0]
+
+
 def test_two_processes_give_what_one_gives(corpus: Corpus, texts: list[ArtificialText]) -> None:
     one, two = (transfer(corpus, texts, NANO, [0], device="cpu", num_workers=number) for number in (1, 2))
     assert one == two
