@@ -7,6 +7,7 @@ XferBench's GPT-2, which guesses the next symbol; an encoder is BERT, which gues
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError
@@ -174,9 +175,12 @@ class Published(Body):
         try:
             self.model = transformers.AutoModel.from_pretrained(name, use_safetensors=True)
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
             reason = str(error).strip().split("\n")[0]
             raise ConfigError(f"--model {name}: cannot be loaded: {reason}") from error
+        # Where its files are missing, transformers makes one up that knows nothing but special symbols.
+        if len(tokenizer) <= len(tokenizer.all_special_ids):
+            raise ConfigError(f"--model {name}: expected a tokenizer with it, found none")
         self.products = torch.float32
         self.width = self.model.config.hidden_size
         self.context = min(getattr(self.model.config, "max_position_embeddings", 512), 512)
@@ -228,4 +232,5 @@ def require_transformers(what: str) -> Any:
     except ImportError:
         raise ConfigError(f"{what} needs transformers: pip install 'ecsuite[xtreme]'") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     return transformers

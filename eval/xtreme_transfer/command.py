@@ -68,7 +68,7 @@ def xtreme(
 
     look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
-    names = tuple(TASKS) if tasks == ALL else tuple(name.strip() for name in tasks.split(","))
+    names = tuple(TASKS) if tasks == ALL else _names(tasks)
     for name in names:
         look_up("task", name, TASKS)
     for file in (out, picture):
@@ -88,7 +88,7 @@ def xtreme(
                     model=model,
                     data=data or data_folder("xtreme"),
                     tasks=names,
-                    languages=() if languages is None else tuple(languages.split(",")),
+                    languages=() if languages is None else _names(languages),
                     protocol=protocol,
                     preset=preset,
                     body=body,
@@ -107,3 +107,8 @@ def xtreme(
             )
             raise
     report(result).publish(out=out, picture=picture, as_json=as_json)
+
+
+def _names(told: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(name.strip() for name in told.split(","))

@@ -17,8 +17,8 @@ from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xferbench.transfer import digest
 from ecsuite.eval.xtreme.baselines import fit_baseline
 from ecsuite.eval.xtreme.languages import LANGUAGES
-from ecsuite.eval.xtreme.reading import scored_split
-from ecsuite.eval.xtreme.scoring import chance, labels_of, score_predictions
+from ecsuite.eval.xtreme.reading import read_examples, scored_split
+from ecsuite.eval.xtreme.scoring import MINED, chance, labels_of, score_predictions
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer.bodies import BODIES, require_transformers
 from ecsuite.eval.xtreme_transfer.presets import PRESETS, Preset
@@ -98,9 +98,10 @@ class _Study:
         self.request = request
         self.preset: Preset = look_up("preset", request.preset, PRESETS)
         look_up("body", request.body, BODIES)
+        self.published = ""
         if request.model is not None:
             require_transformers("--model")
-            self.protocol = PUBLISHED
+            self.protocol, self.published = PUBLISHED, _hash_of_model(request.model)
         else:
             self.protocol = look_up("protocol", request.protocol, PROTOCOLS)
             assert request.corpus is not None
@@ -138,7 +139,8 @@ class _Study:
         found = tuple(
             code for code in dict.fromkeys(candidates) if scored_split(request.data, task, code) is not None
         )
-        if not found or found == (ENGLISH,):
+        sought = asked or tuple(code for code in known.languages if code != ENGLISH)
+        if not set(found).intersection(sought):
             raise ConfigError(
                 f"{request.data}: {task} has labels to score against in none of {', '.join(asked or known.languages)}; "
                 "choose others by --languages, or leave it out by --tasks"
@@ -208,15 +210,12 @@ class _Study:
         """All stages, in their order."""
         pairs = [(body, seed) for body in self.bodies for seed in self.seeds]
         born, learnt = {}, {}
+        examples, texts = self._examples(), self._texts()  # before anything is learnt, as they may be missing
         if self.request.model is None:
             born = self._finish(work, kept, {pair: self._raising(*pair) for pair in pairs})
             groups = (
                 [self.languages] if self.protocol.shares_vocabulary else [(one,) for one in self.languages]
             )
-            texts = {
-                language: language_text(language, self.request.data, self.request.texts).digest
-                for language in self.languages
-            }
             learnt = self._finish(
                 work,
                 kept,
@@ -227,7 +226,6 @@ class _Study:
                 },
             )
         trials = {}
-        examples = self._examples()
         for body, seed in pairs:
             files = {
                 language: file
@@ -298,7 +296,7 @@ class _Study:
             learnt_in=learnt_in,
             tested_in=tested_in,
             is_zero_shot=self.protocol.is_zero_shot,
-            swaps_embedding=not self.protocol.shares_vocabulary,
+            swaps_embedding=self.protocol.is_zero_shot and not self.protocol.shares_vocabulary,
         )
         spoken = {language: files[language] for language in (learnt_in, *tested_in) if language in files}
         inputs = {
@@ -310,7 +308,7 @@ class _Study:
             "seed": pair[1],
         }
         key = self.key(pair[1]) | {
-            "born": self.request.model if born is None else born[1],
+            "born": self.published if born is None else born[1],
             "learnt": {language: sha256 for language, (_, sha256) in spoken.items()},
             "task": task,
             "learnt_in": learnt_in,
@@ -337,10 +335,26 @@ class _Study:
                         training_examples(data, task, language, is_zero_shot=zero_shot)
                     )
             for language in languages:
-                found["test", task, language] = digest_of(
-                    tested_examples(data, task, language, is_zero_shot=zero_shot)
-                )
+                asked = digest_of(tested_examples(data, task, language, is_zero_shot=zero_shot))
+                if task == MINED:
+                    known: Any = read_examples(data, task, language, "dev")
+                    if known.gold is None:
+                        raise ConfigError(
+                            f"{data}: {task} has no translations of dev in '{language}', such as "
+                            f"{language}-en.dev.gold, to find the threshold with"
+                        )
+                    asked += digest_of(("dev", known))
+                found["test", task, language] = asked
         return found
+
+    def _texts(self) -> dict[str, str]:
+        """Hashes of the texts, of which vocabularies at least are learnt."""
+        if self.request.model is not None:
+            return {}
+        return {
+            language: language_text(language, self.request.data, self.request.texts).digest
+            for language in self.languages
+        }
 
     def _asked(self, task: str, language: str) -> tuple[str, Any]:
         """What a body is asked in a language."""
@@ -390,9 +404,8 @@ class _Study:
         content = hashlib.blake2b(digest_size=4)
         for name, value in sorted(self._examples().items()):
             content.update(f"{name} {value}\n".encode())
-        if request.model is None and self.protocol.learns_text:
-            for language in self.languages:
-                content.update(language_text(language, request.data, request.texts).digest.encode())
+        for text in self._texts().values():
+            content.update(text.encode())
         named = {"body": request.body} if request.model is None else {"model": Path(request.model).name}
         return signature(
             "xtreme-transfer",
@@ -411,6 +424,16 @@ class _Study:
 
 UNTOLD = ("name", "about", "languages", "num_seeds")
 """Of a preset, what does not change a result."""
+
+
+def _hash_of_model(name: str) -> str:
+    """The name on the hub; of a folder, whose model may be another one by now, a hash of its files."""
+    files = sorted(file for file in Path(name).glob("*") if file.is_file())
+    content = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            content.update(f"{file.name} {hashlib.file_digest(opened, 'sha256').hexdigest()}\n".encode())
+    return content.hexdigest() if files else name
 
 
 def _with_file(job: Job, folder: Path) -> Job:

@@ -61,7 +61,9 @@ class Preset:
     text_tokens: int
     """Sub-words of each language's text that are read in all: it is repeated or cut to this."""
     text_lr: float
-    """Learning rate of the first update; it falls linearly to 0."""
+    """Learning rate of the first update, where the body learns texts; it falls linearly to 0."""
+    embedding_lr: float
+    """The same where the embedding alone does."""
     batch: int
     """Windows of `context` symbols in an update, of the corpus and of texts."""
     scope: Scope
@@ -125,6 +127,7 @@ FULL = Preset(
     vocab_bytes=20_000_000,
     text_tokens=20_000_000,
     text_lr=1e-4,
+    embedding_lr=1e-3,
     batch=32,
     scope="all",
     tuning=_by_task(
@@ -148,14 +151,15 @@ MINI = Preset(
     num_heads=4,
     dropout=0.0,
     context=128,
-    pretrain_tokens=500_000,
+    pretrain_tokens=1_000_000,
     pretrain_epochs=1,
     pretrain_types=2_000,
     pretrain_lr=1e-3,
     vocab_size=2_000,
     vocab_bytes=500_000,
-    text_tokens=300_000,
-    text_lr=3e-3,
+    text_tokens=200_000,
+    text_lr=1e-3,
+    embedding_lr=3e-3,
     batch=8,
     scope="head",
     tuning=_by_task(

@@ -50,13 +50,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
             text_tunes_body=False,
             is_zero_shot=True,
         ),
-        # The first half is that of Papadimitriou & Jurafsky (2020): a fixed body, new embeddings.
         Protocol(
             name="in-language",
-            about="as monotrans, but the task is learnt in the language that is tested",
+            about="a vocabulary, the text and the task of each language; the body learns all of them",
             shares_vocabulary=False,
             learns_text=True,
-            text_tunes_body=False,
+            text_tunes_body=True,
             is_zero_shot=False,
         ),
     )

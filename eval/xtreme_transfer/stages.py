@@ -116,7 +116,7 @@ def learn_text(
                 mask_symbol=sub_words.mask,
                 num_epochs=1,
                 batch=preset.batch,
-                lr=preset.text_lr,
+                lr=preset.text_lr if rules.text_tunes_body else preset.embedding_lr,
                 parameters=body.parameters() if rules.text_tunes_body else body.embedding.parameters(),
                 generator=generator,
                 tell=lambda share: tell(f"text of {'+'.join(languages)}", share),

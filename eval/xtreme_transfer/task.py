@@ -90,9 +90,10 @@ def do_task(
 
     tune(body, head, prepared.rows, tuning, tuned, through_body=through_body, generator=generator, tell=told)
     found: dict[str, Any] = {}
+    spoken = trial.learnt_in
     for number, language in enumerate(trial.tested_in):
-        if trial.swaps_embedding:
-            sub_words = speak(language)
+        if trial.swaps_embedding and language != spoken:
+            sub_words, spoken = speak(language), language
         split, asked = tested_examples(trial.data, trial.task, language, is_zero_shot=trial.is_zero_shot)
         asked = asked[: preset.max_test]
         prepared = kind.prepare(asked, sub_words, context, body.reads_both_ways, labels)

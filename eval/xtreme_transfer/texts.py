@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import read_texts
-from ecsuite.eval.xtreme.examples import TaggedSentence
+from ecsuite.eval.xtreme.examples import Bitext, TaggedSentence
 from ecsuite.eval.xtreme.reading import find_file, read_examples, scored_split
 from ecsuite.eval.xtreme.tasks import TASKS
 
@@ -88,7 +88,7 @@ def tested_examples(data: Path, task: str, language: str, *, is_zero_shot: bool)
     if is_zero_shot or not _is_divided(data, task, language, split):
         return split, examples
     assert isinstance(examples, list)
-    return f"{split}, last {1 / HELD_OUT:.0%}", examples[-(len(examples) // HELD_OUT) :]
+    return f"{split}, last {1 / HELD_OUT:.0%}", examples[-_num_held_out(examples) :]
 
 
 def training_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
@@ -113,11 +113,16 @@ def training_examples(data: Path, task: str, language: str, *, is_zero_shot: boo
     substitute = SUBSTITUTES.get(task)
     if substitute is not None and find_file(data, substitute, language, "train") is not None:
         return f"train of {substitute}", read_examples(data, substitute, language, "train")
-    if split is None or is_zero_shot:
-        raise ConfigError(f"{data}: {task} has no examples in '{language}' to learn from")
-    examples = read_examples(data, task, language, split)
+    examples = [] if split is None or is_zero_shot else read_examples(data, task, language, split)
     assert isinstance(examples, list)
-    return f"{split}, first {1 - 1 / HELD_OUT:.0%}", examples[: -(len(examples) // HELD_OUT)]
+    first = examples[: -_num_held_out(examples)]
+    if not first:
+        raise ConfigError(f"{data}: {task} has no examples in '{language}' to learn from")
+    return f"{split}, first {1 - 1 / HELD_OUT:.0%}", first
+
+
+def _num_held_out(examples: Sequence[Any]) -> int:
+    return max(1, len(examples) // HELD_OUT)
 
 
 def _own_training(data: Path, task: str, language: str, tested: str | None) -> str | None:
@@ -149,6 +154,10 @@ def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:
     return ()
 
 
-def digest_of(examples: Any) -> str:
-    """A hash of examples."""
-    return hashlib.blake2b(repr(examples).encode(), digest_size=12).hexdigest()
+def digest_of(part: tuple[str, Any]) -> str:
+    """A hash of a part's name and its examples, the same in every process: sets have an order of their own in each."""
+    name, examples = part
+    told = (name, examples)
+    if isinstance(examples, Bitext) and examples.gold is not None:
+        told = (name, (replace(examples, gold=None), sorted(examples.gold)))
+    return hashlib.blake2b(repr(told).encode(), digest_size=12).hexdigest()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.eval.xtreme_transfer.bodies import Body
 from ecsuite.eval.xtreme_transfer.heads import Head
@@ -45,11 +46,15 @@ def tune(
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
     optimizer = torch.optim.AdamW(tuned, lr=tuning.lr, weight_decay=tuning.weight_decay, fused=True, eps=1e-8)
     body.train(through_body)
+    # What does not change is looked at once.
+    known = [] if through_body else states_of(body, rows, device)
     for update, index in enumerate(rows.shuffled(tuning.batch, tuning.epochs, generator)):
         optimizer.param_groups[0]["lr"] = tuning.lr * schedule(update, num_updates, tuning.warmup)
         ids, mask, targets = rows.take(index, device)
-        with torch.set_grad_enabled(through_body):
+        if through_body:
             states = body.states(ids, mask)  # (batch, length, width)
+        else:
+            states = pad_sequence([known[row] for row in index], batch_first=True)
         loss = head.loss(states, mask, targets)
         if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
             raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
@@ -61,14 +66,19 @@ def tune(
 
 
 @torch.no_grad()
-def scores_of(body: Body, head: Head, rows: Rows) -> list[Tensor]:
-    """What a head says about each row, (length, outputs), on the CPU."""
-    device = head.linear.weight.device
+def states_of(body: Body, rows: Rows, device: torch.device) -> list[Tensor]:
+    """The states of each row, (length, width)."""
     body.eval()
     found: list[Tensor] = [torch.empty(0)] * len(rows)
     for index in rows.batches(TEST_BATCH):
         ids, mask, _ = rows.take(index, device)
-        scores = head(body.states(ids, mask)).float().cpu()
+        states = body.states(ids, mask)
         for place, row in enumerate(index):
-            found[row] = scores[place, : len(rows.ids[row])]
+            found[row] = states[place, : len(rows.ids[row])].clone()
     return found
+
+
+@torch.no_grad()
+def scores_of(body: Body, head: Head, rows: Rows) -> list[Tensor]:
+    """What a head says about each row, (length, outputs), on the CPU."""
+    return [head(states).float().cpu() for states in states_of(body, rows, head.linear.weight.device)]

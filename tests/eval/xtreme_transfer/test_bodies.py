@@ -1,0 +1,210 @@
+"""Bodies: their states, what guessing costs, and what is kept of them."""
+
+import math
+import shutil
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xferbench.model import LanguageModel
+from ecsuite.eval.xtreme_transfer import bodies
+from ecsuite.eval.xtreme_transfer.bodies import BODIES, Decoder, Encoder, Published, new_embedding
+from ecsuite.eval.xtreme_transfer.presets import FULL
+
+KINDS = pytest.mark.parametrize("kind", BODIES)
+NUM_SYMBOLS = 30
+
+
+def random(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def make(tiny):
+    """A body with an embedding."""
+
+    def make(kind, preset=tiny):
+        body = BODIES[kind](preset, random())
+        body.embed(new_embedding(NUM_SYMBOLS, preset.width, random(1)))
+        return body.eval()
+
+    return make
+
+
+def test_a_decoder_is_xferbenchs_model(make, tiny):
+    body = make("decoder")
+    model = LanguageModel(1, tiny.sizes, random())
+    model.embedding = torch.nn.Embedding.from_pretrained(new_embedding(NUM_SYMBOLS, tiny.width, random(1)))
+    ids = torch.randint(NUM_SYMBOLS, (3, 9), generator=random(2))
+    model.eval()
+    assert torch.equal(body.states(ids, torch.ones_like(ids)), model(ids))
+    assert torch.equal(body.loss(ids, 0, random()), model.loss(ids[:, :-1], ids[:, 1:]))
+
+
+def test_a_full_decoder_has_the_published_size():
+    """Six of GPT-2's layers of 768, and 384 positions (the published one has 12 d² + 13 d in a layer)."""
+    body = Decoder(replace(FULL, num_layers=1), random())
+    of_a_layer = 12 * 768**2 + 13 * 768
+    found = sum(weight.numel() for weight in body.without_embedding().values())
+    assert found == of_a_layer + 384 * 768 + 2 * 768
+    assert found + 5 * of_a_layer == 42_823_680
+
+
+@KINDS
+def test_what_is_not_there_changes_no_state(make, kind):
+    body = make(kind)
+    short = torch.randint(NUM_SYMBOLS, (2, 5), generator=random(2))
+    for filler in (0, 7):
+        padded = torch.nn.functional.pad(short, (0, 4), value=filler)
+        mask = torch.arange(9).expand(2, 9) < 5
+        states = body.states(padded, mask)
+        assert states.shape == (2, 9, body.width) and states.dtype == torch.float32
+        assert torch.allclose(states[:, :5], body.states(short, torch.ones_like(short)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "sees"), [("decoder", False), ("encoder", True)])
+def test_an_encoder_sees_what_follows_and_a_decoder_does_not(make, kind, sees):
+    body = make(kind)
+    assert body.reads_both_ways == sees
+    ids = torch.arange(6)[None]
+    other = torch.cat((ids[:, :-1], ids[:, -1:] + 1), dim=1)
+    mask = torch.ones_like(ids)
+    assert torch.equal(body.states(ids, mask)[:, :-1], body.states(other, mask)[:, :-1]) != sees
+    assert torch.equal(body.states_within(ids, mask), body.states(ids, mask))
+
+
+@KINDS
+def test_the_same_seed_gives_the_same_body_whatever_else_was_drawn(tiny, kind):
+    torch.manual_seed(0)
+    first = BODIES[kind](tiny, random()).state_dict()
+    torch.manual_seed(1)
+    second, third = BODIES[kind](tiny, random()).state_dict(), BODIES[kind](tiny, random(1)).state_dict()
+    assert all(torch.equal(weight, second[name]) for name, weight in first.items())
+    assert any(not torch.equal(weight, third[name]) for name, weight in first.items())
+
+
+@KINDS
+def test_the_embedding_alone_is_not_kept(make, kind):
+    body = make(kind)
+    kept, everything = body.without_embedding(), dict(body.named_parameters())
+    (left_out,) = set(everything) - set(kept)
+    assert everything[left_out] is body.embedding.weight
+    weight = new_embedding(5, body.width, random(3))
+    body.embed(weight)
+    assert torch.equal(body.embedding.weight, weight) and body.embedding.weight.requires_grad
+    again = body.without_embedding()
+    assert again.keys() == kept.keys() and all(again[name] is kept[name] for name in kept)
+
+
+@KINDS
+def test_gradients_reach_all_that_guesses(make, kind):
+    body = make(kind)
+    body.loss(
+        torch.randint(NUM_SYMBOLS - 1, (8, 20), generator=random(2)), NUM_SYMBOLS - 1, random()
+    ).backward()
+    missing = {name for name, weight in body.named_parameters() if weight.grad is None}
+    assert missing == set()
+    assert body.embedding.weight.grad.abs().sum(1).count_nonzero() == NUM_SYMBOLS
+
+
+@KINDS
+def test_a_body_that_knows_nothing_guesses_at_random(make, kind):
+    loss = make(kind).loss(torch.randint(NUM_SYMBOLS, (50, 40), generator=random(2)), 0, random())
+    assert loss.item() == pytest.approx(math.log(NUM_SYMBOLS), abs=0.1)
+
+
+def test_an_encoder_guesses_some_and_most_of_these_are_hidden(make, monkeypatch):
+    """Devlin et al. (2019), section 3.1: 15 % are guessed, 80 % of them hidden, 10 % others, 10 % as they are."""
+    body, seen = make("encoder"), {}
+    mask_symbol = NUM_SYMBOLS - 1
+    ids = torch.randint(mask_symbol, (500, 40), generator=random(2))
+
+    def states(given, mask):
+        seen["ids"] = given
+        assert mask.all()
+        return torch.zeros(*given.shape, body.width)
+
+    def loss(states, embedding, targets, products):
+        seen["targets"] = targets
+        return torch.zeros(())
+
+    monkeypatch.setattr(body, "states", states)
+    monkeypatch.setattr(bodies, "tied_loss", loss)
+    body.loss(ids, mask_symbol, random())
+    wanted = seen["targets"] != bodies.IGNORED
+    assert torch.equal(seen["targets"][wanted], ids[wanted])
+    assert torch.equal(seen["ids"][~wanted], ids[~wanted])
+    assert wanted.float().mean().item() == pytest.approx(0.15, abs=0.01)
+    guessed, read = ids[wanted], seen["ids"][wanted]
+    # Another symbol is the hiding one, or the right one, in one case of 30.
+    assert (read == mask_symbol).float().mean().item() == pytest.approx(0.8 + 0.1 / NUM_SYMBOLS, abs=0.02)
+    others = (read != mask_symbol) & (read != guessed)
+    assert others.float().mean().item() == pytest.approx(0.1 * 28 / 30, abs=0.02)
+    assert (read == guessed).float().mean().item() == pytest.approx(0.1 + 0.1 / NUM_SYMBOLS, abs=0.02)
+
+
+def test_a_published_body_is_read_from_its_folder(tiny_bert):
+    body = Published(str(tiny_bert)).eval()
+    assert (body.width, body.context, body.reads_both_ways) == (16, 64, True)
+    assert body.embedding.weight.shape[0] >= body.sub_words.size
+    ids = torch.tensor([[2, 9, 10, 3, 0, 0]])
+    mask = ids != 0
+    wanted = body.model(ids[:, :4]).last_hidden_state
+    assert torch.allclose(body.states(ids, mask)[:, :4], wanted, atol=1e-6)
+    # Of two layers the first: 7 of 12.
+    within = body.model(ids[:, :4], output_hidden_states=True).hidden_states[1]
+    assert torch.allclose(body.states_within(ids, mask)[:, :4], within, atol=1e-6)
+    assert not torch.allclose(within, wanted, atol=1e-3)
+
+
+def test_weights_that_could_run_code_are_refused(tiny_bert):
+    model = Published(str(tiny_bert)).model
+    torch.save(model.state_dict(), tiny_bert / "pytorch_model.bin")
+    (tiny_bert / "model.safetensors").unlink()
+    with pytest.raises(ConfigError) as raised:
+        Published(str(tiny_bert))
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith(f"--model {tiny_bert}: cannot be loaded: ") and "model.safetensors" in line
+
+
+def test_damaged_weights_are_refused(tiny_bert):
+    (tiny_bert / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(ConfigError) as raised:
+        Published(str(tiny_bert))
+    assert str(raised.value).startswith(f"--model {tiny_bert}: cannot be loaded: ")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(ConfigError) as raised:
+        Published(str(tmp_path))
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith(f"--model {tmp_path}: cannot be loaded: ")
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tiny_bert, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(tiny_bert / name, bare)
+    with pytest.raises(ConfigError) as raised:
+        Published(str(bare))
+    assert str(raised.value) == f"--model {bare}: expected a tokenizer with it, found none"
+
+
+def test_a_name_that_cannot_be_reached_is_refused(monkeypatch):
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ConfigError) as raised:
+        Published("nobody/no-such-model")
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith("--model nobody/no-such-model: cannot be loaded: ")
+
+
+def test_without_transformers_it_is_said_what_to_install(monkeypatch, tiny):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ConfigError) as raised:
+        Encoder(tiny, random())
+    assert str(raised.value) == "an encoder needs transformers: pip install 'ecsuite[xtreme]'"

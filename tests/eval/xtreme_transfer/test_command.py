@@ -1,0 +1,138 @@
+"""`ecsuite xtreme` as users type it: output, messages and exit codes."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ecsuite.cli import main
+from ecsuite.eval.xtreme_transfer import experiment
+
+QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
+
+
+@pytest.fixture
+def xtreme(monkeypatch, capsys, tmp_path, tiny, write_data):
+    """Runs the command here, beside a corpus and data: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setitem(experiment.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
+    write_data("udpos", "panx", "tatoeba")
+    Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
+    Path("empty.jsonl").write_text("")
+
+    def xtreme(*arguments, data="data"):
+        quick = QUICK if data is None else [*QUICK, "--data", data]
+        monkeypatch.setattr(sys, "argv", ["ecsuite", "xtreme", *quick, *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return xtreme
+
+
+def test_a_corpus_is_tried(xtreme):
+    code, out, err = xtreme("corpus.jsonl", "--out", "kept/result.json")
+    assert code == 0, err
+    for line in ("corpus over random init", "one seed has no interval", "POS", "NER", "German", "Russian"):
+        assert line in out
+    result = json.loads(Path("kept/result.json").read_text())
+    assert list(result["languages"]) == ["udpos", "panx"]
+    assert result["bodies"] == ["corpus", "random init", "parentheses", "shuffled corpus"]
+    assert list(Path("runs/xtreme/weights").iterdir())
+    assert result["signature"] in out
+
+
+def test_json_is_the_same_again(xtreme):
+    arguments = ("corpus.jsonl", "--json", "--tasks", "udpos, tatoeba", "--languages", "ru, de")
+    first, second = (xtreme(*arguments) for _ in range(2))
+    assert first[0] == 0 and first[1] == second[1]
+    result = json.loads(first[1])
+    assert set(result["languages"]["udpos"]) == {"en", "ru", "de"}
+    assert set(result["languages"]["tatoeba"]) == {"ru", "de"}
+
+
+def test_a_published_model_is_tried(xtreme, tiny_bert):
+    code, out, err = xtreme("--model", tiny_bert, "--tasks", "udpos")
+    assert code == 0, err
+    assert "protocol:published|model:bert|" in out
+
+
+def test_a_picture_is_drawn(xtreme):
+    pytest.importorskip("matplotlib")
+    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--picture", "by_family.svg")[0] == 0
+    assert Path("by_family.svg").read_text().lstrip().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give a corpus, or --model for a published encoder"),
+        (["corpus.jsonl", "--model", "bert"], "give a corpus, or --model for a published encoder"),
+        (
+            ["corpus.jsonl", "--data", "nowhere"],
+            "nowhere: no such folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER",
+        ),
+        (
+            ["corpus.jsonl", "--tasks", "tatoeba", "--protocol", "in-language"],
+            "tatoeba compares two languages: protocol in-language has one at a time",
+        ),
+        (
+            ["corpus.jsonl", "--languages", "kk"],
+            "data: udpos has labels to score against in none of kk; choose others by --languages, or leave it out by "
+            "--tasks",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(xtreme, arguments, message):
+    assert xtreme(*arguments) == (2, "", f"{message}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["corpus.jsonl", "--tasks", "udpso"], "unknown task 'udpso'; did you mean 'udpos'?"),
+        (["corpus.jsonl", "--languages", "xx"], "unknown language 'xx'"),
+        (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
+        (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
+        (["corpus.jsonl", "--body", "encorder"], "unknown body 'encorder'; did you mean 'encoder'?"),
+        (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
+        (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
+        (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
+        (["corpus.jsonl", "--texts", "nowhere"], "nowhere: no such folder of target texts"),
+    ],
+)
+def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    code, out, err = xtreme(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(message) and len(err.splitlines()) == 1
+
+
+def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
+    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
+    code, _, err = xtreme("corpus.jsonl", data=None)
+    assert code == 2
+    assert err.startswith(
+        f"{tmp_path / 'cache' / 'xtreme'}: no such folder of tasks: run `ecsuite data xtreme`"
+    )
+
+
+def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
+    def interrupted(**inputs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(experiment, "try_task", interrupted)
+        code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")
+    assert code != 0 and out == ""
+    assert "stopped; finished stages are kept in mine, and the same command goes on from there" in err
+    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")[0] == 0
