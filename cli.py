@@ -223,6 +223,9 @@ def main() -> None:
     except (ConfigError, CorpusError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
+    except ArithmeticError as error:  # training that went astray, which is nobody's mistake in the input
+        sys.stderr.write(f"{error}\n")
+        sys.exit(1)
     except DamagedError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(3)

@@ -20,6 +20,8 @@ MASKED = 0.15
 """Share of the symbols that an encoder guesses (Devlin et al. 2019, section 3.1) …"""
 HIDDEN, REPLACED = 0.8, 0.1
 """… of which so many are hidden, and so many replaced by any other."""
+LEFT_TO_RIGHT = ("LMHeadModel", "ForCausalLM")
+"""How the names of published decoders end."""
 LAYER_OF_RETRIEVAL = {12: 7, 24: 13}
 """By the number of layers, the one by whose states XTREME's program compares sentences; else the share of the first."""
 
@@ -158,7 +160,7 @@ class Encoder(Body):
 
 
 class Published(Body):
-    """An encoder that others have trained, with its own vocabulary (needs transformers).
+    """A model that others have trained, with its own vocabulary (needs transformers).
 
     Args:
         name: A folder, or a name on Hugging Face's hub.
@@ -166,8 +168,6 @@ class Published(Body):
     Raises:
         ConfigError: If it can't be loaded; weights are read from safetensors alone.
     """
-
-    reads_both_ways = True
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -181,9 +181,16 @@ class Published(Body):
         # Where its files are missing, transformers makes one up that knows nothing but special symbols.
         if len(tokenizer) <= len(tokenizer.all_special_ids):
             raise ConfigError(f"--model {name}: expected a tokenizer with it, found none")
+        config = self.model.config
+        if config.is_encoder_decoder:
+            raise ConfigError(f"--model {name}: expected an encoder or a decoder, got both")
+        self.reads_both_ways = not any(
+            architecture.endswith(LEFT_TO_RIGHT) for architecture in config.architectures or ()
+        )
+        self.num_types = getattr(config, "type_vocab_size", 1)
         self.products = torch.float32
-        self.width = self.model.config.hidden_size
-        self.context = min(getattr(self.model.config, "max_position_embeddings", 512), 512)
+        self.width = config.hidden_size
+        self.context = min(getattr(config, "max_position_embeddings", 512), 512)
         self.sub_words: SubWords = published_subwords(tokenizer)
 
     @property
@@ -195,16 +202,24 @@ class Published(Body):
     def states(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Last hidden states."""
         with autocast(ids.device, self.products):
-            states: Tensor = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+            states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
         return states.float()
 
     def states_within(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Hidden states of the layer that retrieval compares."""
         with autocast(ids.device, self.products):
-            found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+            found = self.model(**self._inputs(ids, mask), output_hidden_states=True).hidden_states
         num_layers = len(found) - 1
         states: Tensor = found[LAYER_OF_RETRIEVAL.get(num_layers, round(7 / 12 * num_layers))]
         return states.float()
+
+    def _inputs(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """What the model is told: for those that tell two texts apart (BERT), also which symbols are of the second."""
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        if self.num_types > 1:
+            ends = (ids == self.sub_words.between[0]).long()
+            inputs["token_type_ids"] = (ends.cumsum(1) - ends).clamp(max=1) * mask
+        return inputs
 
 
 BODIES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "encoder": Encoder}

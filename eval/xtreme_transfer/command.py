@@ -76,8 +76,9 @@ def xtreme(
             make_room(file)
     if picture is not None:
         require_matplotlib()
-    from ecsuite.eval.xtreme_transfer.experiment import Request, xtreme_transfer
+    from ecsuite.eval.xtreme_transfer.experiment import xtreme_transfer
     from ecsuite.eval.xtreme_transfer.report import report
+    from ecsuite.eval.xtreme_transfer.study import Request
     from ecsuite.formats import read_corpus
 
     with Reporter() as reporter:

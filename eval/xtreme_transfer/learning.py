@@ -53,6 +53,9 @@ def learn(
         for index in torch.split(torch.randperm(len(windows), generator=generator), batch)
     )
     tuned = list(parameters)
+    body.requires_grad_(False)
+    for parameter in tuned:
+        parameter.requires_grad_(True)
     optimizer = torch.optim.AdamW(tuned, lr=lr, weight_decay=0.01, fused=True)
     body.train()
     for update, index in enumerate(order):
@@ -65,6 +68,7 @@ def learn(
         nn.utils.clip_grad_norm_(tuned, 1.0)
         optimizer.step()
         tell((update + 1) / num_updates)
+    body.requires_grad_(True)
 
 
 def schedule(update: int, num_updates: int, warmup: int) -> float:

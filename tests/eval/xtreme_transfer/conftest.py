@@ -10,9 +10,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.xtreme.tasks import TASKS
-from ecsuite.eval.xtreme_transfer.experiment import Request
 from ecsuite.eval.xtreme_transfer.presets import NANO, PRESETS
 from ecsuite.eval.xtreme_transfer.result import CONTROLS, Cell, TransferResult
+from ecsuite.eval.xtreme_transfer.study import Request
 
 BODIES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"

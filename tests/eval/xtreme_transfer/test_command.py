@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.cli import main
-from ecsuite.eval.xtreme_transfer import experiment
+from ecsuite.eval.xtreme_transfer import jobs, study
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
@@ -18,7 +18,7 @@ def xtreme(monkeypatch, capsys, tmp_path, tiny, write_data):
     """Runs the command here, beside a corpus and data: exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setitem(experiment.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
+    monkeypatch.setitem(study.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
     write_data("udpos", "panx", "tatoeba")
     Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
     Path("empty.jsonl").write_text("")
@@ -131,7 +131,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "try_task", interrupted)
+        patch.setattr(jobs, "try_task", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")
     assert code != 0 and out == ""
     assert "stopped; finished stages are kept in mine, and the same command goes on from there" in err

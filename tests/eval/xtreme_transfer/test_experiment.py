@@ -8,7 +8,7 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.xtreme.tasks import TASKS
-from ecsuite.eval.xtreme_transfer import experiment
+from ecsuite.eval.xtreme_transfer import jobs
 from ecsuite.eval.xtreme_transfer.experiment import xtreme_transfer
 from ecsuite.eval.xtreme_transfer.report import report
 
@@ -129,7 +129,7 @@ def test_data_that_are_missing_are_refused(ask, tmp_path):
 
 def test_what_cannot_be_learnt_is_refused_before_anything_is_computed(ask, tmp_path, write_data, monkeypatch):
     for stage in STAGES:
-        monkeypatch.setattr(experiment, stage, None)
+        monkeypatch.setattr(jobs, stage, None)
     data = write_data("udpos", parts={"en": ("test",), "de": ("dev", "test")}, folder="poor")
     assert refusal(ask(data=data)) == f"{data}: udpos has no examples in 'en' to learn from"
     (tmp_path / "de.txt").write_text("dela\n")
