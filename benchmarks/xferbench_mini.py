@@ -225,7 +225,7 @@ def ladder(values: Mapping[str, Sequence[float]]) -> str:
         seeds = " ".join(f"{score:.4f}" for score in scores)
         lines.append(f"{name:12} {_published(name):6.3f} {np.mean(scores):8.4f} {deviation}  {seeds}")
     for label, names in _ladders(values).items():
-        if len(names) > 2:
+        if len(names) > 4:
             full, means = _points(names, values)
             rho = stats.spearmanr(full, means).statistic
             interval = stats.bootstrap(
@@ -257,7 +257,10 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = "ladder"  # the same picture, the same bytes
+    matplotlib.rcParams |= {
+        "svg.hashsalt": "ladder",
+        "svg.fonttype": "none",
+    }  # the same picture, the same bytes
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 5), layout="constrained")
@@ -269,8 +272,13 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
         axes.errorbar(
             full, means, yerr=spread, fmt="o" if label == "sources" else "x", label=label, capsize=2
         )
-        for name, x, y in zip(names, full, means, strict=True):
-            axes.annotate(name, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7)
+        for rank, place in enumerate(np.argsort(full)):
+            below = rank % 2 == (label == "sources")  # neighbours on different sides
+            offset = (4, -9 if below else 3)
+            axes.annotate(
+                names[place], (full[place], means[place]), offset, textcoords="offset points", fontsize=7
+            )
+    axes.margins(x=0.1)
     axes.set_xlabel("published score at full size, nats a token")
     axes.set_ylabel("mini, mean and deviation over seeds, nats a token")
     axes.legend()
