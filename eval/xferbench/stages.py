@@ -19,6 +19,7 @@ from ecsuite.eval.xferbench.model import LanguageModel
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text
+from ecsuite.eval.xferbench.tokenised import tokenised
 
 VERSION = 3
 """Raised whenever the same input would give another result."""
@@ -82,6 +83,7 @@ def tune_and_test(
     device: str,
     precision: str,
     tell: Tell,
+    tokens: Path | None = None,
 ) -> dict[str, Any]:
     """Give the model of `file` new embeddings, tune it on a text, and test it on what was held out.
 
@@ -91,7 +93,7 @@ def tune_and_test(
     rules = PROTOCOLS[protocol]
     place = torch.device(device)
     tell(text.name, 0.0)
-    target = rules.target(text, preset)
+    target = tokenised(text, preset, protocol, tokens)
     name = hashlib.blake2b(text.name.encode(), digest_size=4).digest()
     own_seed = (seed << 32) + int.from_bytes(name)
     generator = torch.Generator().manual_seed(own_seed)

@@ -186,7 +186,7 @@ def transfer(
         tuning = [
             Job(
                 function=tune_and_test,
-                inputs={**settings, "file": body, "text": text, "seed": seed},
+                inputs={**settings, "file": body, "text": text, "seed": seed, "tokens": kept / "tokens"},
                 key=stage_key(preset, protocol, seed, place, precision)
                 | {"body": born["sha256"], "text": [text.name, text.digest]},
             )
