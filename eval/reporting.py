@@ -48,11 +48,16 @@ class Report:
 
 
 class Reporter:
-    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere."""
+    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere.
+
+    Args:
+        kept: The folder of finished stages, of which whoever stops the work is told.
+    """
 
     SECONDS_BETWEEN_LINES = 15.0
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None) -> None:
+        self.kept = kept
         self.live: Progress | None = None
         self.task: TaskID | None = None
         self.total = self.first = 0.0
@@ -62,10 +67,15 @@ class Reporter:
         """Nothing is shown before there is something to show."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Leave the terminal as it was."""
         if self.live is not None:
             self.live.stop()
+            self.live = None
+        if kind is KeyboardInterrupt and self.kept is not None:
+            self.note(
+                f"stopped; finished stages are kept in {self.kept}, and the same command goes on from there"
+            )
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show how far the work has come, `done` of `total` in any unit; another total is another piece of work."""

@@ -62,7 +62,7 @@ def score(
     draws = plot or plot_folder is not None
     if draws:
         require_matplotlib()
-    with Reporter() as reporter:
+    with Reporter(kept=cache) as reporter:
         options = Options(
             seed=seed,
             num_seeds=num_seeds,

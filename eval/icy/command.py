@@ -104,19 +104,13 @@ def icy(
 
     chosen = choose_device(device).type
     kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
-    with Reporter() as reporter:
-        try:
-            report = measure(
-                config,
-                num_workers=workers or (num_cores() if chosen == "cpu" else 1),
-                device=chosen,
-                folder=kept,
-                save_corpora=save_corpora,
-                progress=reporter.progress,
-            )
-        except KeyboardInterrupt:
-            reporter.note(
-                f"stopped; finished runs are kept in {kept}, and the same command goes on from there"
-            )
-            raise
+    with Reporter(kept=kept) as reporter:
+        report = measure(
+            config,
+            num_workers=workers or (num_cores() if chosen == "cpu" else 1),
+            device=chosen,
+            folder=kept,
+            save_corpora=save_corpora,
+            progress=reporter.progress,
+        )
     report.publish(out=out, picture=picture, as_json=as_json)

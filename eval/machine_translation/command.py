@@ -38,23 +38,17 @@ def translate(
     from ecsuite.eval.machine_translation.experiment import translate_experiment
     from ecsuite.formats import read_corpus
 
-    with Reporter() as reporter:
-        try:
-            result = translate_experiment(
-                None if corpus is None else read_corpus(corpus),
-                pairs,
-                setting=setting,
-                preset=preset,
-                seed=seed,
-                device=device,
-                progress=reporter.progress,
-                out=folder,
-            )
-        except KeyboardInterrupt:
-            reporter.note(
-                f"stopped; finished stages are kept in {folder}, and the same command goes on from there"
-            )
-            raise
+    with Reporter(kept=folder) as reporter:
+        result = translate_experiment(
+            None if corpus is None else read_corpus(corpus),
+            pairs,
+            setting=setting,
+            preset=preset,
+            seed=seed,
+            device=device,
+            progress=reporter.progress,
+            out=folder,
+        )
     if out is not None:
         write_json(out, result.as_dict())
     if as_json:

@@ -54,7 +54,7 @@ def baseline(
     look_up("protocol", protocol, PROTOCOLS)
     if out is not None:
         make_room(out)
-    with Reporter() as reporter:
+    with Reporter(kept=cache) as reporter:
         options = Options(
             seed=seed,
             num_seeds=num_seeds,

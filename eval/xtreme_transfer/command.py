@@ -81,32 +81,26 @@ def xtreme(
     from ecsuite.eval.xtreme_transfer.study import Request
     from ecsuite.formats import read_corpus
 
-    with Reporter() as reporter:
-        try:
-            result = xtreme_transfer(
-                Request(
-                    corpus=None if corpus is None else read_corpus(corpus),
-                    model=model,
-                    data=data or data_folder("xtreme"),
-                    tasks=names,
-                    languages=() if languages is None else _names(languages),
-                    protocol=protocol,
-                    preset=preset,
-                    body=body,
-                    texts=texts,
-                    human=human,
-                    seeds=read_seeds(seeds, 0) or (),
-                    device=device,
-                    folder=folder,
-                    num_workers=workers or num_cores(),
-                    progress=reporter.progress,
-                )
+    with Reporter(kept=folder) as reporter:
+        result = xtreme_transfer(
+            Request(
+                corpus=None if corpus is None else read_corpus(corpus),
+                model=model,
+                data=data or data_folder("xtreme"),
+                tasks=names,
+                languages=() if languages is None else _names(languages),
+                protocol=protocol,
+                preset=preset,
+                body=body,
+                texts=texts,
+                human=human,
+                seeds=read_seeds(seeds, 0) or (),
+                device=device,
+                folder=folder,
+                num_workers=workers or num_cores(),
+                progress=reporter.progress,
             )
-        except KeyboardInterrupt:
-            reporter.note(
-                f"stopped; finished stages are kept in {folder}, and the same command goes on from there"
-            )
-            raise
+        )
     report(result).publish(out=out, picture=picture, as_json=as_json)
 
 

@@ -1,6 +1,7 @@
 """What commands say: progress with an estimate, JSON and nothing else, files that can be written."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,23 @@ def test_room_is_made_or_refused_before_the_work(tmp_path):
     assert (tmp_path / "a" / "b").is_dir()
     with pytest.raises(ConfigError, match="b is a folder: name a file"):
         make_room(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            KeyboardInterrupt,
+            "stopped; finished stages are kept in runs, and the same command goes on from there\n",
+        ),
+        (ConfigError, ""),
+        (SystemExit, ""),
+    ],
+)
+def test_whoever_stops_the_work_is_told_where_it_goes_on(capsys, error, told):
+    with pytest.raises(error), Reporter(kept=Path("runs")):
+        raise error
+    assert capsys.readouterr() == ("", told)
+    with pytest.raises(KeyboardInterrupt), Reporter():
+        raise KeyboardInterrupt
+    assert capsys.readouterr() == ("", "")
