@@ -52,14 +52,17 @@ def xtreme(
     picture: Annotated[
         Path | None, typer.Option(help="Draw scores by family and by script: .svg or .png.")
     ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Only what needs no model, such as a lexicon of English tags.")
+    ] = False,
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Learn a corpus, meet human languages, and do XTREME's tasks in them, beside bodies that learnt other things."""
-    if (corpus is None) == (model is None):
-        raise ConfigError("give a corpus, or --model for a published encoder")
+    if (corpus is not None) + (model is not None) + baselines != 1:
+        raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     from ecsuite.eval.downloading.downloads import data_folder
     from ecsuite.eval.icy.study import num_cores, read_seeds
     from ecsuite.eval.xtreme.tasks import TASKS
@@ -76,6 +79,15 @@ def xtreme(
             make_room(file)
     if picture is not None:
         require_matplotlib()
+    folder_of_tasks = data or data_folder("xtreme")
+    spoken = () if languages is None else _names(languages)
+    if baselines:
+        from ecsuite.eval.xtreme.baseline_report import baseline_report
+
+        with Reporter() as reporter:
+            found = baseline_report(folder_of_tasks, names, spoken, reporter.progress)
+        found.publish(out=out, picture=None, as_json=as_json)
+        return
     from ecsuite.eval.xtreme_transfer.experiment import xtreme_transfer
     from ecsuite.eval.xtreme_transfer.report import report
     from ecsuite.eval.xtreme_transfer.study import Request
@@ -86,9 +98,9 @@ def xtreme(
             Request(
                 corpus=None if corpus is None else read_corpus(corpus),
                 model=model,
-                data=data or data_folder("xtreme"),
+                data=folder_of_tasks,
                 tasks=names,
-                languages=() if languages is None else _names(languages),
+                languages=spoken,
                 protocol=protocol,
                 preset=preset,
                 body=body,

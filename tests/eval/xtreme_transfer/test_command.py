@@ -74,8 +74,11 @@ def test_a_picture_is_drawn(xtreme):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give a corpus, or --model for a published encoder"),
-        (["corpus.jsonl", "--model", "bert"], "give a corpus, or --model for a published encoder"),
+        ([], "give a corpus, --model for a published encoder, or --baselines"),
+        (
+            ["corpus.jsonl", "--model", "bert"],
+            "give a corpus, --model for a published encoder, or --baselines",
+        ),
         (
             ["corpus.jsonl", "--data", "nowhere"],
             "nowhere: no such folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER",
