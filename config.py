@@ -143,7 +143,7 @@ class AgentConfig:
     embedding_size: int = 32
     """Width of a symbol's embedding."""
     perception: str = "linear"
-    """Sets of objects: how an object becomes a vector: linear, mlp, conv or conv4; see `ecsuite list`."""
+    """Sets of objects: how an object becomes a vector: linear, mlp, or, for images, conv…; see `ecsuite list`."""
     perception_size: int = 60
     """Sets of objects: width of that vector (not conv4)."""
 
