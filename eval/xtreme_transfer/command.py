@@ -21,7 +21,9 @@ def xtreme(
         str | None,
         typer.Option(help="Instead of a corpus: a Hugging Face encoder, a folder or a name on the hub."),
     ] = None,
-    tasks: Annotated[str, typer.Option(help="Names separated by commas, or all.")] = "udpos,panx",
+    tasks: Annotated[
+        str, typer.Option(help="Names separated by commas, or all that the data have.")
+    ] = "udpos,panx",
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of the tasks' data; what `ecsuite data xtreme` got if not given."),
@@ -100,6 +102,7 @@ def xtreme(
                 model=model,
                 data=folder_of_tasks,
                 tasks=names,
+                takes_what_is_there=tasks == ALL,
                 languages=spoken,
                 protocol=protocol,
                 preset=preset,

@@ -124,4 +124,7 @@ def _notes(study: Study, learnt_from: dict[str, dict[str, str | None]]) -> list[
         missing = [one for one in asked if one not in languages and one != ENGLISH]
         if missing:
             lines.append(f"{TASKS[task].title}: nothing to score against in {', '.join(missing)}.")
+    left_out = [TASKS[task].title for task in request.tasks if task not in study.tested]
+    if left_out:
+        lines.append(f"Left out, as there is nothing to score against: {', '.join(left_out)}.")
     return lines

@@ -51,6 +51,8 @@ class Request:
     """The folder of the tasks."""
     tasks: tuple[str, ...]
     """Names in `TASKS`."""
+    takes_what_is_there: bool = False
+    """Whether tasks without data are left out, and not an error."""
     model: str | None = None
     """A published encoder instead of a corpus."""
     languages: tuple[str, ...] = ()
@@ -109,7 +111,10 @@ class Study:
         self.device = choose_device(request.device)
         self.precision = choose_precision(self.preset.precision, self.device)
         self.seeds = request.seeds or tuple(range(self.preset.num_seeds))
-        self.tested = {task: self._tested_in(task) for task in request.tasks}
+        tested = {task: self._tested_in(task) for task in request.tasks}
+        self.tested = {task: languages for task, languages in tested.items() if languages}
+        if not self.tested:
+            raise ConfigError(f"{request.data}: no task has labels to score against")
         self.bodies = self._bodies()
 
     def _tested_in(self, task: str) -> tuple[str, ...]:
@@ -117,6 +122,8 @@ class Study:
         request = self.request
         known = look_up("task", task, TASKS)
         if known.kind == "retrieval" and not self.protocol.is_zero_shot:
+            if request.takes_what_is_there:
+                return ()
             raise ConfigError(
                 f"{task} compares two languages: protocol {self.protocol.name} has one at a time"
             )
@@ -133,12 +140,14 @@ class Study:
             code for code in dict.fromkeys(candidates) if scored_split(request.data, task, code) is not None
         )
         sought = asked or tuple(code for code in known.languages if code != ENGLISH)
-        if not set(found).intersection(sought):
-            raise ConfigError(
-                f"{request.data}: {task} has labels to score against in none of {', '.join(asked or known.languages)}; "
-                "choose others by --languages, or leave it out by --tasks"
-            )
-        return found
+        if set(found).intersection(sought):
+            return found
+        if request.takes_what_is_there:
+            return ()
+        raise ConfigError(
+            f"{request.data}: {task} has labels to score against in none of {', '.join(asked or known.languages)}; "
+            "choose others by --languages, or leave it out by --tasks"
+        )
 
     def _bodies(self) -> tuple[str, ...]:
         if self.request.model is not None:

@@ -175,3 +175,15 @@ def test_retrieval_in_one_language_is_refused(ask, task):
 def test_processes_change_nothing(ask):
     alone = as_json(xtreme_transfer(ask(folder=None)))
     assert as_json(xtreme_transfer(ask(folder=None, num_workers=2))) == alone
+
+
+def test_all_tasks_are_those_that_there_are_data_of(ask, write_data):
+    data = write_data("udpos", "tatoeba", folder="two")
+    tasks = ("xnli", "udpos", "tatoeba")
+    result = xtreme_transfer(ask(data=data, tasks=tasks, takes_what_is_there=True))
+    assert list(result.languages) == ["udpos", "tatoeba"]
+    assert "Left out, as there is nothing to score against: XNLI." in result.notes
+    alone = ask(data=data, tasks=tasks, takes_what_is_there=True, protocol="in-language")
+    assert list(xtreme_transfer(alone).languages) == ["udpos"]
+    nothing = ask(data=data, tasks=("xnli",), takes_what_is_there=True)
+    assert refusal(nothing) == f"{data}: no task has labels to score against"
