@@ -264,6 +264,7 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 5), layout="constrained")
+    points: list[tuple[float, float, str]] = []
     for label, names in _ladders(values).items():
         if label == "all" or not names:
             continue
@@ -272,18 +273,22 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
         axes.errorbar(
             full, means, yerr=spread, fmt="o" if label == "sources" else "x", label=label, capsize=2
         )
-        for rank, place in enumerate(np.argsort(full)):
-            below = rank % 2 == (label == "sources")  # neighbours on different sides
-            offset = (4, -9 if below else 3)
-            axes.annotate(
-                names[place], (full[place], means[place]), offset, textcoords="offset points", fontsize=7
-            )
+        points += [(float(x), float(y), name) for x, y, name in zip(full, means, names, strict=True)]
     axes.margins(x=0.1)
     axes.set_xlabel("published score at full size, nats a token")
     axes.set_ylabel("mini, mean and deviation over seeds, nats a token")
     axes.legend()
+    figure.canvas.draw()  # so that places on the page are known
+    told: list[tuple[float, float]] = []
+    for x, y, name in sorted(points, key=lambda point: point[1]):
+        across, up = axes.transData.transform((x, y)) * 72 / figure.dpi
+        free = up - 2.5
+        while any(abs(across - other) < 55 and abs(free - taken) < 8 for other, taken in told):
+            free += 1
+        told.append((across, free))
+        axes.annotate(name, (x, y), (5, free - up), textcoords="offset points", fontsize=7)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
 
 

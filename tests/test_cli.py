@@ -17,9 +17,13 @@ from ecsuite.config import named_configs
 from ecsuite.eval import METRICS
 from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
+from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.sources import SOURCES
+from ecsuite.eval.xtreme.tasks import TASKS as XTREME
+from ecsuite.eval.xtreme_transfer.presets import PRESETS as TRANSFER
+from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS as WAYS
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS
@@ -87,7 +91,13 @@ OPTIONS = {
     "translate": {
         "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--folder", "--device", "--json", "--help",
     },
-    "data": {"what", "--languages", "--articles", "--pairs", "--out", "--json", "--help"},
+    "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
+    "xtreme": {
+        "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--body", "--texts",
+        "--human", "--seeds", "--folder", "--picture", "--baselines", "--workers", "--out", "--device", "--json",
+        "--help",
+    },
+    "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},
     "cbm": {
         "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
         "--help",
@@ -131,7 +141,8 @@ def test_list_names_everything(ecsuite):
         "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
         "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(), "worlds": WORLDS, "perceptions": PERCEPTIONS,
-        "xferbench protocols": RULES, "baselines": SOURCES,
+        "xferbench protocols": RULES, "baselines": SOURCES, "translation presets": TRANSLATION,
+        "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")
     names = json.loads(out)

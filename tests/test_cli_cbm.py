@@ -114,7 +114,11 @@ def test_a_study_that_was_stopped_goes_on_from_the_checkpoints_of_its_workers(ec
         [*PYTHON, "cbm", "small.yaml", *long, "--workers", "2"], stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("runs/cbm/*/checkpoint-*"))) < 2 and time.monotonic() < deadline:
+
+    def begun():
+        return {file.parent for file in tmp_path.glob("runs/cbm/*/checkpoint-*")}
+
+    while len(begun()) < 2 and time.monotonic() < deadline:
         assert child.poll() is None
         time.sleep(0.05)
     os.kill(child.pid, number)

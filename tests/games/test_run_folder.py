@@ -184,6 +184,15 @@ def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     assert file.read_bytes() == b"one\n2\n3\n"
 
 
+@pytest.fixture
+def keyboard():
+    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background and would not hear of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("keyboard")
 def test_the_first_signal_is_noted_and_the_second_acts():
     with stop_signals() as asked:
         signal.raise_signal(signal.SIGINT)
