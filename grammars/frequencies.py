@@ -1,5 +1,7 @@
 """How frequent symbols are: by a law, or as in a text."""
 
+import gzip
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +26,7 @@ def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.fl
     """The most frequent words of a text, or symbols of a corpus, and how frequent they are.
 
     Args:
-        path: UTF-8 text whose words stand between white space; or a corpus: a folder, or a file named .jsonl or
+        path: UTF-8 text, .gz or not, whose words stand between white space; or a corpus: a folder, or a file named .jsonl or
             .parquet, read as `read_corpus` does, without EOS.
         num_types: How many words at most.
 
@@ -43,12 +45,13 @@ def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.fl
         counter = Counter({names[i]: count for i, count in zip(ids.tolist(), appearances, strict=True)})
     else:
         try:
-            with open(path, encoding="utf-8-sig") as lines:
+            with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as lines:
                 counter = Counter(word for line in lines for word in line.split())
         except UnicodeDecodeError:
             raise CorpusError(f"{path}: expected UTF-8 text") from None
-        except OSError as error:
-            raise CorpusError(f"cannot read {path}: {error.strerror or error}") from None
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise CorpusError(f"cannot read {path}: {reason}") from None
     if not counter:
         raise CorpusError(f"{path}: expected words, found none")
     words, counts = zip(*counter.most_common(num_types), strict=True)

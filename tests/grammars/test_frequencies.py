@@ -1,5 +1,6 @@
 """Frequencies of texts and corpora."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -45,3 +46,18 @@ def test_what_has_no_words_is_refused(content: bytes, message: str, tmp_path: Pa
 def test_a_text_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"cannot read .*none\.txt: No such file or directory"):
         unigrams(tmp_path / "none.txt", 10)
+
+
+def test_a_packed_text_is_the_text(tmp_path: Path) -> None:
+    said = b"da bu da\nbu da ki\n"
+    (tmp_path / "text.txt").write_bytes(said)
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(said))
+    plain, packed = (unigrams(tmp_path / name, 10) for name in ("text.txt", "text.txt.gz"))
+    assert plain[0] == packed[0] == ("da", "bu", "ki") and (plain[1] == packed[1]).all()
+
+
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"da " * 999)[:-9]])
+def test_what_cannot_be_unpacked_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "text.gz").write_bytes(content)
+    with pytest.raises(CorpusError, match="cannot read .*text.gz: "):
+        unigrams(tmp_path / "text.gz", 10)
