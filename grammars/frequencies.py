@@ -26,8 +26,8 @@ def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.fl
     """The most frequent words of a text, or symbols of a corpus, and how frequent they are.
 
     Args:
-        path: UTF-8 text, .gz or not, whose words stand between white space; or a corpus: a folder, or a file named .jsonl or
-            .parquet, read as `read_corpus` does, without EOS.
+        path: UTF-8 text, packed as .gz or not, whose words stand between white space; or a corpus: a folder, or a file
+            named .jsonl or .parquet, read as `read_corpus` does, without EOS.
         num_types: How many words at most.
 
     Returns:

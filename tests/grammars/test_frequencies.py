@@ -59,5 +59,5 @@ def test_a_packed_text_is_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"da " * 999)[:-9]])
 def test_what_cannot_be_unpacked_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "text.gz").write_bytes(content)
-    with pytest.raises(CorpusError, match="cannot read .*text.gz: "):
+    with pytest.raises(CorpusError, match=r"cannot read .*text\.gz: "):
         unigrams(tmp_path / "text.gz", 10)
