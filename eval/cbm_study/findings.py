@@ -21,7 +21,8 @@ class Finding:
     def __str__(self) -> str:
         """A line for people."""
         verdict = "holds" if self.holds else "DOES NOT HOLD"
-        seeds = f", in {self.num_holding} of {self.num_seeds} seeds" if self.num_seeds > 1 else ""
+        where = f" in {self.num_holding} of {self.num_seeds} seeds"
+        seeds = "" if self.num_seeds == 1 else f",{where}" if self.holds else f" (it does{where})"
         return f"{verdict}{seeds}: {self.claim} ({self.figures})"
 
 

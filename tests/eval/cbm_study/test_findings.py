@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.cbm_study.findings import check_findings
+from ecsuite.eval.cbm_study.findings import Finding, check_findings
 from ecsuite.eval.cbm_study.measuring import MeasuredRow
 from ecsuite.eval.cbm_study.study import load_study
 
@@ -62,3 +62,10 @@ def test_equal_accuracy_is_enough():
 def test_rows_without_a_partner_tell_nothing():
     assert check_findings(rows()[:1]) == []
     assert check_findings(rows()[5:6]) == []
+
+
+def test_a_finding_that_fails_says_where_it_holds():
+    some = Finding(
+        claim="QT is ahead", holds=False, num_holding=2, num_seeds=6, figures="cbm 0.3 against 0.4"
+    )
+    assert str(some) == "DOES NOT HOLD (it does in 2 of 6 seeds): QT is ahead (cbm 0.3 against 0.4)"
