@@ -138,7 +138,8 @@ def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
 def preset_folder(given: Path | None, preset: Preset) -> Path | None:
     """The folder of targets: the one that was given, or, where the preset needs texts, what was downloaded."""
     downloaded = data_folder("wikipedia")
-    return downloaded if given is None and preset.languages and downloaded.is_dir() else given
+    is_there = downloaded.is_dir() and any(path.name.endswith(SUFFIXES) for path in downloaded.iterdir())
+    return downloaded if given is None and preset.languages and is_there else given
 
 
 def read_texts(folder: Path) -> dict[str, Text]:

@@ -104,9 +104,9 @@ class Study:
                 raise ConfigError("the corpus has no symbols to learn from")
         if request.body == "encoder":
             require_transformers("an encoder")
-        if not request.data.is_dir():
+        if not request.data.is_dir() or not any(request.data.iterdir()):
             raise ConfigError(
-                f"{request.data}: no such folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
+                f"{request.data}: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
             )
         self.device = choose_device(request.device)
         self.precision = choose_precision(self.preset.precision, self.device)

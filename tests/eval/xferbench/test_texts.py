@@ -93,6 +93,8 @@ def test_presets_of_human_languages_find_what_was_downloaded(
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     assert preset_folder(None, DANISH) is None
     (tmp_path / "wikipedia").mkdir()
+    assert preset_folder(None, DANISH) is None  # a download that came to nothing leaves an empty folder
+    (tmp_path / "wikipedia" / "da.jsonl.gz").touch()
     assert preset_folder(None, DANISH) == tmp_path / "wikipedia"
     assert preset_folder(None, NANO) is None
     assert preset_folder(tmp_path, DANISH) == tmp_path

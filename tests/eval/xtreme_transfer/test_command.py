@@ -81,7 +81,7 @@ def test_a_picture_is_drawn(xtreme):
         ),
         (
             ["corpus.jsonl", "--data", "nowhere"],
-            "nowhere: no such folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER",
+            "nowhere: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER",
         ),
         (
             ["corpus.jsonl", "--tasks", "tatoeba", "--protocol", "in-language"],
@@ -125,7 +125,7 @@ def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
     code, _, err = xtreme("corpus.jsonl", data=None)
     assert code == 2
     assert err.startswith(
-        f"{tmp_path / 'cache' / 'xtreme'}: no such folder of tasks: run `ecsuite data xtreme`"
+        f"{tmp_path / 'cache' / 'xtreme'}: no folder of tasks: run `ecsuite data xtreme`"
     )
 
 

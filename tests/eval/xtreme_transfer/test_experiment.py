@@ -115,7 +115,7 @@ def test_progress_is_told(ask):
 def test_data_that_are_missing_are_refused(ask, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert refusal(ask(data=nowhere)) == (
-        f"{nowhere}: no such folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
+        f"{nowhere}: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
     )
     assert refusal(ask(tasks=("xnli",))) == (
         f"{tmp_path / 'data'}: xnli has labels to score against in none of de; choose others by --languages, or "
