@@ -124,9 +124,7 @@ def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
     code, _, err = xtreme("corpus.jsonl", data=None)
     assert code == 2
-    assert err.startswith(
-        f"{tmp_path / 'cache' / 'xtreme'}: no folder of tasks: run `ecsuite data xtreme`"
-    )
+    assert err.startswith(f"{tmp_path / 'cache' / 'xtreme'}: no folder of tasks: run `ecsuite data xtreme`")
 
 
 def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
