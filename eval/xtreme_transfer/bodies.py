@@ -216,7 +216,7 @@ class Published(Body):
     def _inputs(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """What the model is told: for those that tell two texts apart (BERT), also which symbols are of the second."""
         inputs = {"input_ids": ids, "attention_mask": mask}
-        if self.num_types > 1:
+        if self.num_types > 1 and self.sub_words.between:
             ends = (ids == self.sub_words.between[0]).long()
             inputs["token_type_ids"] = (ends.cumsum(1) - ends).clamp(max=1) * mask
         return inputs

@@ -208,3 +208,15 @@ def test_without_transformers_it_is_said_what_to_install(monkeypatch, tiny):
     with pytest.raises(ConfigError) as raised:
         Encoder(tiny, random())
     assert str(raised.value) == "an encoder needs transformers: pip install 'ecsuite[xtreme]'"
+
+
+def test_a_published_model_is_told_which_text_is_the_second(tiny_bert):
+    body = Published(str(tiny_bert)).eval()
+    ids = torch.tensor([[2, 9, 9, 3, 9, 3, 0], [2, 9, 3, 9, 9, 9, 3]])  # [CLS] … [SEP] … [SEP] [PAD]
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0], [1] * 7]).bool()
+    types = [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
+    wanted = body.model(input_ids=ids, attention_mask=mask, token_type_ids=torch.tensor(types))
+    assert torch.equal(body.states(ids, mask), wanted.last_hidden_state)
+    body.sub_words = replace(body.sub_words, between=())  # nothing to tell the texts apart by
+    alone = body.model(input_ids=ids, attention_mask=mask)
+    assert torch.equal(body.states(ids, mask), alone.last_hidden_state)
