@@ -18,7 +18,7 @@ from ecsuite.eval.counting import Floats
 from ecsuite.eval.xtreme.averaging import SOURCE
 from ecsuite.eval.xtreme_transfer.result import REFERENCE, TransferResult
 
-Verdict = Literal["gain", "loss", "within noise", "one seed"]
+Verdict = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 ERROR = 0.05
 """Share of intervals that miss the truth, and the p value below which there is a gain or a loss."""
 _NO_SPREAD = 1e-9
@@ -38,7 +38,8 @@ class Estimate:
     p: float | None
     """Of the paired t test, two-sided; None with one seed."""
     verdict: Verdict
-    """`within noise` if the interval contains 0; `one seed` if there is none."""
+    """`within noise` if the interval contains 0; `no spread` if all seeds differ alike, as scores of few questions may,
+    which tells nothing of noise; `one seed` if there is no interval."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,15 +85,14 @@ def estimate(differences: Floats) -> Estimate:
     if num_seeds == 1:
         return Estimate(by_seed=(mean,), mean=mean, ci95=None, p=None, verdict="one seed")
     if np.ptp(differences) < _NO_SPREAD:
-        half, p = 0.0, float(abs(mean) < _NO_SPREAD)
+        half, p = 0.0, 1.0
     else:
         error = float(differences.std(ddof=1)) / num_seeds**0.5
         half = float(stats.t.ppf(1 - ERROR / 2, num_seeds - 1)) * error
         p = 2 * float(stats.t.sf(abs(mean) / error, num_seeds - 1))
     by_seed = tuple(differences.tolist())
-    return Estimate(
-        by_seed=by_seed, mean=mean, ci95=(mean - half, mean + half), p=p, verdict=_judge(mean, half)
-    )
+    verdict: Verdict = "no spread" if half == 0 and abs(mean) >= _NO_SPREAD else _judge(mean, half)
+    return Estimate(by_seed=by_seed, mean=mean, ci95=(mean - half, mean + half), p=p, verdict=verdict)
 
 
 def gain(result: TransferResult, body: str, over: str) -> Gain:
