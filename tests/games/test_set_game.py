@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from torch.nn.functional import logsigmoid
 from ecsuite.config import load_experiment
 from ecsuite.games.making import make_game, make_world
 from ecsuite.games.rounds import Rounds
-from ecsuite.games.set_game import OneSelection, SetSelection
+from ecsuite.games.set_game import MOST_SHARED, OneSelection, SetSelection, score_candidates
 
 TINY = (
     "world.kind=thing", "world.num_attributes=2", "world.num_values=3", "game.task=concept", "game.num_targets=2",
@@ -48,6 +49,19 @@ def test_set_selection_by_hand():
 def test_a_score_of_nothing_says_no():
     verdict = SetSelection(1, 1)(torch.zeros(1, 1, 2), torch.tensor([[True, False]]))
     assert verdict.measures["accuracy"].item() == 0.5 and verdict.loss.item() == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("num_seen", [5, 2 * MOST_SHARED, 2 * MOST_SHARED + 1])
+def test_a_candidate_is_scored_by_its_own_vector_whether_objects_are_shared_or_not(num_seen):
+    generator = torch.Generator().manual_seed(num_seen)
+    questions = torch.randn(3, 4, 6, generator=generator)
+    vectors = torch.randn(num_seen, 6, generator=generator)
+    places = torch.randint(num_seen, (4, 2), generator=generator)
+    scores = score_candidates(questions, vectors, places)
+    assert scores.shape == (3, 4, 2)
+    for end, of_round, candidate in product(range(3), range(4), range(2)):
+        expected = questions[end, of_round] @ vectors[places[of_round, candidate]]
+        torch.testing.assert_close(scores[end, of_round, candidate], expected)
 
 
 def test_chance_is_what_guessing_gives():
