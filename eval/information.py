@@ -15,54 +15,69 @@ VERSION = 1
 
 
 def ami(corpus: Corpus, options: Options) -> list[Score]:
-    """Adjusted mutual information of messages M and meanings L.
+    """Adjusted mutual information of messages M and meanings L, by two normalisers.
 
-    AMI = (I(M, L) - E I(M, L)) / (max(H(M), H(L)) - E I(M, L)): Carmeli et al. (2024), equation 3, after
-    Vinh et al. (2009). E I is the mean over all pairings of the same messages with the same meanings; 0 is
-    chance, 1 is one message a meaning. The messages are compared whole, without EOS, and so are the
-    meanings: all attribute values together or, in a corpus without them, the set of concepts.
+    AMI = (I(M, L) - E I(M, L)) / (N - E I(M, L)), after Vinh et al. (2009). N is max(H(M), H(L)) in `ami`, as in
+    Carmeli et al. (2024), equation 3, and their mean in `ami_arithmetic`, the default of scikit-learn and so what the
+    program of Mu & Goodman (2021) reports; the latter is never below the former where they are above 0. E I is the
+    mean over all pairings of the same messages with the same meanings; 0 is chance, 1 is one message a meaning. The
+    messages are compared whole, without EOS, and so are the meanings: all attribute values together or, in a corpus
+    without them, the set of concepts.
 
     Undefined where chance is all there can be: if the messages, or the meanings, are all equal or all
-    different, then every pairing has the same mutual information. So it needs meanings that recur.
+    different, then every pairing has the same mutual information. So it needs meanings that recur, and the oftener
+    they do the more it finds: compare corpora of one size.
 
     Null: meanings shuffled over messages; its mean is 0 by construction, its spread says what a score is
     worth. Interval: as `resampling.resample`; no interval where half of the rows may lack all recurrence.
     """
     kind, meaning = labels_of_meanings(corpus)
-    score = partial(
-        Score,
-        name="ami",
-        about="what messages tell beyond chance",
-        signature=signature("ami", VERSION, normaliser="max", label=kind, eos="strip"),
-    )
+    scores = [
+        partial(
+            Score,
+            name=name,
+            about=about,
+            signature=signature(name, VERSION, normaliser=normaliser, label=kind, eos="strip"),
+        )
+        for name, normaliser, about in (
+            ("ami", "max", "what messages tell beyond chance"),
+            ("ami_arithmetic", "arithmetic", "the same over the mean of the entropies"),
+        )
+    ]
     if meaning is None:
-        return [score(value=None, reason="the corpus has no attribute values and names no concepts")]
+        reason = "the corpus has no attribute values and names no concepts"
+        return [score(value=None, reason=reason) for score in scores]
 
     message = row_labels(corpus.content())
     for label, what in ((message, "message"), (meaning, "meaning")):
         num_distinct = len(np.unique(label))
         if num_distinct <= 1:
-            return [score(value=None, reason=f"there is only one {what}: every pairing says as much")]
+            reason = f"there is only one {what}: every pairing says as much"
+            return [score(value=None, reason=reason) for score in scores]
         if num_distinct == len(label):
-            return [score(value=None, reason=f"no {what} recurs: every pairing says as much")]
+            reason = f"no {what} recurs: every pairing says as much"
+            return [score(value=None, reason=reason) for score in scores]
     num_rows = len(message)
     expected = expected_information(np.bincount(message), np.bincount(meaning))
-    value = _adjusted(message, meaning, expected)
+    values = _adjusted(message, meaning, expected)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         is_whole = len(rows) == num_rows  # then E I is that of the corpus
-        return np.array([_adjusted(message[rows], meaning[partners], expected if is_whole else None)])
+        return _adjusted(message[rows], meaning[partners], expected if is_whole else None)
 
-    (found,) = resample(
+    found = resample(
         statistic,
-        [value],
+        values.tolist(),
         num_rows=num_rows,
         seed=options.seed,
         work=20 * num_rows,
-        tails=["high"],
+        tails=["high", "high"],
         bounds=(-1.0, 1.0),
     )
-    return [score(value=value, ci95=found.ci95, details=found.details)]
+    return [
+        score(value=value, ci95=of_value.ci95, details=of_value.details)
+        for score, value, of_value in zip(scores, values.tolist(), found, strict=True)
+    ]
 
 
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
@@ -111,18 +126,19 @@ def expected_information(first: Ints, second: Ints) -> float:
     return expected
 
 
-def _adjusted(message: Ints, meaning: Ints, expected: float | None) -> float:
-    """AMI of two labellings, each (num_rows,); NaN where every pairing says as much."""
+def _adjusted(message: Ints, meaning: Ints, expected: float | None) -> Floats:
+    """AMI of two labellings, each (num_rows,), by both normalisers; NaN where every pairing says as much."""
     num_rows, num_meanings = len(message), int(meaning.max()) + 1
     of_message, of_meaning = np.bincount(message), np.bincount(meaning)
     for sizes in (of_message, of_meaning):
         if int((sizes > 0).sum()) in (1, num_rows):
-            return float("nan")
+            return np.full(2, np.nan)
     _, together = counted(message * num_meanings + meaning, len(of_message) * num_meanings)
     in_message, in_meaning, in_both = (_nats(counts) for counts in (of_message, of_meaning, together))
     if expected is None:
         expected = expected_information(of_message, of_meaning)
-    return (in_message + in_meaning - in_both - expected) / (max(in_message, in_meaning) - expected)
+    normalisers = np.array([max(in_message, in_meaning), (in_message + in_meaning) / 2])
+    return (in_message + in_meaning - in_both - expected) / (normalisers - expected)
 
 
 def _nats(counts: Ints) -> float:

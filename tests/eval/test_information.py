@@ -14,9 +14,13 @@ from ecsuite.eval.information import ami, expected_information
 from ecsuite.eval.score import Options
 
 
-def score(messages, meanings=None, **known):
+def both_scores(messages, meanings=None, **known):
     meanings = None if meanings is None else np.array(meanings)
-    return ami(Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known), Options())[0]
+    return ami(Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known), Options())
+
+
+def score(messages, meanings=None, **known):
+    return both_scores(messages, meanings, **known)[0]
 
 
 @settings(max_examples=100, deadline=None)
@@ -24,12 +28,15 @@ def score(messages, meanings=None, **known):
 def test_scikit_learn_agrees(seed, num_rows, num_messages, num_meanings):
     rng = np.random.default_rng(seed)
     messages, meanings = rng.integers(0, num_messages, num_rows), rng.integers(0, num_meanings, num_rows)
-    value = score(messages[:, None], meanings[:, None]).value
-    if value is None:
-        assert {len(set(messages)), len(set(meanings))} & {1, num_rows}
-    else:
-        expected = adjusted_mutual_info_score(messages, meanings, average_method="max")
-        assert value == pytest.approx(expected, abs=1e-9)
+    for result, method in zip(
+        both_scores(messages[:, None], meanings[:, None]), ("max", "arithmetic"), strict=True
+    ):
+        if result.value is None:
+            assert {len(set(messages)), len(set(meanings))} & {1, num_rows}
+        else:
+            expected = adjusted_mutual_info_score(messages, meanings, average_method=method)
+            assert result.value == pytest.approx(expected, abs=1e-9)
+            assert f"|normaliser:{method}|" in result.signature
 
 
 def test_perfect_language():
@@ -81,8 +88,8 @@ def test_renaming_and_reordering_change_nothing():
     ],
 )
 def test_undefined(messages, meanings, reason):
-    result = score(messages, meanings)
-    assert (result.value, result.reason) == (None, reason)
+    for result in both_scores(messages, meanings):
+        assert (result.value, result.reason) == (None, reason)
 
 
 @settings(max_examples=60, deadline=None)
@@ -111,6 +118,16 @@ def test_the_null_has_mean_zero(all_draws):
     assert result.details["null_mean"] == pytest.approx(0, abs=0.01)
     assert result.details["null_low"] < result.value < result.details["null_high"]
     assert result.ci95[0] < result.value < result.ci95[1]
+
+
+def test_words_for_more_than_was_meant_cost_less_by_the_mean_of_the_entropies():
+    meanings = np.repeat(np.arange(4), 50)
+    messages = np.arange(200) // 2  # 25 words for each meaning, each said twice
+    by_max, by_mean = both_scores(messages[:, None], meanings[:, None])
+    information, entropy = np.log(4), np.log(100)
+    chance = expected_information(np.bincount(messages), np.bincount(meanings))
+    assert by_max.value == pytest.approx((information - chance) / (entropy - chance))
+    assert by_mean.value == pytest.approx((information - chance) / ((entropy + information) / 2 - chance))
 
 
 def test_no_interval_where_a_half_may_lack_recurrence():

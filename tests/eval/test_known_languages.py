@@ -19,6 +19,7 @@ ANSWERS = {
     "posdis": ("posdis", 1, UNDEFINED),
     "bosdis": ("bosdis", 1, UNDEFINED),
     "ami": ("ami", 1, UNDEFINED),
+    "ami_arithmetic": ("ami", 1, UNDEFINED),
     "ncnpmi": ("ncnpmi", 1, 0),
     "context_independence": ("context_independence", 1, 1 / 4),
     "synonymy": ("synonymy", 0, 0),

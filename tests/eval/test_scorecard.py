@@ -213,7 +213,7 @@ def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
     card = score_corpus(corpus, CORPUS_METRICS)
     json.dumps(card.to_json(), allow_nan=False)
     text(card, 80)
-    assert len(card.scores) == 30
+    assert len(card.scores) == 31
     for score in card.scores:
         assert (score.value is None) == (score.reason is not None)
         if score.ci95 is not None:
