@@ -104,7 +104,8 @@ OPTIONS = {
     },
     "show": {"game", "--out", "--rounds", "--split", "--set", "--help"},
     "features": {
-        "out", "--seed", "--num-classes", "--images-per-class", "--num-features", "--num-attributes", "--help",
+        "out", "--images", "--encoder", "--device", "--seed", "--num-classes", "--images-per-class", "--num-features",
+        "--num-attributes", "--help",
     },
     "icy": {
         "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
@@ -230,7 +231,7 @@ def test_rounds_are_shown(ecsuite):
 
 def test_feature_files_are_made_up_and_trained_on(ecsuite):
     code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20")
-    assert (code, out, err) == (0, "240 rows of 12 classes in deep/birds.npz\n", "")
+    assert (code, out, err) == (0, "240 rows of 12 classes, 64 features each, in deep/birds.npz\n", "")
     sizes = [
         "sender.hidden_size=8",
         "receiver.hidden_size=8",
@@ -362,6 +363,8 @@ MISTAKES = {
         "sheet.gif",
     ): "sheet.gif: expected the name of a picture, ending in .png or .svg",
     ("features", "birds.csv"): "birds.csv: expected the name of a feature file, ending in .npz",
+    ("features", "birds.npz", "--encoder", "resnet"): "--encoder goes with --images",
+    ("features", "birds.npz", "--images", "nowhere"): "--images nowhere: expected a folder of images",
     ("features", "birds.npz", "--num-classes", "0"): "num_classes: expected at least 1, got 0",
     ("train-game", "mu_cub", "--features", "nowhere.npz"): "nowhere.npz: can't be read: ",
     ("score", "nowhere"): "cannot read nowhere: No such file or directory",

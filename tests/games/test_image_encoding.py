@@ -1,0 +1,124 @@
+"""Feature files from images: classes are folders, rows are in the order of names, and bad input is one line."""
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.games.image_encoding import encode_folder, find_images
+
+transformers = pytest.importorskip("transformers")
+Image = pytest.importorskip("PIL.Image")
+
+WIDTH = 8
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A ResNet of two small stages, never trained."""
+    folder = tmp_path_factory.mktemp("resnet")
+    sizes = {"embedding_size": 4, "hidden_sizes": [4, WIDTH], "depths": [1, 1], "layer_type": "basic"}
+    transformers.set_seed(0)
+    transformers.ResNetModel(transformers.ResNetConfig(**sizes)).save_pretrained(folder)
+    transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def birds(tmp_path):
+    """Three robins and two wrens, each of one colour, in sizes of their own; the first wren is the second robin."""
+    colors = {"robin": [(250, 10, 10), (10, 10, 250), (90, 90, 90)], "wren": [(10, 10, 250), (10, 250, 10)]}
+    for name, of_class in colors.items():
+        (tmp_path / name).mkdir()
+        for number, color in enumerate(of_class):
+            Image.new("RGB", (40, 40), color).save(tmp_path / name / f"{number}.png")
+    (tmp_path / "README.txt").write_text("not an image")
+    (tmp_path / "wren" / "notes.txt").write_text("not an image")
+    return tmp_path
+
+
+def encode(folder, encoder, **options):
+    return encode_folder(folder, encoder, device="cpu", progress=lambda *_: None, **options)
+
+
+def test_a_class_is_a_folder_and_rows_are_in_the_order_of_names(birds, encoder):
+    arrays = encode(birds, encoder)
+    assert arrays["class_names"].tolist() == ["robin", "wren"]
+    assert arrays["class_id"].tolist() == [0, 0, 0, 1, 1]
+    features = arrays["features"]
+    assert features.shape == (5, WIDTH) and features.dtype == np.float32 and np.isfinite(features).all()
+    assert (features[1] == features[3]).all()
+    assert len(np.unique(features, axis=0)) == 4
+
+
+def test_the_size_of_a_batch_changes_nothing(birds, encoder, monkeypatch):
+    whole, done = encode(birds, encoder), []
+    monkeypatch.setattr("ecsuite.games.image_encoding.BATCH", 2)
+    parts = encode_folder(birds, encoder, device="cpu", progress=lambda *step: done.append(step[1:]))
+    np.testing.assert_allclose(parts["features"], whole["features"], rtol=1e-5, atol=1e-6)
+    assert done == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_images_that_lie_in_the_folder_itself_have_no_class(birds, encoder):
+    arrays = encode(birds / "robin", encoder)
+    assert arrays.keys() == {"features"} and arrays["features"].shape == (3, WIDTH)
+
+
+def test_palettes_and_grey_images_are_seen_in_colour(tmp_path, encoder):
+    grey = Image.new("L", (40, 40), 120)
+    for number, image in enumerate([grey, grey.convert("P"), grey.convert("RGBA")]):
+        image.save(tmp_path / f"{number}.png")
+    features = encode(tmp_path, encoder)["features"]
+    np.testing.assert_allclose(features, features[[0, 0, 0]], rtol=1e-5, atol=1e-6)
+
+
+def test_an_encoder_without_a_summary_gives_the_mean_of_its_states(birds, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("vit"))
+    config = transformers.ViTConfig(
+        hidden_size=WIDTH,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        image_size=32,
+        patch_size=16,
+    )
+    model = transformers.ViTModel(config, add_pooling_layer=False)
+    model.save_pretrained(folder)
+    transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transformers.AutoModel, "from_pretrained", lambda *_, **__: model)
+        features = encode(birds, folder)["features"]
+    assert features.shape == (5, WIDTH) and (features[1] == features[3]).all()
+
+
+def test_bad_input_is_one_line(birds, encoder, tmp_path_factory):
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.raises(ConfigError, match="expected a folder of images"):
+        find_images(empty / "nowhere")
+    with pytest.raises(ConfigError, match="no images found, in it or in its folders"):
+        find_images(empty)
+    (birds / "stray.png").write_bytes((birds / "robin" / "0.png").read_bytes())
+    with pytest.raises(ConfigError, match=r"stray\.png is in no class, robin.0\.png is in one"):
+        find_images(birds)
+    (birds / "stray.png").unlink()
+    (birds / "wren" / "9.jpg").write_bytes((birds / "robin" / "0.png").read_bytes()[:60])
+    with pytest.raises(ConfigError, match=r"wren.9\.jpg: can't be read as an image: ") as found:
+        encode(birds, encoder)
+    assert "\n" not in str(found.value)
+
+
+def test_an_encoder_that_is_none_is_one_line(birds, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bert")
+    with pytest.raises(ConfigError, match=r"--encoder .*: cannot be loaded: ") as found:
+        encode(birds, str(folder))
+    assert "\n" not in str(found.value)
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "intermediate_size": 8,
+        "vocab_size": 9,
+    }
+    transformers.BertModel(transformers.BertConfig(**sizes)).save_pretrained(folder)
+    transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
+    with pytest.raises(ConfigError, match="BertModel does not turn images alone into vectors"):
+        encode(birds, str(folder))
