@@ -1,5 +1,7 @@
 """Studies: the shipped ones are the paper's tables, and every mistake is named."""
 
+from dataclasses import replace
+
 import pytest
 
 from ecsuite.config import ConfigError, load_experiment
@@ -30,6 +32,16 @@ def test_table_1_has_the_paper_s_rows_and_channels():
         else:
             assert (channel.kind, channel.num_levels) == ("quantized", 2)
             assert channel.word_size == {"shape": 5, "thing": 6}[world.kind]
+
+
+def test_channels_are_compared_with_everything_else_alike():
+    rows = {row.name: row.experiment for row in load_study("paper/cbm_table1").rows}
+    for name, experiment in rows.items():
+        other = rows[name.replace("_qt", "_gs")]
+        assert replace(experiment, name="", about="", channel=other.channel) == replace(
+            other, name="", about=""
+        )
+        assert (experiment.world.distractors == "hard") == name.endswith("_l4")
 
 
 TABLE3 = """
