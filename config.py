@@ -146,6 +146,8 @@ class AgentConfig:
     """Sets of objects: how an object becomes a vector: linear, mlp, or, for images, conv…; see `ecsuite list`."""
     perception_size: int = 60
     """Sets of objects: width of that vector (not conv4)."""
+    dropout: float = 0.0
+    """Sets of objects: share of that vector's values that are left out in training."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,10 +259,13 @@ class Experiment:
             raise ConfigError(
                 f"training.until_accuracy: expected at most 1, got {self.training.until_accuracy}"
             )
-        if not 0 <= self.world.held_out < 1:
-            raise ConfigError(
-                f"world.held_out: expected a share from 0 to below 1, got {self.world.held_out}"
-            )
+        for key, share in (
+            ("world.held_out", self.world.held_out),
+            ("sender.dropout", self.sender.dropout),
+            ("receiver.dropout", self.receiver.dropout),
+        ):
+            if not 0 <= share < 1:
+                raise ConfigError(f"{key}: expected a share from 0 to below 1, got {share}")
         if self.channel.kind in WORDS_OF_VALUES and self.channel.length != "fixed":
             raise ConfigError(
                 f"channel.length: {self.channel.kind} words have no EOS; set channel.length=fixed"

@@ -49,6 +49,7 @@ class SetGame(SpeakingGame):
         self.receiver_perception, size = make_object_perception(
             receiver.perception, world.object_shape, receiver.perception_size
         )
+        self.sender_dropout, self.receiver_dropout = sender.dropout, receiver.dropout
         self.question = Linear(self.receiver.state_size, size, bias=False)
         self.task = (
             OneSelection(1 + game.num_distractors)
@@ -63,6 +64,7 @@ class SetGame(SpeakingGame):
         message = self.speak(rounds, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
         vectors, places = self._see(self.receiver_perception, rounds, rounds.candidates)
+        vectors = self._drop(vectors, self.receiver_dropout, generator)
         scores = score_candidates(self.question(states), vectors, places).float()
         verdict = self.task(scores, torch.from_numpy(np.array(rounds.labels)).to(scores.device))
         return self.settle(verdict, ends, message)
@@ -72,6 +74,7 @@ class SetGame(SpeakingGame):
     ) -> Message:
         """What the sender says of what it is shown; see `Game.speak`."""
         vectors, places = self._see(self.sender_perception, rounds, rounds.shown)
+        vectors = self._drop(vectors, self.sender_dropout, generator)
         prototype = vectors[places[:, : rounds.num_positive]].mean(1)  # (batch, size)
         if self.sees_all:
             others = vectors[places[:, rounds.num_positive :]].mean(1)
@@ -87,6 +90,16 @@ class SetGame(SpeakingGame):
         scale = 255 if features.dtype == torch.uint8 else 1
         vectors: Tensor = perception(features.to(self.dtype) / scale)
         return vectors, torch.from_numpy(among.reshape(places.shape)).to(device)
+
+    def _drop(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+        """Leave a share of all values out, and raise the others to the same mean; in training only.
+
+        The values are drawn from the step's own source of noise, so a resumed run leaves out the same.
+        """
+        if share == 0 or not self.training:
+            return vectors
+        kept = torch.rand(vectors.shape, generator=generator, device=vectors.device) >= share
+        return vectors * (kept / (1 - share)).to(vectors.dtype)
 
 
 def score_candidates(questions: Tensor, vectors: Tensor, places: Tensor) -> Tensor:

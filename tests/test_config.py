@@ -138,6 +138,7 @@ MISTAKES = {
     "world.distractors=easy": "--set: world.distractors: unknown value 'easy'; choices: random, hard",
     "world.held_out=1": "--set: world.held_out: expected a share from 0 to below 1, got 1.0",
     "world.held_out=-0.1": "--set: world.held_out: expected a share from 0 to below 1, got -0.1",
+    "receiver.dropout=1": "--set: receiver.dropout: expected a share from 0 to below 1, got 1.0",
     "world.held_out=.nan": "--set: world.held_out: expected a share from 0 to below 1, got nan",
     "world.pool=0": "--set: world.pool: expected at least 1, got 0",
     "world.images_per_world=0": "--set: world.images_per_world: expected at least 1, got 0",

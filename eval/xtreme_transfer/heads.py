@@ -1,5 +1,7 @@
 """Heads: one linear layer on a body's states that says a label for each place, or where an answer begins and ends."""
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,7 +12,7 @@ INIT_STD = 0.02
 """Of initial weights, as in BERT."""
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """A linear layer.
 
     Args:
@@ -31,9 +33,9 @@ class Head(nn.Module):
         scores: Tensor = self.linear(states)
         return scores
 
+    @abstractmethod
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
         """How far from `targets` the head is, in nats a decision; `mask` (batch, length) tells what is padding."""
-        raise NotImplementedError
 
 
 class LabelHead(Head):

@@ -217,6 +217,33 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
         torch.testing.assert_close(meant[-1], torch.cat(expected, dim=1))
 
 
+def test_dropout_leaves_values_out_in_training_alone_and_keeps_their_mean():
+    game, _ = make()
+    vectors = torch.ones(400, 50)
+    dropped = game._drop(vectors, 0.1, noise())
+    assert torch.equal(dropped, game._drop(vectors, 0.1, noise()))
+    assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9)]
+    assert dropped.mean().item() == pytest.approx(1, abs=0.02)
+    assert game._drop(vectors, 0.0, None) is vectors
+    game.eval()
+    assert game._drop(vectors, 0.1, noise()) is vectors
+
+
+@pytest.mark.parametrize("agent", ["sender", "receiver"])
+def test_each_agent_has_a_dropout_of_its_own(agent):
+    played = []
+    for share in (0.0, 0.5):
+        game, world = make(f"{agent}.dropout={share}")
+        played.append(
+            [game.play(world.batch("train", 0), mode, noise()).objective.item() for mode in ("train",) * 2]
+        )
+        game.eval()
+        played[-1].append(game.play(world.batch("train", 0), "greedy").objective.item())
+    (plain, again, judged), (dropped, dropped_again, judged_with) = played
+    assert plain == again and dropped == dropped_again and dropped != plain
+    assert judged == judged_with
+
+
 def test_bytes_of_images_are_seen_from_0_to_1():
     game, world = make(*SHAPES)
     seen = []
