@@ -4,6 +4,7 @@ A body is a transformer without its embedding of symbols, which is given to it a
 XferBench's GPT-2, which guesses the next symbol; an encoder is BERT, which guesses hidden ones from both sides.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -26,8 +27,8 @@ LAYER_OF_RETRIEVAL = {12: 7, 24: 13}
 """By the number of layers, the one by whose states XTREME's program compares sentences; else the share of the first."""
 
 
-class Body(nn.Module):
-    """What all bodies can do."""
+class Body(nn.Module, ABC):
+    """What all bodies can do: read."""
 
     reads_both_ways: bool
     """Whether a state knows what comes after it."""
@@ -39,25 +40,17 @@ class Body(nn.Module):
     """Type of the factors of products; weights and sums are fp32."""
 
     @property
+    @abstractmethod
     def embedding(self) -> nn.Embedding:
         """What each symbol looks like, and by what it is guessed."""
-        raise NotImplementedError
 
-    def embed(self, weight: Tensor) -> None:
-        """Replace the embedding by `weight` (symbols, width)."""
-        raise NotImplementedError
-
+    @abstractmethod
     def states(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Last hidden states (batch, length, width) of `ids`, of which those in `mask` are there."""
-        raise NotImplementedError
 
     def states_within(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Hidden states by which sentences are compared: the last, but for deep bodies."""
         return self.states(ids, mask)
-
-    def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
-        """What guessing `ids` (batch, length) costs, in nats a guess."""
-        raise NotImplementedError
 
     def without_embedding(self) -> dict[str, nn.Parameter]:
         """The weights that are kept when the embedding is replaced, by name."""
@@ -65,7 +58,19 @@ class Body(nn.Module):
         return {name: weight for name, weight in self.named_parameters() if weight is not embedding}
 
 
-class Decoder(Body):
+class Learner(Body):
+    """A body that is born here, and learns texts."""
+
+    @abstractmethod
+    def embed(self, weight: Tensor) -> None:
+        """Replace the embedding by `weight` (symbols, width)."""
+
+    @abstractmethod
+    def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
+        """What guessing `ids` (batch, length) costs, in nats a guess."""
+
+
+class Decoder(Learner):
     """GPT-2.
 
     Args:
@@ -102,7 +107,7 @@ class Decoder(Body):
         return self.model.loss(ids[:, :-1], ids[:, 1:])
 
 
-class Encoder(Body):
+class Encoder(Learner):
     """BERT (needs transformers).
 
     Args:

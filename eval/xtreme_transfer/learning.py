@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ecsuite.eval.xferbench.bpe import encode
 from ecsuite.eval.xferbench.data import stretches
-from ecsuite.eval.xtreme_transfer.bodies import Body
+from ecsuite.eval.xtreme_transfer.bodies import Learner
 from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 WARM_UP = 20
@@ -18,7 +18,7 @@ CHECK_EVERY = 50
 
 
 def learn(
-    body: Body,
+    body: Learner,
     windows: Tensor,
     *,
     mask_symbol: int,

@@ -18,7 +18,7 @@ from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.bpe import first_bytes
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, Body, Published, new_embedding
+from ecsuite.eval.xtreme_transfer.bodies import BODIES, Learner, Published, new_embedding
 from ecsuite.eval.xtreme_transfer.learning import learn, text_windows
 from ecsuite.eval.xtreme_transfer.presets import Preset
 from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS
@@ -160,7 +160,7 @@ def try_task(
     place = torch.device(device)
     with _settings(place, precision, preset, seed):
         if model is not None:
-            body: Body = Published(model).to(place)
+            body: Published | Learner = Published(model).to(place)
         else:
             assert born is not None
             body = _born(born, kind, preset)
@@ -185,7 +185,7 @@ EMBEDDING, TOKENIZER = "embedding", "tokenizer"
 """Names in files."""
 
 
-def _born(file: Path, kind: str, preset: Preset) -> Body:
+def _born(file: Path, kind: str, preset: Preset) -> Learner:
     """The body of a file."""
     body = BODIES[kind](preset, torch.Generator().manual_seed(0))
     weights, _ = _read(file)
