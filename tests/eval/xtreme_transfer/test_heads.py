@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ecsuite.eval.xtreme_transfer.heads import INIT_STD, Head, LabelHead, SpanHead
+from ecsuite.eval.xtreme_transfer.heads import INIT_STD, LabelHead, SpanHead
 from ecsuite.eval.xtreme_transfer.rows import IGNORED
 
 
@@ -14,7 +14,7 @@ def generator(seed=0):
 
 
 def test_weights_are_drawn_by_the_generator():
-    one, same, other = (Head(100, 40, generator(seed)).linear for seed in (0, 0, 1))
+    one, same, other = (LabelHead(100, 40, generator(seed)).linear for seed in (0, 0, 1))
     assert torch.equal(one.weight, same.weight) and not torch.equal(one.weight, other.weight)
     assert one.weight.std().item() == pytest.approx(INIT_STD, rel=0.05)
     assert not one.bias.any()
