@@ -7,13 +7,13 @@ name that is not known are errors that name the place and the remedy.
 import difflib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import yaml
 
@@ -56,15 +56,33 @@ def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
     return registry[name]
 
 
+class Bound(NamedTuple):
+    """What a number must be, told in words and by a test that NaN fails."""
+
+    expected: str
+    holds: Callable[[float], bool]
+
+
+ABOVE_0 = Bound("a number above 0", lambda number: 0 < number < float("inf"))
+AT_LEAST_0 = Bound("at least 0", lambda number: number >= 0)
+BELOW_2_63 = Bound("less than 2^63", lambda number: number < 2**63)
+
+Count = Annotated[int, Bound("at least 1", lambda number: number >= 1), BELOW_2_63]
+Levels = Annotated[int, Bound("at least 2", lambda number: number >= 2), BELOW_2_63]
+Positive = Annotated[float, ABOVE_0]
+Share = Annotated[float, Bound("a share from 0 to below 1", lambda number: 0 <= number < 1)]
+Weight = Annotated[float, AT_LEAST_0, BELOW_2_63]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorldConfig:
     """Where meanings come from."""
 
     kind: str = "attributes"
     """attributes, thing, shape, shapeworld or features; see `ecsuite list`."""
-    num_attributes: int = 4
+    num_attributes: Count = 4
     """Attributes of an object."""
-    num_values: int = 4
+    num_values: Levels = 4
     """Values of each attribute."""
     train_data: str | None = None
     """Text file of training examples instead of drawn ones (EGG's formats)."""
@@ -72,15 +90,15 @@ class WorldConfig:
     """Text file of validation examples; goes with train_data."""
     features: str | None = None
     """features: the npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
-    rule_length: int = 1
+    rule_length: Count = 1
     """thing, shape: feature-value pairs that a rule joins by `and`."""
     distractors: Literal["random", "hard"] = "random"
     """thing, shape: hard ones break exactly one pair of the rule, where there are such objects."""
-    held_out: float = 0.1
+    held_out: Share = 0.1
     """thing, shape: share of the rules that training never uses; rules of one pair are never held out."""
-    pool: int = 320
+    pool: Count = 320
     """shape: images that the rounds of a batch share, because each image is encoded once."""
-    images_per_world: int = 10
+    images_per_world: Count = 10
     """shapeworld: images of each colour and shape that a batch shares; in variant concept each agent has its own."""
 
 
@@ -90,9 +108,9 @@ class GameConfig:
 
     task: str = "discrimination"
     """discrimination: find the target. reconstruction: rebuild the object. concept: find all that obey a rule."""
-    num_distractors: int = 5
+    num_distractors: Count = 5
     """Candidates that are no targets (not in reconstruction)."""
-    num_targets: int = 1
+    num_targets: Count = 1
     """Candidates that obey the rule (concept)."""
     variant: Literal["setref", "concept", "ref"] = "setref"
     """The receiver's targets. setref: the sender's. concept: others of the rule. ref: one alone, repeated, for both."""
@@ -106,29 +124,29 @@ class ChannelConfig:
 
     kind: str = "gumbel"
     """soft, gumbel, reinforce, quantized or continuous."""
-    vocab_size: int = 5
+    vocab_size: Count = 5
     """Content symbols. EOS is not counted."""
-    max_len: int = 10
+    max_len: Count = 10
     """Most content symbols in a message. EOS is not counted."""
     length: Literal["variable", "fixed"] = "variable"
     """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
-    temperature: float = 1.0
+    temperature: Positive = 1.0
     """Softmax temperature of the first epoch (soft, gumbel)."""
-    temperature_decay: float = 1.0
+    temperature_decay: Positive = 1.0
     """Factor on the temperature after each epoch."""
-    temperature_min: float = 0.1
+    temperature_min: Positive = 0.1
     """The temperature never falls below this."""
     straight_through: bool = False
     """gumbel: one-hot symbols forward, relaxed gradient backward."""
-    entropy_coefficient: float = 0.1
+    entropy_coefficient: Weight = 0.1
     """reinforce: weight of the entropy bonus."""
-    word_size: int = 6
+    word_size: Count = 6
     """quantized, continuous: values in a word; it is a symbol of num_levels to the power word_size."""
-    num_levels: int = 2
+    num_levels: Levels = 2
     """quantized, continuous: levels of a value."""
     normalize: Literal["sigmoid", "minmax"] = "sigmoid"
     """quantized, continuous: how scores become values from 0 to 1; minmax: within each word."""
-    length_cost: float = 0.0
+    length_cost: Weight = 0.0
     """Cost of each symbol said, EOS included."""
 
 
@@ -138,15 +156,15 @@ class AgentConfig:
 
     architecture: str = "gru"
     """Name of the architecture, see `ecsuite list`."""
-    hidden_size: int = 256
+    hidden_size: Count = 256
     """Width of the recurrent state."""
-    embedding_size: int = 32
+    embedding_size: Count = 32
     """Width of a symbol's embedding."""
     perception: str = "linear"
     """Sets of objects: how an object becomes a vector: linear, mlp, or, for images, conv…; see `ecsuite list`."""
-    perception_size: int = 60
+    perception_size: Count = 60
     """Sets of objects: width of that vector (not conv4)."""
-    dropout: float = 0.0
+    dropout: Share = 0.0
     """Sets of objects: share of that vector's values that are left out in training."""
 
 
@@ -154,27 +172,27 @@ class AgentConfig:
 class TrainingConfig:
     """How the agents learn."""
 
-    seed: int = 1
+    seed: Annotated[int, AT_LEAST_0, BELOW_2_63] = 1
     """Seed of the initial weights, the examples and the channel's noise."""
-    num_examples: int = 32768
+    num_examples: Count = 32768
     """Distinct training examples; all are seen once an epoch, in a new order."""
-    num_epochs: int = 10
+    num_epochs: Count = 10
     """Passes over the training examples."""
-    batch_size: int = 1024
+    batch_size: Count = 1024
     """Examples a step."""
-    lr: float = 0.001
+    lr: Positive = 0.001
     """Adam's learning rate."""
     lr_decay: Literal["none", "linear"] = "none"
     """linear: the rate falls to 0 over the steps of all epochs."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware has it."""
-    evaluate_every: int = 32
+    evaluate_every: Count = 32
     """Steps between evaluations."""
-    checkpoint_every: int = 32
+    checkpoint_every: Count = 32
     """Steps between checkpoints: the most that a killed run loses."""
-    until_accuracy: float | None = None
+    until_accuracy: Annotated[float | None, ABOVE_0, Bound("at most 1", lambda share: share <= 1)] = None
     """Stop once an evaluation reaches this accuracy (0 to 1)."""
-    max_minutes: float | None = None
+    max_minutes: Annotated[float | None, ABOVE_0] = None
     """Stop after this many minutes."""
 
 
@@ -182,9 +200,9 @@ class TrainingConfig:
 class EvaluationConfig:
     """What is evaluated and written."""
 
-    num_valid: int = 1024
+    num_valid: Count = 1024
     """Validation examples."""
-    corpus_size: int = 10000
+    corpus_size: Count = 10000
     """Messages in the corpus: one for each of so many distinct meanings, at most the whole space."""
     mode: Literal["greedy", "sample"] = "greedy"
     """greedy: the sender's likeliest symbols. sample: symbols drawn from its distribution."""
@@ -212,60 +230,9 @@ class Experiment:
         Raises:
             ConfigError: With the key, the value and what it must be.
         """
-        for key, value, at_least in (
-            ("world.num_attributes", self.world.num_attributes, 1),
-            ("world.num_values", self.world.num_values, 2),
-            ("world.rule_length", self.world.rule_length, 1),
-            ("world.pool", self.world.pool, 1),
-            ("world.images_per_world", self.world.images_per_world, 1),
-            ("game.num_distractors", self.game.num_distractors, 1),
-            ("game.num_targets", self.game.num_targets, 1),
-            ("channel.vocab_size", self.channel.vocab_size, 1),
-            ("channel.max_len", self.channel.max_len, 1),
-            ("channel.word_size", self.channel.word_size, 1),
-            ("channel.num_levels", self.channel.num_levels, 2),
-            ("sender.hidden_size", self.sender.hidden_size, 1),
-            ("sender.embedding_size", self.sender.embedding_size, 1),
-            ("receiver.hidden_size", self.receiver.hidden_size, 1),
-            ("receiver.embedding_size", self.receiver.embedding_size, 1),
-            ("sender.perception_size", self.sender.perception_size, 1),
-            ("receiver.perception_size", self.receiver.perception_size, 1),
-            ("training.seed", self.training.seed, 0),
-            ("training.num_examples", self.training.num_examples, 1),
-            ("training.num_epochs", self.training.num_epochs, 1),
-            ("training.batch_size", self.training.batch_size, 1),
-            ("training.evaluate_every", self.training.evaluate_every, 1),
-            ("training.checkpoint_every", self.training.checkpoint_every, 1),
-            ("evaluation.num_valid", self.evaluation.num_valid, 1),
-            ("evaluation.corpus_size", self.evaluation.corpus_size, 1),
-            ("channel.entropy_coefficient", self.channel.entropy_coefficient, 0),
-            ("channel.length_cost", self.channel.length_cost, 0),
-        ):
-            if not value >= at_least:  # false for NaN, too
-                raise ConfigError(f"{key}: expected at least {at_least}, got {value}")
-            if value >= 2**63:
-                raise ConfigError(f"{key}: expected less than 2^63, got {value}")
-        for key, number in (
-            ("channel.temperature", self.channel.temperature),
-            ("channel.temperature_decay", self.channel.temperature_decay),
-            ("channel.temperature_min", self.channel.temperature_min),
-            ("training.lr", self.training.lr),
-            ("training.until_accuracy", self.training.until_accuracy),
-            ("training.max_minutes", self.training.max_minutes),
-        ):
-            if number is not None and not 0 < number < float("inf"):
-                raise ConfigError(f"{key}: expected a number above 0, got {number}")
-        if self.training.until_accuracy is not None and self.training.until_accuracy > 1:
-            raise ConfigError(
-                f"training.until_accuracy: expected at most 1, got {self.training.until_accuracy}"
-            )
-        for key, share in (
-            ("world.held_out", self.world.held_out),
-            ("sender.dropout", self.sender.dropout),
-            ("receiver.dropout", self.receiver.dropout),
-        ):
-            if not 0 <= share < 1:
-                raise ConfigError(f"{key}: expected a share from 0 to below 1, got {share}")
+        for entry in fields(self):
+            if is_dataclass(section := getattr(self, entry.name)):
+                _check_bounds(entry.name, section)
         if self.channel.kind in WORDS_OF_VALUES and self.channel.length != "fixed":
             raise ConfigError(
                 f"channel.length: {self.channel.kind} words have no EOS; set channel.length=fixed"
@@ -401,6 +368,15 @@ def build(kind: Any, tree: Mapping[str, Any], place: str, path: str = "") -> Any
         return kind(**values)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
+
+
+def _check_bounds(section: str, settings: Any) -> None:
+    """Refuse a number that breaks a bound of its field; None breaks none."""
+    for entry in fields(settings):
+        value = getattr(settings, entry.name)
+        for bound in getattr(entry.type, "__metadata__", ()):
+            if value is not None and not bound.holds(value):
+                raise ConfigError(f"{section}.{entry.name}: expected {bound.expected}, got {value}")
 
 
 def _checked(value: Any, hint: Any, where: str) -> Any:
