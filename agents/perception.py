@@ -34,6 +34,16 @@ class Convolution(nn.Conv2d):
         return convolved
 
 
+def outlines(images: Tensor) -> Tensor:
+    """What is left of images (num_images, height, width, 3) without their colours, in the same shape.
+
+    At each place the brightest of the three colours, as a share of the brightest in the whole image.
+    """
+    brightness = images.amax(-1, keepdim=True)
+    brightest = brightness.amax((1, 2), keepdim=True).clamp(min=1 / 255)
+    return (brightness / brightest).expand_as(images)
+
+
 BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
     "conv": ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)),
     "conv_max": ((48, 6, 4, 1), (64, 3, 1, 1)),
@@ -41,6 +51,9 @@ BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
     "conv4": ((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)),
 }
 """Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
+
+STREAMS = {"conv_max": 2}
+"""Streams of maps that never mix before the linear layer, if there is more than one: the second sees outlines alone."""
 
 GRIDS = {"conv_max": (1,), "conv_grid": (1, 4)}
 """Grids in whose cells the greatest value of each last map is kept; without any, the maps are kept."""
@@ -55,7 +68,10 @@ class ConvolutionalPerception(nn.Module):
 
     `conv_max` keeps the greatest value of each map, wherever it is, before its linear layer. So what it learns of a
     shape in one place holds in all others, but it can't tell places: for ShapeWorld, whose formulas speak of none.
-    `conv_grid` keeps it beside the greatest values in a grid of 4 x 4, and tells both: for SHAPE.
+    Half of its maps see outlines without colour: colours are so much easier to see that agents whose maps see
+    nothing but colours hardly come to speak of shapes.
+
+    `conv_grid` keeps the greatest value of each map beside those in a grid of 4 x 4, and tells both: for SHAPE.
 
     Args:
         blocks: A name in `BLOCKS`.
@@ -65,10 +81,19 @@ class ConvolutionalPerception(nn.Module):
 
     def __init__(self, blocks: str, size: int, out_features: int | None) -> None:
         super().__init__()
-        channels = [3, *(block[0] for block in BLOCKS[blocks])]
+        self.streams = STREAMS.get(blocks, 1)
+        channels = [3 * self.streams, *(block[0] for block in BLOCKS[blocks])]
         self.pools = [pool for *_, pool in BLOCKS[blocks]]
         self.convolutions = nn.ModuleList(
-            Convolution(inner, outer, kernel, stride=stride, padding=(kernel - stride + 1) // 2, bias=False)
+            Convolution(
+                inner,
+                outer,
+                kernel,
+                stride=stride,
+                padding=(kernel - stride + 1) // 2,
+                groups=self.streams,
+                bias=False,
+            )
             for inner, (outer, kernel, stride, _) in zip(channels, BLOCKS[blocks], strict=False)
         )
         self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -85,6 +110,8 @@ class ConvolutionalPerception(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (num_objects, height, width, 3), from 0 to 1, to vectors (num_objects, out_features)."""
+        if self.streams > 1:
+            images = torch.cat([images, outlines(images)], -1)
         maps = images.permute(0, 3, 1, 2)  # in memory the channels stay last
         for convolve, normalise, pool in zip(self.convolutions, self.norms, self.pools, strict=True):
             maps = normalise(convolve(maps)).relu_()
@@ -99,8 +126,8 @@ PERCEPTIONS: dict[str, str] = {
     "linear": "one linear layer",
     "mlp": "two linear layers with ReLU between",
     "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
-    "conv_max": "for images: two convolutions, the greatest value of each map, then a linear layer: what, not where",
-    "conv_grid": "for images: as conv_max, and also the greatest value in each cell of a grid of 4 x 4: what and where",
+    "conv_max": "for images: two convolutions, half of them of outlines, and the greatest value of each map: what alone",
+    "conv_grid": "for images: two convolutions, the greatest value of each map and of its 4 x 4 cells: what and where",
     "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
 }
 """Perceptions by the names that users write, with a line each."""

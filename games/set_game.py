@@ -74,12 +74,11 @@ class SetGame(SpeakingGame):
     ) -> Message:
         """What the sender says of what it is shown; see `Game.speak`."""
         vectors, places = self._see(self.sender_perception, rounds, rounds.shown)
-        vectors = self._drop(vectors, self.sender_dropout, generator)
         prototype = vectors[places[:, : rounds.num_positive]].mean(1)  # (batch, size)
         if self.sees_all:
             others = vectors[places[:, rounds.num_positive :]].mean(1)
             prototype = torch.cat([prototype, others], dim=1)
-        return self.say(prototype, mode, generator, epoch)
+        return self.say(self._drop(prototype, self.sender_dropout, generator), mode, generator, epoch)
 
     def _see(self, perception: nn.Module, rounds: Rounds, places: Integers) -> tuple[Tensor, Tensor]:
         """Encode each object that an agent sees once: vectors (num_seen, size), and the places among them."""
