@@ -126,7 +126,7 @@ PERCEPTIONS: dict[str, str] = {
     "linear": "one linear layer",
     "mlp": "two linear layers with ReLU between",
     "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
-    "conv_max": "for images: two convolutions, half of them of outlines, and the greatest value of each map: what alone",
+    "conv_max": "for images: two convolutions, half of outlines, and the greatest value of each map: what, not where",
     "conv_grid": "for images: two convolutions, the greatest value of each map and of its 4 x 4 cells: what and where",
     "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
 }
