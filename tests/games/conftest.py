@@ -1,6 +1,10 @@
 """A game small enough to be trained many times."""
 
+import json
+import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,3 +42,33 @@ def run() -> Callable[..., Result]:
         return train(experiment, folder, resume=resume, device="cpu", progress=progress, note=note)
 
     return run
+
+
+@pytest.fixture
+def log_of() -> Callable[[Path], list[dict[str, Any]]]:
+    """Reads the log of a run folder, without its clock."""
+
+    def log_of(folder: Path) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+        for line in lines:
+            assert line.pop("examples_per_second") >= 0
+        return lines
+
+    return log_of
+
+
+@pytest.fixture
+def contents(log_of: Callable[[Path], Any]) -> Callable[[Path], dict[str, Any]]:
+    """Reads everything in a run folder that must repeat."""
+
+    def contents(folder: Path) -> dict[str, Any]:
+        files = {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "log.jsonl"}
+        return files | {"log.jsonl": log_of(folder)}
+
+    return contents
+
+
+@pytest.fixture
+def kill() -> Callable[[int, int], Callable[..., None]]:
+    """Makes a progress callback that sends a signal to this process after some step."""
+    return lambda number, at: lambda _, done, total: os.kill(os.getpid(), number) if done == at else None
