@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.cli import main
-
 SMALL = """
 published: table1
 seeds: [1]
@@ -28,26 +26,12 @@ QUICK = [argument for setting in SETTINGS for argument in ("--set", setting)]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 
-@pytest.fixture
-def ecsuite(monkeypatch, capsys, tmp_path):
-    """Runs a command here, in a folder with a small study: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    (tmp_path / "small.yaml").write_text(SMALL)
+@pytest.fixture(autouse=True)
+def small_study(ecsuite):
+    """A small study in the folder, and its signals as they were afterwards."""
+    Path("small.yaml").write_text(SMALL)
     before = signal.getsignal(signal.SIGTERM)
-
-    def ecsuite(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    yield ecsuite
+    yield
     signal.signal(signal.SIGTERM, before)
 
 

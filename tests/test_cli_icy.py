@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.cli import main
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy import acquisition, rows
 from ecsuite.formats import read_corpus
@@ -20,31 +19,10 @@ ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
 """Of a fraction of a second a seed."""
 
 
-@pytest.fixture
-def ecsuite(monkeypatch, capsys, tmp_path):
-    """Runs a command here, in an empty folder: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def wide(monkeypatch, ecsuite):
+    """A terminal in which a row of results fits."""
     monkeypatch.setenv("COLUMNS", "150")
-
-    def ecsuite(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    return ecsuite
-
-
-def as_json(ecsuite, *arguments):
-    """What a command prints with --json, which is JSON and nothing else, with silence beside it."""
-    code, out, err = ecsuite(*arguments, "--json")
-    assert (code, err) == (0, "")
-    return json.loads(out)
 
 
 def without_times(data):
@@ -90,8 +68,8 @@ def test_a_row_is_printed_with_its_seeds_and_signature(ecsuite):
     )
 
 
-def test_json_is_pure_and_the_file_is_the_same(ecsuite):
-    data = as_json(ecsuite, *ROW, "7-8", "--out", "deep/down/rows.json")
+def test_json_is_pure_and_the_file_is_the_same(as_json):
+    data = as_json(*ROW, "7-8", "--out", "deep/down/rows.json")
     assert data == json.loads(Path("deep/down/rows.json").read_text())
     assert data["study"]["seeds"] == [7, 8]
     assert data["study"]["target"] == 0.5
@@ -107,10 +85,10 @@ def test_json_is_pure_and_the_file_is_the_same(ecsuite):
         assert run["reached"] and run["accuracy"] >= 0.5 and 0 < run["floor"] < 1
 
 
-def test_the_table_s_figures_are_those_of_the_json(ecsuite):
+def test_the_table_s_figures_are_those_of_the_json(ecsuite, as_json):
     command = [*ROW, "5,9,2", "--grammar", "rot", "--cap", "1.01"]
     _, out, _ = ecsuite(*command)
-    (row,) = as_json(ecsuite, *command)["rows"]
+    (row,) = as_json(*command)["rows"]
     (line,) = [line.split() for line in out.splitlines() if line.split()[:2] == ["fc1l", "140"]]
     for text, cell in zip(line[3:], row["cells"], strict=True):
         given_up = cell["num_censored"]
@@ -139,17 +117,17 @@ def test_without_seeds_a_row_says_how_many_there_were(ecsuite):
     ],
     ids=lambda options: " ".join(options[2:]),
 )
-def test_options_reach_the_study(ecsuite, options):
-    data = as_json(ecsuite, "icy", *options, *QUICK, "--grammar", "perm", "--seeds", "1")
+def test_options_reach_the_study(options, as_json):
+    data = as_json("icy", *options, *QUICK, "--grammar", "perm", "--seeds", "1")
     given = dict(zip([option[2:].replace("-", "_") for option in options[2::2]], options[3::2], strict=True))
     given.pop("device", None)
     assert {key: str(data["study"][key]).removesuffix(".0") for key in given} == given
     assert data["rows"][0]["role"] == given.get("role", "sender")
 
 
-def test_what_is_held_out_is_asked_for_at_the_end(ecsuite):
+def test_what_is_held_out_is_asked_for_at_the_end(ecsuite, as_json):
     command = [*ROW, "2", "--held-out", "0.3"]
-    (row,) = as_json(ecsuite, *command)["rows"]
+    (row,) = as_json(*command)["rows"]
     runs = {"CONCAT": row["concat_steps"]["runs"], "PERM": row["cells"][0]["runs"]}
     means = ", ".join(f"{name} {sum(run['held_out'] for run in each) / 2:.3f}" for name, each in runs.items())
     _, out, _ = ecsuite(*command)
@@ -171,12 +149,12 @@ def test_a_hopeless_run_is_given_up_early_only_if_asked_for(ecsuite):
     assert "fc1l HOL: 1 of 1 runs given up by an early verdict, at accuracy 0." in out
 
 
-def test_a_second_call_computes_nothing_and_says_the_same(ecsuite, monkeypatch):
+def test_a_second_call_computes_nothing_and_says_the_same(monkeypatch, as_json):
     command = [*ROW, "2", "--cache", "kept"]
-    first = as_json(ecsuite, *command)
+    first = as_json(*command)
     kept = files("kept")
     monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("this was done already"))
-    assert as_json(ecsuite, *command) == first
+    assert as_json(*command) == first
     assert files("kept") == kept and files() == {f"kept/{file}" for file in kept}
 
 
@@ -190,9 +168,9 @@ def test_results_are_kept_below_the_working_directory(ecsuite, monkeypatch, tmp_
     assert all(file.startswith("here/runs/icy/") and file.endswith(".json") for file in files(tmp_path))
 
 
-def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch):
+def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, as_json):
     command = [*ROW, "1-3", "--model", "fc2l", "--grammar", "rot"]
-    whole = without_times(as_json(ecsuite, *command, "--cache", "whole"))
+    whole = without_times(as_json(*command, "--cache", "whole"))
     learn, calls = acquisition.learn, []
 
     def interrupted(*arguments, **options):
@@ -205,15 +183,15 @@ def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch):
     code, out, _ = ecsuite(*command, "--cache", "kept", "--json", "--out", "rows.json")
     assert code and out == ""
     assert len(files("kept")) == 3 and not Path("rows.json").exists()
-    assert without_times(as_json(ecsuite, *command, "--cache", "kept")) == whole
+    assert without_times(as_json(*command, "--cache", "kept")) == whole
     assert len(calls) == 4 + len(files("whole")) - 3
 
 
-def test_a_damaged_result_is_computed_anew(ecsuite):
-    first = as_json(ecsuite, *ROW, "1", "--cache", "kept")
+def test_a_damaged_result_is_computed_anew(as_json):
+    first = as_json(*ROW, "1", "--cache", "kept")
     for file in Path("kept").iterdir():
         file.write_text(file.read_text()[:100])
-    assert without_times(as_json(ecsuite, *ROW, "1", "--cache", "kept")) == without_times(first)
+    assert without_times(as_json(*ROW, "1", "--cache", "kept")) == without_times(first)
 
 
 def test_a_failure_leaves_an_older_file_as_it_was(ecsuite, monkeypatch):
@@ -226,8 +204,8 @@ def test_a_failure_leaves_an_older_file_as_it_was(ecsuite, monkeypatch):
     assert files() == {"rows.json"} and Path("rows.json").read_text() == "older"
 
 
-def test_corpora_of_trained_senders_can_be_scored(ecsuite):
-    data = as_json(ecsuite, *ROW, "1-2", "--save-corpora", "said")
+def test_corpora_of_trained_senders_can_be_scored(as_json):
+    data = as_json(*ROW, "1-2", "--save-corpora", "said")
     folders = {path.name for path in Path("said").iterdir()} - {"results"}
     names = {
         name.rpartition("_")[0]: name for name in folders
@@ -244,16 +222,16 @@ def test_corpora_of_trained_senders_can_be_scored(ecsuite):
         # A batch before the last update, a mean of eleven of them, and 128 draws from nine meanings.
         assert right == pytest.approx(run["accuracy"], abs=0.15)
         assert said.metadata["updates"] == run["steps"]
-    scores = as_json(ecsuite, "score", folder, "--metrics", "topsim,posdis")["scores"]
+    scores = as_json("score", folder, "--metrics", "topsim,posdis")["scores"]
     assert {score["name"].split("_")[0] for score in scores} == {"topsim", "posdis"}
 
 
 @pytest.mark.slow
-def test_two_processes_give_what_one_gives(ecsuite):
+def test_two_processes_give_what_one_gives(as_json):
     """Who learns beside whom changes no count of steps."""
     command = ["icy", "--model", "fc1l", *QUICK[:-2], "--grammar", "perm", "--seeds", "4"]
-    one = as_json(ecsuite, *command, "--workers", "1", "--cache", "one")
-    two = as_json(ecsuite, *command, "--workers", "2", "--cache", "two")
+    one = as_json(*command, "--workers", "1", "--cache", "one")
+    two = as_json(*command, "--workers", "2", "--cache", "two")
     counts = [
         [
             (run["seed"], run["steps"])
@@ -274,7 +252,7 @@ def test_a_mistake_that_a_worker_finds_is_a_line_too(ecsuite):
     )
 
 
-def test_metrics_of_grammars_as_table_json_and_picture(ecsuite):
+def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
     pytest.importorskip("matplotlib")
     command = [
         "icy",
@@ -288,7 +266,7 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite):
         "--seeds",
         "2",
     ]
-    data = as_json(ecsuite, *command, "--picture", "deep/bars.png")
+    data = as_json(*command, "--picture", "deep/bars.png")
     assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}
     assert Path("deep/bars.png").read_bytes().startswith(b"\x89PNG")
     assert all(
@@ -298,11 +276,11 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite):
     assert (code, err) == (0, "") and "hol" in out
 
 
-def test_a_study_of_one_s_own(ecsuite):
+def test_a_study_of_one_s_own(as_json):
     Path("mine.yaml").write_text(
         "models: [fc1l]\ngrammars: [perm]\nseeds: [4]\ntarget: 0.5\nnum_attributes: 2\nnum_values: 3\nword_length: 2\n"
     )
-    data = as_json(ecsuite, "icy", "mine.yaml", "--workers", "1", "--cap", "9")
+    data = as_json("icy", "mine.yaml", "--workers", "1", "--cap", "9")
     assert (data["study"]["name"], data["study"]["seeds"], data["study"]["cap_ratio"]) == ("mine", [4], 9)
 
 
@@ -420,59 +398,3 @@ def test_where_nothing_can_be_written_or_drawn(ecsuite, line, message):
     code, out, err = ecsuite(*line.split())
     assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
     assert Path("a_file").read_text() == "mine"
-
-
-def test_a_grammar_becomes_a_corpus_that_can_be_scored(ecsuite):
-    code, out, err = ecsuite("grammar", "shufdet", *SMALL)
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        "9 messages in runs/shufdet (shufdet,decides:last|2x3|w2|V4|seed:0|v:1)",
-        "Next: ecsuite score runs/shufdet",
-    ]
-    corpus, made = (
-        read_corpus("runs/shufdet"),
-        language("shufdet", Geometry(num_attributes=2, num_values=3, word_length=2), 0),
-    )
-    assert (corpus.messages.values.reshape(9, 4) == made.messages).all() and (
-        corpus.meanings == made.meanings
-    ).all()
-    scores = as_json(ecsuite, "score", "runs/shufdet", "--metrics", "topsim,posdis")["scores"]
-    assert all(0 <= score["value"] <= 1 for score in scores)
-
-
-def test_a_concatenation_scores_as_one(ecsuite):
-    assert ecsuite("grammar", "concat", *SMALL, "--out", "here")[0] == 0
-    scores = {
-        score["name"]: score for score in as_json(ecsuite, "score", "here", "--metrics", "posdis")["scores"]
-    }
-    assert scores["posdis"]["value"] == pytest.approx(1)
-
-
-def test_a_grammar_s_json_and_options(ecsuite):
-    data = as_json(
-        ecsuite, "grammar", "Cumrot+perm", *SMALL, "--vocab-size", "5", "--seed", "3", "--out", "here"
-    )
-    assert data == {
-        "folder": "here", "num_messages": 9, "grammar": "rot+perm", "signature": "rot+perm|2x3|w2|V5|seed:3|v:1",
-        "seed": 3, "num_attributes": 2, "num_values": 3, "word_length": 2, "vocab_size": 5,
-    }  # fmt: skip
-    assert files() == {"here/corpus.jsonl", "here/meanings.jsonl", "here/metadata.json"}
-
-
-def test_a_seed_gives_the_same_bytes_each_time_and_another_seed_others(ecsuite):
-    for out, seed in (("one", 1), ("again", 1), ("other", 2)):
-        assert ecsuite("grammar", "hol", *SMALL, "--seed", seed, "--out", out)[0] == 0
-    for file in files("one"):
-        assert Path("one", file).read_bytes() == Path("again", file).read_bytes()
-    assert Path("one/corpus.jsonl").read_bytes() != Path("other/corpus.jsonl").read_bytes()
-
-
-def test_a_language_without_meanings(ecsuite):
-    Path("text.txt").write_text("the cat sat on the mat and the dog sat on the cat\n")
-    for name, more in {"dyck": [], "regular,runs=3": [], "text_parentheses": ["--text", "text.txt"]}.items():
-        sizes = [] if more else ["--vocab-size", "10"]
-        data = as_json(ecsuite, "grammar", name, "--num-symbols", "300", *sizes, *more)
-        folder = Path(data["folder"])
-        assert folder.parent == Path("runs") and not (folder / "meanings.jsonl").exists()
-        assert len(read_corpus(folder).messages.values) == 300
-        assert data["num_messages"] == len(read_corpus(folder).messages)

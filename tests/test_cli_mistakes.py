@@ -1,0 +1,141 @@
+"""What users get wrong on the command line: a line that names it, exit code 2, and nothing written."""
+
+import pytest
+
+MISTAKES = {
+    ("train-game", "disk_tiny"): "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_large, ",
+    ("train-game", "nowhere.yaml"): "nowhere.yaml: can't be read: ",
+    (
+        "train-game",
+        "disc_tiny",
+        "--sender",
+        "gruu",
+    ): "unknown sender 'gruu'; did you mean 'gru'? choices: rnn, gru, lst",
+    ("train-game", "disc_tiny", "--receiver", "x"): "unknown receiver 'x'; choices: rnn, gru, lstm",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "channel.kind=gumball",
+    ): "unknown channel 'gumball'; did you mean 'gumbel'?",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "game.task=x",
+    ): "unknown task 'x'; choices: discrimination, reconstruction",
+    ("train-game", "disc_tiny", "--set", "colour=1"): "unknown key 'colour'; choices: name, about, ",
+    (
+        "train-game",
+        "disc_tiny",
+        "--device",
+        "gpu",
+    ): "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
+    (
+        "train-game",
+        "disc_tiny",
+        "--until-accuracy",
+        "95",
+    ): "--set: training.until_accuracy: expected at most 1, got 95",
+    (
+        "train-game",
+        "disc_tiny",
+        "--until-accuracy",
+        "nan",
+    ): "--set: training.until_accuracy: expected a number above 0",
+    (
+        "train-game",
+        "disc_tiny",
+        "--max-minutes",
+        "-1",
+    ): "--set: training.max_minutes: expected a number above 0, got -1",
+    ("train-game", "disc_tiny", "--seed", "-1"): "--set: training.seed: expected at least 0, got -1",
+    ("train-game", "disc_tiny", "--seed", str(2**64)): "--set: training.seed: expected less than 2^63, got ",
+    (
+        "train-game",
+        "disc_tiny",
+        "--train-data",
+        "x",
+    ): "--set: world.train_data and world.valid_data: give both files or",
+    (
+        "train-game",
+        "disc_tiny",
+        "--set",
+        "game.num_distractors=16",
+    ): "17 distinct candidates need as many objects, but ",
+    ("train-game", "disc_tiny", "--out", "a_file"): "a_file is a file: choose another folder with --out",
+    (
+        "train-game",
+        "disc_tiny",
+        "--out",
+        ".",
+    ): ". is not empty and not a run: choose another folder with --out",
+    (
+        "show",
+        "disc_tiny",
+    ): "disc_tiny: world attributes has no sets of objects to show; choose a game of world thing, ",
+    ("show", "thing_qt", "--rounds", "0"): "--rounds 0: expected 1 to 50",
+    ("show", "thing_qt", "--split", "trian"): "unknown split 'trian'; did you mean 'train'?",
+    (
+        "show",
+        "thing_qt",
+        "--out",
+        "sheet.gif",
+    ): "sheet.gif: expected the name of a picture, ending in .png or .svg",
+    ("features", "birds.csv"): "birds.csv: expected the name of a feature file, ending in .npz",
+    ("features", "birds.npz", "--encoder", "resnet"): "--encoder goes with --images",
+    ("features", "birds.npz", "--images", "nowhere"): "--images nowhere: expected a folder of images",
+    ("features", "birds.npz", "--num-classes", "0"): "num_classes: expected at least 1, got 0",
+    ("train-game", "mu_cub", "--features", "nowhere.npz"): "nowhere.npz: can't be read: ",
+    ("score", "nowhere"): "cannot read nowhere: No such file or directory",
+    ("score", "a_file", "--metrics", "cbn"): "unknown metric 'cbn'; did you mean 'cbm'? choices: elcc, cbm, ",
+    ("score", "bad.jsonl"): "bad.jsonl:2: expected a list of non-negative integers",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--preset",
+        "minni",
+    ): "unknown preset 'minni'; did you mean 'mini'?",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--targets",
+        "nowhere",
+    ): "--targets nowhere: no such folder",
+    ("score", "good.jsonl", "--metrics", "xferbench", "--protocol", "strickt"): (
+        "unknown protocol 'strickt'; did you mean 'strict'?"
+    ),
+    ("score", "good.jsonl", "--metrics", "xferbench", "--preset", "danish"): (
+        "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give --targets FOLDER"
+    ),
+    ("baseline", "randon"): "unknown baseline 'randon'; did you mean 'random'?",
+    ("baseline", "human"): "human needs a text: give --text FILE",
+    ("compare", "nowhere.json"): "nowhere.json: ",
+    ("data", "wikipedia", "--pairs", "3"): "--pairs is for wmt14; wikipedia has --languages and --articles",
+    ("score", "good.jsonl", "--metrics", "elcc", "--out", "a_file/scores.json"): "[Errno ",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, tmp_path, arguments):
+    (tmp_path / "a_file").write_text("")
+    (tmp_path / "good.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    (tmp_path / "bad.jsonl").write_text("[1, 2]\n[2.5]\n[-1]\n")
+    code, out, err = ecsuite(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(MISTAKES[arguments]), err
+    assert not (tmp_path / "runs").exists()
+    if "bad.jsonl" in arguments:
+        assert [line.split(":")[:2] for line in err.splitlines()] == [["bad.jsonl", "2"], ["bad.jsonl", "3"]]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train-game", "disc_tiny", "--seed", "x"], ["train-game"], ["frobnicate"]]
+)
+def test_usage_errors_exit_with_2(ecsuite, arguments):
+    code, out, err = ecsuite(*arguments)
+    assert (code, out) == (2, "") and err
