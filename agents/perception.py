@@ -52,8 +52,8 @@ BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
 }
 """Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
 
-STREAMS = {"conv_max": 2}
-"""Streams of maps that never mix before the linear layer, if there is more than one: the second sees outlines alone."""
+OUTLINED = ("conv_max",)
+"""Perceptions half of whose maps see outlines instead of colours, and that also keep the sum of each map."""
 
 GRIDS = {"conv_max": (1,), "conv_grid": (1, 4)}
 """Grids in whose cells the greatest value of each last map is kept; without any, the maps are kept."""
@@ -66,10 +66,10 @@ class ConvolutionalPerception(nn.Module):
     the 4 x 4 x 64 that are left of an image of 64 x 64 are the vector. Nearly all the time goes into the large maps of
     the first two. `conv` has none: it goes from 64 x 64 to 16 x 16 in one step, and ends with a linear layer.
 
-    `conv_max` keeps the greatest value of each map, wherever it is, before its linear layer. So what it learns of a
+    `conv_max` keeps the greatest value of each map and the sum of all, before its linear layer. So what it learns of a
     shape in one place holds in all others, but it can't tell places: for ShapeWorld, whose formulas speak of none.
-    Half of its maps see outlines without colour: colours are so much easier to see that agents whose maps see
-    nothing but colours hardly come to speak of shapes.
+    Half of its maps see outlines without colour: colours are so much easier to see that agents whose maps all see
+    them hardly come to speak of shapes.
 
     `conv_grid` keeps the greatest value of each map beside those in a grid of 4 x 4, and tells both: for SHAPE.
 
@@ -81,8 +81,8 @@ class ConvolutionalPerception(nn.Module):
 
     def __init__(self, blocks: str, size: int, out_features: int | None) -> None:
         super().__init__()
-        self.streams = STREAMS.get(blocks, 1)
-        channels = [3 * self.streams, *(block[0] for block in BLOCKS[blocks])]
+        self.is_outlined = blocks in OUTLINED
+        channels = [6 if self.is_outlined else 3, *(block[0] for block in BLOCKS[blocks])]
         self.pools = [pool for *_, pool in BLOCKS[blocks]]
         self.convolutions = nn.ModuleList(
             Convolution(
@@ -91,7 +91,7 @@ class ConvolutionalPerception(nn.Module):
                 kernel,
                 stride=stride,
                 padding=(kernel - stride + 1) // 2,
-                groups=self.streams,
+                groups=2 if self.is_outlined else 1,
                 bias=False,
             )
             for inner, (outer, kernel, stride, _) in zip(channels, BLOCKS[blocks], strict=False)
@@ -100,7 +100,7 @@ class ConvolutionalPerception(nn.Module):
         self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
         self.grids = GRIDS.get(blocks, ())
         cells = sum(grid**2 for grid in self.grids) if self.grids else (size // 16) ** 2
-        left = channels[-1] * cells
+        left = channels[-1] * (cells + self.is_outlined)
         self.summary = (
             None
             if out_features is None
@@ -110,7 +110,7 @@ class ConvolutionalPerception(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (num_objects, height, width, 3), from 0 to 1, to vectors (num_objects, out_features)."""
-        if self.streams > 1:
+        if self.is_outlined:
             images = torch.cat([images, outlines(images)], -1)
         maps = images.permute(0, 3, 1, 2)  # in memory the channels stay last
         for convolve, normalise, pool in zip(self.convolutions, self.norms, self.pools, strict=True):
@@ -118,6 +118,8 @@ class ConvolutionalPerception(nn.Module):
             if pool > 1:
                 maps = nn.functional.max_pool2d(maps, pool)
         kept = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.grids]
+        if self.is_outlined:
+            kept.append(maps.sum((2, 3)) / maps.shape[2])  # as large as the greatest values, about
         vectors = torch.cat(kept, 1) if kept else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
 
@@ -126,7 +128,7 @@ PERCEPTIONS: dict[str, str] = {
     "linear": "one linear layer",
     "mlp": "two linear layers with ReLU between",
     "conv": "for images: three convolutions with strides and batch normalisation, then a linear layer",
-    "conv_max": "for images: two convolutions, half of outlines, and the greatest value of each map: what, not where",
+    "conv_max": "for images: two convolutions, half of outlines; greatest value and sum of each map: what, not where",
     "conv_grid": "for images: two convolutions, the greatest value of each map and of its 4 x 4 cells: what and where",
     "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
 }

@@ -142,7 +142,7 @@ def test_images_of_other_sizes(size):
     for blocks in OF_IMAGES:
         perception = ConvolutionalPerception(blocks, size, None)
         assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
-        cells = {"conv_max": 1, "conv_grid": 1 + 4 * 4}.get(blocks, (size // 16) ** 2)
+        cells = {"conv_max": 2, "conv_grid": 1 + 4 * 4}.get(blocks, (size // 16) ** 2)
         assert perception.out_features == 64 * cells
 
 
@@ -175,8 +175,8 @@ def test_half_of_the_maps_of_conv_max_see_no_colour():
     perception = ConvolutionalPerception("conv_max", 64, None).eval()
     seen = images(2)
     colored, otherwise = perception(seen), perception(seen.flip(-1) / 2)
-    torch.testing.assert_close(colored[:, 32:], otherwise[:, 32:])
-    assert (colored[:, :32] - otherwise[:, :32]).abs().amax(0).gt(1e-3).all()
+    same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
+    assert same.tolist() == ([False] * 32 + [True] * 32) * 2  # greatest values, then sums
 
 
 MISTAKES = {
