@@ -1,23 +1,19 @@
 """`ecsuite xtreme` as users type it: output, messages and exit codes."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ecsuite.cli import main
 from ecsuite.eval.xtreme_transfer import jobs, study
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
 
 @pytest.fixture
-def xtreme(monkeypatch, capsys, tmp_path, tiny, write_data):
+def xtreme(monkeypatch, ecsuite, tiny, write_data):
     """Runs the command here, beside a corpus and data: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setitem(study.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
     write_data("udpos", "panx", "tatoeba")
     Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
@@ -25,15 +21,7 @@ def xtreme(monkeypatch, capsys, tmp_path, tiny, write_data):
 
     def xtreme(*arguments, data="data"):
         quick = QUICK if data is None else [*QUICK, "--data", data]
-        monkeypatch.setattr(sys, "argv", ["ecsuite", "xtreme", *quick, *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
+        return ecsuite("xtreme", *quick, *arguments)
 
     return xtreme
 
