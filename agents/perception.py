@@ -1,6 +1,7 @@
 """Perception: how an agent sees one object, as a vector. In a game about sets, every distinct object is seen once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -44,19 +45,27 @@ def outlines(images: Tensor) -> Tensor:
     return (brightness / brightest).expand_as(images)
 
 
-BLOCKS: Mapping[str, tuple[tuple[int, int, int, int], ...]] = {
-    "conv": ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)),
-    "conv_max": ((48, 6, 4, 1), (64, 3, 1, 1)),
-    "conv_grid": ((32, 8, 4, 1), (64, 3, 1, 1)),
-    "conv4": ((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)),
+@dataclass(frozen=True)
+class Layout:
+    """What a convolutional perception is made of."""
+
+    blocks: tuple[tuple[int, int, int, int], ...]
+    """Of each block: channels, size of the kernel, stride, and size of max-pooling."""
+    grids: tuple[int, ...] = ()
+    """Grids in whose cells the greatest value of each last map is kept; without any, the maps are kept."""
+    has_sums: bool = False
+    """Beside a grid: whether the sum of each last map is kept, too."""
+    has_outlines: bool = False
+    """Whether half of the maps see outlines instead of colours."""
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    "conv": Layout(((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1))),
+    "conv_max": Layout(((48, 6, 4, 1), (64, 3, 1, 1)), grids=(1,), has_sums=True, has_outlines=True),
+    "conv_grid": Layout(((32, 8, 4, 1), (64, 3, 1, 1)), grids=(1, 4)),
+    "conv4": Layout(((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2))),
 }
-"""Blocks of the convolutional perceptions: channels, size of the kernel, stride, and size of max-pooling."""
-
-OUTLINED = ("conv_max",)
-"""Perceptions half of whose maps see outlines instead of colours, and that also keep the sum of each map."""
-
-GRIDS = {"conv_max": (1,), "conv_grid": (1, 4)}
-"""Grids in whose cells the greatest value of each last map is kept; without any, the maps are kept."""
+"""Convolutional perceptions by name."""
 
 
 class ConvolutionalPerception(nn.Module):
@@ -66,7 +75,7 @@ class ConvolutionalPerception(nn.Module):
     the 4 x 4 x 64 that are left of an image of 64 x 64 are the vector. Nearly all the time goes into the large maps of
     the first two. `conv` has none: it goes from 64 x 64 to 16 x 16 in one step, and ends with a linear layer.
 
-    `conv_max` keeps the greatest value of each map and the sum of all, before its linear layer. So what it learns of a
+    `conv_max` keeps the greatest value of each map and its sum, before its linear layer. So what it learns of a
     shape in one place holds in all others, but it can't tell places: for ShapeWorld, whose formulas speak of none.
     Half of its maps see outlines without colour: colours are so much easier to see that agents whose maps all see
     them hardly come to speak of shapes.
@@ -74,33 +83,24 @@ class ConvolutionalPerception(nn.Module):
     `conv_grid` keeps the greatest value of each map beside those in a grid of 4 x 4, and tells both: for SHAPE.
 
     Args:
-        blocks: A name in `BLOCKS`.
+        layout: What it is made of, one of `LAYOUTS`.
         size: Height and width of the images, a multiple of 16.
         out_features: Width of the vector; None has no linear layer, and the last maps side by side.
     """
 
-    def __init__(self, blocks: str, size: int, out_features: int | None) -> None:
+    def __init__(self, layout: Layout, size: int, out_features: int | None) -> None:
         super().__init__()
-        self.is_outlined = blocks in OUTLINED
-        channels = [6 if self.is_outlined else 3, *(block[0] for block in BLOCKS[blocks])]
-        self.pools = [pool for *_, pool in BLOCKS[blocks]]
+        self.layout = layout
+        streams = 2 if layout.has_outlines else 1
+        channels = [3 * streams, *(block[0] for block in layout.blocks)]
         self.convolutions = nn.ModuleList(
-            Convolution(
-                inner,
-                outer,
-                kernel,
-                stride=stride,
-                padding=(kernel - stride + 1) // 2,
-                groups=2 if self.is_outlined else 1,
-                bias=False,
-            )
-            for inner, (outer, kernel, stride, _) in zip(channels, BLOCKS[blocks], strict=False)
+            Convolution(inner, outer, kernel, stride, (kernel - stride + 1) // 2, groups=streams, bias=False)
+            for inner, (outer, kernel, stride, _) in zip(channels, layout.blocks, strict=False)
         )
         self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
-        self.grids = GRIDS.get(blocks, ())
-        cells = sum(grid**2 for grid in self.grids) if self.grids else (size // 16) ** 2
-        left = channels[-1] * (cells + self.is_outlined)
+        cells = sum(grid**2 for grid in layout.grids) + layout.has_sums or (size // 16) ** 2
+        left = channels[-1] * cells
         self.summary = (
             None
             if out_features is None
@@ -110,15 +110,15 @@ class ConvolutionalPerception(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (num_objects, height, width, 3), from 0 to 1, to vectors (num_objects, out_features)."""
-        if self.is_outlined:
+        if self.layout.has_outlines:
             images = torch.cat([images, outlines(images)], -1)
         maps = images.permute(0, 3, 1, 2)  # in memory the channels stay last
-        for convolve, normalise, pool in zip(self.convolutions, self.norms, self.pools, strict=True):
+        for convolve, normalise, block in zip(self.convolutions, self.norms, self.layout.blocks, strict=True):
             maps = normalise(convolve(maps)).relu_()
-            if pool > 1:
+            if (pool := block[-1]) > 1:
                 maps = nn.functional.max_pool2d(maps, pool)
-        kept = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.grids]
-        if self.is_outlined:
+        kept = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.layout.grids]
+        if self.layout.has_sums:
             kept.append(maps.sum((2, 3)) / maps.shape[2])  # as large as the greatest values, about
         vectors = torch.cat(kept, 1) if kept else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
@@ -147,13 +147,13 @@ def make_object_perception(name: str, object_shape: tuple[int, ...], size: int) 
         ConfigError: If the name is not known, or can't see such objects.
     """
     look_up("perception", name, PERCEPTIONS)
-    sees_images = name in BLOCKS
+    sees_images = name in LAYOUTS
     if sees_images != (len(object_shape) == 3):
         what = "images" if len(object_shape) == 3 else f"vectors of {object_shape[0]}"
-        choices = ", ".join(BLOCKS) if len(object_shape) == 3 else "linear or mlp"
+        choices = ", ".join(LAYOUTS) if len(object_shape) == 3 else "linear or mlp"
         raise ConfigError(f"perception {name} can't see {what}: choose {choices}")
     if not sees_images:
         sizes = [object_shape[0], size, size] if name == "mlp" else [object_shape[0], size]
         return FeedForwardPerception(sizes), size
-    images = ConvolutionalPerception(name, object_shape[0], None if name == "conv4" else size)
+    images = ConvolutionalPerception(LAYOUTS[name], object_shape[0], None if name == "conv4" else size)
     return images, images.out_features

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from ecsuite.agents.perception import (
-    GRIDS,
+    LAYOUTS,
     PERCEPTIONS,
     Convolution,
     ConvolutionalPerception,
@@ -16,7 +16,7 @@ from ecsuite.agents.perception import (
 from ecsuite.config import ConfigError
 
 IMAGES = (64, 64, 3)
-OF_IMAGES = ("conv", "conv_max", "conv_grid", "conv4")
+OF_IMAGES = tuple(LAYOUTS)
 
 
 def make(name, object_shape=IMAGES, size=12):
@@ -108,7 +108,9 @@ def test_every_weight_learns(name):
     for parameter_name, parameter in perception.named_parameters():
         # Batch normalisation takes a constant away again, so a bias before it has no gradient but rounding. Of maps
         # of noise the greatest values are all above 0, so that the last bias before them is such a constant.
-        if parameter_name != "summary.0.bias" and (name not in GRIDS or parameter_name != "norms.1.bias"):
+        if parameter_name != "summary.0.bias" and (
+            not LAYOUTS[name].grids or parameter_name != "norms.1.bias"
+        ):
             assert parameter.grad.abs().max() > 1e-4, parameter_name
 
 
@@ -140,7 +142,7 @@ def test_a_convolution_is_that_of_torch(stride):
 def test_images_of_other_sizes(size):
     torch.manual_seed(0)
     for blocks in OF_IMAGES:
-        perception = ConvolutionalPerception(blocks, size, None)
+        perception = ConvolutionalPerception(LAYOUTS[blocks], size, None)
         assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
         cells = {"conv_max": 2, "conv_grid": 1 + 4 * 4}.get(blocks, (size // 16) ** 2)
         assert perception.out_features == 64 * cells
@@ -172,7 +174,7 @@ def test_outlines_are_what_colours_leave():
 
 
 def test_half_of_the_maps_of_conv_max_see_no_colour():
-    perception = ConvolutionalPerception("conv_max", 64, None).eval()
+    perception = ConvolutionalPerception(LAYOUTS["conv_max"], 64, None).eval()
     seen = images(2)
     colored, otherwise = perception(seen), perception(seen.flip(-1) / 2)
     same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
