@@ -165,7 +165,7 @@ class AgentConfig:
     perception_size: Count = 60
     """Sets of objects: width of that vector (not conv4)."""
     dropout: Share = 0.0
-    """Sets of objects: share of its values (of a sender, of the mean's) that is left out in training."""
+    """Sets of objects: share of values left out in training: of a sender's prototype, of a receiver's objects."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
