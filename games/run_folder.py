@@ -94,9 +94,12 @@ def stop_signals() -> Iterator[list[int]]:
     before = {name: signal.getsignal(name) for name in names}
 
     def ask(number: int, _: FrameType | None) -> None:
+        if (
+            asked
+        ):  # both may be pending at once, so the handler of one is not changed while the other is handled
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
         asked.append(number)
-        for name in names:
-            signal.signal(name, before[name])
 
     for name in names:
         signal.signal(name, ask)

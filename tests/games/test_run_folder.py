@@ -200,3 +200,20 @@ def test_the_first_signal_is_noted_and_the_second_acts():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_of_two_stops_that_come_at_once_the_second_acts_as_usual():
+    """Both handlers are called one right after the other, so the first must leave that of the second in place."""
+    both = {signal.SIGTERM, signal.SIGUSR1}
+    as_usual = []
+    before = {number: signal.signal(number, lambda number, _: as_usual.append(number)) for number in both}
+    try:
+        with stop_signals() as asked:
+            signal.pthread_sigmask(signal.SIG_BLOCK, both)
+            for number in both:
+                signal.raise_signal(number)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        assert set(as_usual) < both and len(as_usual) == 1 and set(asked) == both
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
