@@ -5,6 +5,7 @@ One thread a process: tests are small, and run side by side. And no data that th
 
 import json
 import os
+import re
 import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -16,6 +17,37 @@ import torch
 from ecsuite.cli import main
 
 torch.set_num_threads(1)
+
+LONGEST_NAME = 100
+"""Characters of a test's name with its parameters."""
+LONGEST_VALUE = 16
+"""Characters of a text in it; a command line may have twice as many."""
+
+
+def pytest_make_parametrize_id(val, argname):
+    """Texts, bytes and command lines in a test's name are short readable ASCII, the same at every collection."""
+    longest = LONGEST_VALUE
+    if isinstance(val, bytes):
+        val = val.decode("ascii") if val.isascii() else argname
+    elif isinstance(val, list | tuple) and all(isinstance(part, str) for part in val):
+        val, longest = " ".join(val), 2 * LONGEST_VALUE
+    if not isinstance(val, str):
+        return None
+    readable = re.sub(r"[^A-Za-z0-9 _.,:;=+/()<>?!|*-]+", "_", val)
+    return readable[:longest].strip("_ ") or argname
+
+
+def pytest_collection_modifyitems(items):
+    """A name that is hard to read or to type is an error."""
+    faults = [
+        item.nodeid
+        for item in items
+        if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
+    ]
+    if faults:
+        raise pytest.UsageError(
+            f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
+        )
 
 
 @pytest.fixture

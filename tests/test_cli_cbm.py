@@ -82,7 +82,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+@pytest.mark.parametrize("arguments", MISTAKES)
 def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, arguments):
     code, out, err = ecsuite(*arguments)
     assert (code, out) == (2, "")

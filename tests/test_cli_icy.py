@@ -115,7 +115,6 @@ def test_without_seeds_a_row_says_how_many_there_were(ecsuite):
         ["--model", "fc1l", "--precision", "bf16"],
         ["--model", "fc1l", "--vocab-size", "7", "--device", "auto"],
     ],
-    ids=lambda options: " ".join(options[2:]),
 )
 def test_options_reach_the_study(options, as_json):
     data = as_json("icy", *options, *QUICK, "--grammar", "perm", "--seeds", "1")

@@ -120,7 +120,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+@pytest.mark.parametrize("arguments", MISTAKES)
 def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, tmp_path, arguments):
     (tmp_path / "a_file").write_text("")
     (tmp_path / "good.jsonl").write_text("[1, 2]\n[3]\n[1]\n")

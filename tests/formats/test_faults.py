@@ -68,7 +68,6 @@ def fault_in(folder: Path, data: bytes, name: str = "corpus.jsonl") -> str:
         (b'["' + b"x" * 100 + b'"]', f'{INTS} "{"x" * 38}…'),
         (b"word", f"{INTS} broken JSON at column 1: word"),
     ],
-    ids=lambda value: repr(value[:24]),
 )
 def test_a_faulty_line_among_integer_arrays(tmp_path, line, message):
     assert fault_in(tmp_path, b"[1, 2]\n[]\n" + line + b"\n[3]\n") == f"corpus.jsonl:3: {message}"
@@ -289,7 +288,6 @@ def test_metadata_that_is_not_json(directory, data):
         ),
         (b"", f"{MEANINGS} an empty line"),
     ],
-    ids=repr,
 )
 def test_a_faulty_line_among_meanings(tmp_path, line, message):
     (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")

@@ -48,7 +48,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("arguments", MISTAKES, ids=str)
+@pytest.mark.parametrize("arguments", MISTAKES)
 def test_mistakes(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     game, file, num_rounds, split = arguments
