@@ -54,8 +54,8 @@ def main() -> None:
 
 def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
     """Time one program on one experiment; the peak is a square product in the same precision, in the same process."""
-    from ecsuite.agents.precision import choose_device, routed_products
     from ecsuite.config import load_experiment
+    from ecsuite.devices import choose_device, routed_products
 
     experiment, device = load_experiment(name), choose_device(device_name)
     step = (egg_step if row == "egg" else our_step)(experiment, device, row)
@@ -112,7 +112,7 @@ def our_step(experiment: Experiment, device: torch.device, precision: str) -> Ca
     """A training step of ecsuite, as the training loop makes it."""
     import numpy as np
 
-    from ecsuite.agents.precision import PRECISIONS
+    from ecsuite.devices import PRECISIONS
     from ecsuite.games.game import Game
     from ecsuite.games.making import make_world
 

@@ -23,8 +23,8 @@ from collections.abc import Callable
 import rich
 import torch
 
-from ecsuite.agents.precision import choose_device, routed_products
 from ecsuite.agents.spec import AgentSpec, Role, parse_agent
+from ecsuite.devices import choose_device, routed_products
 from ecsuite.eval.icy.acquisition import School
 from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.measuring import measure as measure_study

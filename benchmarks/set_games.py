@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.config import load_experiment
+from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.making import make_game, make_world
 from ecsuite.games.set_game import SetGame
 from ecsuite.games.speaking import noise_generator

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ecsuite.agents.precision import PRECISIONS, choose_device, routed_products
+from ecsuite.devices import PRECISIONS, choose_device, routed_products
 from ecsuite.eval.xferbench.model import LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, MINI
 from ecsuite.eval.xferbench.texts import choose_texts

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.agents.precision import choose_device
 from ecsuite.config import ConfigError
+from ecsuite.devices import choose_device
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features an image. Mu & Goodman take the same network for the birds of CUB, trained further inside the game."""

@@ -97,7 +97,7 @@ def stop_signals() -> Iterator[list[int]]:
         if (
             asked
         ):  # both may be pending at once, so the handler of one is not changed while the other is handled
-            signal.signal(number, before[number])
+            signal.signal(number, before[signal.Signals(number)])
             signal.raise_signal(number)
         asked.append(number)
 

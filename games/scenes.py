@@ -21,7 +21,7 @@ from ecsuite.games.rendering import (
     reach,
     render,
 )
-from ecsuite.games.worlds import random_words
+from ecsuite.randomness import random_words
 
 COLORS = ("red", "blue", "green", "yellow", "white", "gray")
 """What a colour number stands for."""

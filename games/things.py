@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from ecsuite.config import ConfigError, Experiment
 from ecsuite.games.rounds import Integers, Rounds, SetWorld
 from ecsuite.games.rules import FREE, conjunctions, describe, split_rules
-from ecsuite.games.worlds import distinct_draws, one_hot_array, random_words
+from ecsuite.games.worlds import one_hot_array
+from ecsuite.randomness import distinct_draws, random_words
 
 
 class ThingWorld(SetWorld):

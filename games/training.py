@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import torch
 
-from ecsuite.agents.precision import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.config import ConfigError, Experiment, with_training
+from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.game import SpeakingGame

@@ -5,7 +5,6 @@ An example is a pure function of (seed, split, index): nothing is stored, and an
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from ecsuite.config import ConfigError, Experiment
 from ecsuite.games.text_files import read_examples
+from ecsuite.randomness import distinct_draws, epoch_order, random_words
 
 Integers = NDArray[np.int64]
 
@@ -160,32 +160,6 @@ def num_candidates(experiment: Experiment) -> int:
     return 1 + experiment.game.num_distractors if experiment.game.task == "discrimination" else 1
 
 
-def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
-    """Draw sets without repeats by Floyd's algorithm, all rows at once.
-
-    Args:
-        words: Random words, (batch, number).
-        total: Draw from 0 to `total` - 1; at least `number`.
-
-    Returns:
-        Distinct numbers, (batch, number).
-    """
-    number = words.shape[1]
-    chosen = np.empty(words.shape, dtype=np.int64)
-    for column in range(number):
-        last = total - number + column
-        drawn = (words[:, column] % np.uint64(last + 1)).astype(np.int64)
-        repeated = (chosen[:, :column] == drawn[:, None]).any(1)
-        chosen[:, column] = np.where(repeated, last, drawn)
-    return chosen
-
-
-@lru_cache(maxsize=1)
-def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
-    """The order in which an epoch sees the examples."""
-    return np.random.default_rng([seed, epoch]).permutation(num_examples)
-
-
 def one_hot_array(objects: Integers, num_values: int) -> NDArray[np.float32]:
     """Attribute values (n, num_attributes) to features (n, num_attributes * num_values), one 1 an attribute."""
     features = np.zeros((*objects.shape, num_values), dtype=np.float32)
@@ -197,23 +171,3 @@ def one_hot(meanings: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
     """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one 1 an attribute."""
     features = torch.zeros(*meanings.shape, num_values, dtype=dtype, device=meanings.device)
     return features.scatter_(-1, meanings[..., None], 1.0).flatten(-2)
-
-
-def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
-    """Random 64-bit words as a pure function of their place: SplitMix64 (Steele et al. 2014) over a counter.
-
-    Args:
-        seed: Seed of the experiment.
-        split: Name of the split; each has its own stream.
-        indices: Indices of the examples, (batch,).
-        number: Words an example.
-
-    Returns:
-        Words, (batch, number).
-    """
-    stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
-    place = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(1, number + 1, dtype=np.uint64)
-    words: NDArray[np.uint64] = np.add(stream, place * np.uint64(0x9E3779B97F4A7C15))
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -42,7 +42,7 @@ def cbm(
             make_room(file)
     if picture is not None:
         require_matplotlib()
-    from ecsuite.agents.precision import choose_device
+    from ecsuite.devices import choose_device
     from ecsuite.eval.cbm_study.measuring import measure_rows
     from ecsuite.eval.cbm_study.report import report
     from ecsuite.eval.workshop import Workshop

@@ -15,9 +15,9 @@ import torch
 from scipy.stats import spearmanr
 
 import ecsuite
-from ecsuite.agents.precision import choose_device, choose_precision
 from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import Corpus
+from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval import cbm, information, topsim
 from ecsuite.eval.cbm_sensitivity import sensitivity
 from ecsuite.eval.cbm_study.study import Row, Study

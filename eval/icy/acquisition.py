@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ecsuite.agents.kernels import Parameters
 from ecsuite.agents.lessons import Lesson, Pupil
-from ecsuite.agents.precision import routed_products
 from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.devices import routed_products
 from ecsuite.eval.icy.course import BLOCK, Course, Run
 from ecsuite.eval.icy.links import parse_link
 from ecsuite.eval.icy.protocol import Protocol, Watch

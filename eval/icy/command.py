@@ -99,7 +99,7 @@ def icy(
             )
         if cache is not None:
             raise ConfigError("--save-corpora keeps its results beside the corpora; leave out --cache")
-    from ecsuite.agents.precision import choose_device
+    from ecsuite.devices import choose_device
     from ecsuite.eval.icy.measuring import measure
 
     chosen = choose_device(device).type

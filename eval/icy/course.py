@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.worlds import random_words
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.randomness import random_words
 
 BLOCK = 64
 """Batches that are drawn at once."""

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError, look_up
-from ecsuite.games.worlds import random_words
+from ecsuite.randomness import random_words
 
 ChannelName = Literal["soft", "gumbel", "reinforce"]
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.agents.precision import routed_products
 from ecsuite.agents.spec import parse_agent
+from ecsuite.devices import routed_products
 from ecsuite.eval.icy.course import BLOCK, Course, Run
 from ecsuite.eval.icy.links import (
     Link,

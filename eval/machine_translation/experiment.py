@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from ecsuite.agents.precision import choose_device, choose_precision, routed_products
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.devices import choose_device, choose_precision, routed_products
 from ecsuite.eval.machine_translation.encoding import Encoded, held_out_pairs, training_pairs
 from ecsuite.eval.machine_translation.model import (
     build,

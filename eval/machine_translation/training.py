@@ -110,7 +110,7 @@ def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """On CUDA bf16 products are PyTorch's autocast; on CPU they are routed (`agents.precision`)."""
+    """On CUDA bf16 products are PyTorch's autocast; on CPU they are routed (`devices`)."""
     if device.type == "cuda" and precision == "bf16":
         return torch.autocast("cuda", dtype=torch.bfloat16)
     return nullcontext()

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import nn
 
-from ecsuite.agents.precision import PRECISIONS, routed_products
 from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xferbench.data import Windows
 from ecsuite.eval.xferbench.model import LanguageModel

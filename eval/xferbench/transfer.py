@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.agents.precision import choose_device, choose_precision
 from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
+from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.score import Options, Score, no_progress, signature
 from ecsuite.eval.workshop import Job, Workshop
 from ecsuite.eval.xferbench.presets import PRESETS, Preset

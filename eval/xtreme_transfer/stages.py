@@ -13,8 +13,8 @@ from safetensors.torch import save
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from ecsuite.agents.precision import PRECISIONS, routed_products
 from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.bpe import first_bytes

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ecsuite.agents.precision import choose_device, choose_precision
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
+from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.score import no_progress
 from ecsuite.eval.score import signature as make_signature
 from ecsuite.eval.xferbench.texts import TextFile

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ecsuite.agents import parameter_count
-from ecsuite.agents.precision import choose_device, choose_precision
 from ecsuite.config import ConfigError, load_experiment
+from ecsuite.devices import choose_device, choose_precision
 from ecsuite.games.game import Game
 
 

@@ -1,0 +1,54 @@
+"""Seeded draws: numbers that are a pure function of a seed and a place, so that any example can be drawn again."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
+    """Random 64-bit words as a pure function of their place: SplitMix64 (Steele et al. 2014) over a counter.
+
+    Args:
+        seed: Seed of the experiment.
+        split: Name of the split; each has its own stream.
+        indices: Indices of the examples, (batch,).
+        number: Words an example.
+
+    Returns:
+        Words, (batch, number).
+    """
+    stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
+    place = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(1, number + 1, dtype=np.uint64)
+    words: NDArray[np.uint64] = np.add(stream, place * np.uint64(0x9E3779B97F4A7C15))
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
+    """Draw sets without repeats by Floyd's algorithm, all rows at once.
+
+    Args:
+        words: Random words, (batch, number).
+        total: Draw from 0 to `total` - 1; at least `number`.
+
+    Returns:
+        Distinct numbers, (batch, number).
+    """
+    number = words.shape[1]
+    chosen = np.empty(words.shape, dtype=np.int64)
+    for column in range(number):
+        last = total - number + column
+        drawn = (words[:, column] % np.uint64(last + 1)).astype(np.int64)
+        repeated = (chosen[:, :column] == drawn[:, None]).any(1)
+        chosen[:, column] = np.where(repeated, last, drawn)
+    return chosen
+
+
+@lru_cache(maxsize=1)
+def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
+    """The order in which an epoch sees the examples."""
+    return np.random.default_rng([seed, epoch]).permutation(num_examples)
