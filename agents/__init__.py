@@ -1,7 +1,6 @@
 """Agents: cells, senders, receivers, and the message between them."""
 
 from ecsuite.agents.factory import DESCRIPTIONS, RECEIVERS, SENDERS, make_receiver, make_sender
-from ecsuite.agents.parameters import parameter_count, published_parameters
 from ecsuite.agents.receivers import AttributeReader
 from ecsuite.agents.spec import AgentSpec, parse_agent
 
@@ -13,7 +12,5 @@ __all__ = [
     "AttributeReader",
     "make_receiver",
     "make_sender",
-    "parameter_count",
     "parse_agent",
-    "published_parameters",
 ]

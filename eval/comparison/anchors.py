@@ -14,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecsuite.eval.comparison.results import Result
-
-TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
-"""The ten target languages, in the order of the paper's Table 5."""
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,9 @@ SOURCES = (
 """The reference sources [elcc-analysis]."""
 
 NO_PRETRAIN: Mapping[str, float] = dict(
-    zip(TARGETS, (5.928, 6.862, 5.396, 6.408, 6.560, 6.187, 6.336, 6.107, 5.779, 5.158), strict=True)
+    zip(
+        XFERBENCH_TARGETS, (5.928, 6.862, 5.396, 6.408, 6.560, 6.187, 6.336, 6.107, 5.779, 5.158), strict=True
+    )
 )
 """No pretraining by target, means of three runs [elcc-analysis]; their mean is the 6.072 above."""
 PUBLISHED_NAME = "no pretrain (published)"
@@ -134,7 +134,7 @@ def _read(table: str) -> dict[str, tuple[float, ...]]:
 
 
 PAPER_CROSS_ENTROPIES = {
-    name: dict(zip(TARGETS, row[:10], strict=True)) for name, row in _read(_TABLE5).items()
+    name: dict(zip(XFERBENCH_TARGETS, row[:10], strict=True)) for name, row in _read(_TABLE5).items()
 }
 """The paper's Table 5, by source and target: one run each, OSCAR data, two decimals."""
 PAPER_SCORES = {name: row[10] for name, row in _read(_TABLE5).items()}

@@ -66,17 +66,17 @@ def data(
             verb = "are" if " and " in OPTIONS[owner] else "is"
             raise ConfigError(f"{OPTIONS[owner]} {verb} for {owner}; {what} has {OPTIONS[what]}")
     from ecsuite.eval.downloading.downloads import data_folder, read_sources
+    from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
     from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
     from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, prepare_wmt14
     from ecsuite.eval.downloading.xtreme import ORIGINS, prepare_xtreme
-    from ecsuite.eval.xferbench.presets import TARGETS
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
     with Reporter() as reporter:
         try:
             if what == "wikipedia":
                 files = prepare_wikipedia(
-                    TARGETS if languages is None else _names(languages),
+                    XFERBENCH_TARGETS if languages is None else _names(languages),
                     out or data_folder("wikipedia"),
                     num_articles=articles,
                     progress=reporter.progress,

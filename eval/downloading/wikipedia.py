@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.downloading.downloads import Source, make_file
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 from ecsuite.eval.score import no_progress
-from ecsuite.eval.xferbench.presets import TARGETS
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"
@@ -16,7 +16,7 @@ REVISION = "97323c5edeffcf4bd6786b4ed0788c84abd24b03"
 """Of the published scores (Boldt & Mortensen 2024, footnote 3, where a character is missing)."""
 
 NUM_ARTICLES: dict[str, int | None] = {
-    **dict.fromkeys(TARGETS, 100_000),
+    **dict.fromkeys(XFERBENCH_TARGETS, 100_000),
     **dict.fromkeys(("ar", "es", "fr", "ko", "ru", "zh"), 200_000),
     "hi": None,
 }

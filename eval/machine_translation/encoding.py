@@ -1,28 +1,17 @@
 """Sentence pairs as tokens, as the model reads them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.machine_translation.model import Specials
 from ecsuite.eval.machine_translation.pairs import Pair, Split
 from ecsuite.eval.machine_translation.presets import Preset, Tuning
-from ecsuite.eval.machine_translation.vocabulary import Specials, encode
+from ecsuite.eval.machine_translation.training import Encoded
+from ecsuite.eval.machine_translation.vocabulary import encode
 
 PAIRS_AT_ONCE = 5_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Encoded:
-    """Sentence pairs as tokens, each sentence with its end."""
-
-    sources: Sequence[NDArray[np.int64]]
-    """What to translate, each (length,)."""
-    targets: Sequence[NDArray[np.int64]]
-    """Its translations, each (length,)."""
 
 
 def training_pairs(

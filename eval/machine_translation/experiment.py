@@ -13,8 +13,9 @@ from tokenizers import Tokenizer
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import choose_device, choose_precision, routed_products
-from ecsuite.eval.machine_translation.encoding import Encoded, held_out_pairs, training_pairs
+from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
 from ecsuite.eval.machine_translation.model import (
+    Specials,
     build,
     freeze,
     num_trainable,
@@ -32,12 +33,13 @@ from ecsuite.eval.machine_translation.scoring import (
 )
 from ecsuite.eval.machine_translation.stages import Progress, Run, fingerprint, load, save
 from ecsuite.eval.machine_translation.training import (
+    Encoded,
     block_batches,
     cross_entropy,
     pair_batches,
     train,
 )
-from ecsuite.eval.machine_translation.vocabulary import NUM_SPECIAL, Specials, learn
+from ecsuite.eval.machine_translation.vocabulary import NUM_SPECIAL, learn
 from ecsuite.eval.score import no_progress, signature
 from ecsuite.eval.xferbench.data import dense, repeat
 

@@ -1,17 +1,35 @@
 """BART as the paper has it, from Hugging Face's transformers, which are loaded only when a model is built."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
 from torch import nn
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.presets import Preset
-from ecsuite.eval.machine_translation.vocabulary import Specials
+from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 
 EMBEDDING = "model.shared.weight"
 """The one embedding: of the encoder, of the decoder and of the output."""
 MISSING = "translation needs transformers and sacrebleu: pip install 'ecsuite[translate]'"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Specials:
+    """The last five ids of a vocabulary, in BART's order: `<s> </s> <unk> <pad> <mask>`.
+
+    They lie above all symbols, so that none of a corpus's symbols ends a sentence or goes untrained as padding.
+    """
+
+    start: int
+    end: int
+    pad: int
+    mask: int
+
+    @classmethod
+    def of(cls, vocab_size: int) -> Self:
+        """Those of a vocabulary; byte-level BPE needs no `<unk>`, but its row counts in the paper's parameters."""
+        return cls(start=vocab_size - 5, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1)
 
 
 def require_packages() -> None:
@@ -27,11 +45,11 @@ def require_packages() -> None:
         raise ConfigError(MISSING) from None
 
 
-def build(preset: Preset, vocab_size: int) -> Any:
+def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
     """A new `BartForConditionalGeneration`, its weights N(0, 0.02) from torch's global generator.
 
     Args:
-        preset: Sizes; what they leave open is as in transformers' `BartConfig`.
+        sizes: Of the model; what they leave open is as in transformers' `BartConfig`.
         vocab_size: Rows of the tied embedding; the last five are special.
 
     Raises:
@@ -44,15 +62,15 @@ def build(preset: Preset, vocab_size: int) -> Any:
     special = Specials.of(vocab_size)
     config = BartConfig(
         vocab_size=vocab_size,
-        d_model=preset.width,
-        encoder_layers=preset.num_layers,
-        decoder_layers=preset.num_layers,
-        encoder_attention_heads=preset.num_heads,
-        decoder_attention_heads=preset.num_heads,
-        encoder_ffn_dim=preset.feed_forward,
-        decoder_ffn_dim=preset.feed_forward,
-        max_position_embeddings=preset.max_positions,
-        dropout=preset.dropout,
+        d_model=sizes.width,
+        encoder_layers=sizes.num_layers,
+        decoder_layers=sizes.num_layers,
+        encoder_attention_heads=sizes.num_heads,
+        decoder_attention_heads=sizes.num_heads,
+        encoder_ffn_dim=sizes.feed_forward,
+        decoder_ffn_dim=sizes.feed_forward,
+        max_position_embeddings=sizes.max_positions,
+        dropout=sizes.dropout,
         bos_token_id=special.start,
         eos_token_id=special.end,
         pad_token_id=special.pad,
@@ -63,17 +81,17 @@ def build(preset: Preset, vocab_size: int) -> Any:
 
 
 @torch.no_grad()
-def with_new_embedding(model: Any, preset: Preset) -> Any:
-    """The model with a new embedding of `preset.vocab_size` rows, all else as it was.
+def with_new_embedding(model: Any, sizes: EncoderDecoderSizes) -> Any:
+    """The model with a new embedding of `sizes.vocab_size` rows, all else as it was.
 
     Rows are uniform within 1 / sqrt(width), what the authors' program draws; positions keep what they learnt, there
     as here.
     """
-    renewed = build(preset, preset.vocab_size)
+    renewed = build(sizes, sizes.vocab_size)
     learnt = dict(model.named_parameters())
     for name, parameter in renewed.named_parameters():
         if name == EMBEDDING:
-            bound = preset.width**-0.5
+            bound = sizes.width**-0.5
             nn.init.uniform_(parameter, -bound, bound)
         else:
             parameter.copy_(learnt[name])

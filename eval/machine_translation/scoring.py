@@ -9,9 +9,10 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from ecsuite.eval.machine_translation.model import Specials
 from ecsuite.eval.machine_translation.presets import Preset
 from ecsuite.eval.machine_translation.training import Advance, autocast, padded
-from ecsuite.eval.machine_translation.vocabulary import Specials, decode
+from ecsuite.eval.machine_translation.vocabulary import decode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ecsuite.eval.machine_translation.encoding import Encoded
 from ecsuite.eval.machine_translation.infilling import infill
-from ecsuite.eval.machine_translation.vocabulary import Specials
+from ecsuite.eval.machine_translation.model import Specials
 from ecsuite.eval.xferbench.data import IGNORED
 
 BATCHES_SORTED = 16
@@ -21,6 +20,16 @@ BATCHES_SORTED = 16
 Advance = Callable[[int], None]
 """Told after every step how many source tokens it took."""
 Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoded:
+    """Sentence pairs as tokens, each sentence with its end."""
+
+    sources: Sequence[NDArray[np.int64]]
+    """What to translate, each (length,)."""
+    targets: Sequence[NDArray[np.int64]]
+    """Its translations, each (length,)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,6 @@
 """Tokens of sentences: one byte-level BPE for both languages, and special ids that no symbol can have."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +12,6 @@ from ecsuite.eval.xferbench import bpe
 NUM_SPECIAL = 5
 NUM_BPE_PAIRS = 100_000
 """BPE is learnt from so many pairs, as in the authors' program."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Specials:
-    """The last five ids of a vocabulary, in BART's order: `<s> </s> <unk> <pad> <mask>`.
-
-    They lie above all symbols, so that none of a corpus's symbols ends a sentence or goes untrained as padding.
-    """
-
-    start: int
-    end: int
-    pad: int
-    mask: int
-
-    @classmethod
-    def of(cls, vocab_size: int) -> Self:
-        """Those of a vocabulary; byte-level BPE needs no `<unk>`, but its row counts in the paper's parameters."""
-        return cls(start=vocab_size - 5, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1)
 
 
 def learn(pairs: Sequence[Pair], vocab_size: int) -> Tokenizer:

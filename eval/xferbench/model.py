@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.xferbench.data import IGNORED
-from ecsuite.eval.xferbench.presets import Preset
 
 INIT_STD = 0.02
 """GPT-2's initial weights."""
@@ -65,23 +65,23 @@ class LanguageModel(nn.Module):
 
     Args:
         vocab_size: Symbols.
-        preset: Sizes.
+        sizes: Of the model.
         generator: Draws the weights.
     """
 
-    def __init__(self, vocab_size: int, preset: Preset, generator: torch.Generator) -> None:
+    def __init__(self, vocab_size: int, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
-        self.dropout = preset.dropout
+        self.dropout = sizes.dropout
         self.products = torch.float32
         """Type of the factors of products; weights and sums are fp32."""
-        self.positions = nn.Embedding(preset.context, preset.width)
+        self.positions = nn.Embedding(sizes.context, sizes.width)
         self.blocks = nn.ModuleList(
-            Block(preset.width, preset.num_heads, preset.dropout) for _ in range(preset.num_layers)
+            Block(sizes.width, sizes.num_heads, sizes.dropout) for _ in range(sizes.num_layers)
         )
-        self.norm = nn.LayerNorm(preset.width)
+        self.norm = nn.LayerNorm(sizes.width)
         self._reset(generator)
         # Last, so that the rest is the same for any vocabulary.
-        self._embed(torch.empty(vocab_size, preset.width).normal_(0, INIT_STD, generator=generator))
+        self._embed(torch.empty(vocab_size, sizes.width).normal_(0, INIT_STD, generator=generator))
 
     @torch.no_grad()
     def _reset(self, generator: torch.Generator) -> None:

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
-"""The ten target languages of the paper: Danish, Basque, Persian, Finnish, Hebrew, Indonesian, Japanese, Kazakh,
-Romanian and Urdu."""
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +77,7 @@ FULL = Preset(
     name="full",
     about="the paper's benchmark, ten languages: 115 PFLOP, hours on a GPU of its day",
     pretrain_vocabulary="whole",
-    languages=TARGETS,
+    languages=XFERBENCH_TARGETS,
     precision="auto",
     **_FULL,  # type: ignore[arg-type]
 )

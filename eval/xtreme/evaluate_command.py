@@ -1,32 +1,12 @@
 """The command `xtreme-evaluate`: what the benchmark's own program computes, and how well it transfers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ecsuite.eval.command_options import Json, Out
-from ecsuite.eval.reporting import Report, make_room
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ecsuite.eval.xtreme.evaluation import Evaluation, TaskResult
-
-METRICS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
-"""Names of metrics in tables."""
-GROUPS = {
-    "classification": "classification",
-    "tagging": "tagging",
-    "qa": "question answering",
-    "retrieval": "retrieval",
-    "all_task": "all nine tasks",
-}
-"""Names of groups in tables, in their order."""
-HEADINGS = {"pawsx": "PAWS", "tydiqa": "TyDi", "tatoeba": "Tato."}
-"""Titles of tasks where there is little room."""
-MOST_WITH_NAMES = 6
-"""Columns of tasks beside which there is still room for the names of languages."""
+from ecsuite.eval.reporting import make_room
 
 
 def xtreme_evaluate(
@@ -45,124 +25,7 @@ def xtreme_evaluate(
     if out is not None:
         make_room(out)
     from ecsuite.eval.xtreme.evaluation import evaluate
+    from ecsuite.eval.xtreme.evaluation_report import report
 
     evaluation = evaluate(predictions, labels, languages)
-    tables = [_summary(evaluation), *([_by_language(evaluation)] if by_language else [])]
-    report = Report(tables=tables, notes=tuple(_notes(evaluation)), data=evaluation.to_json())
-    report.publish(out=out, picture=None, as_json=as_json)
-
-
-def _summary(evaluation: "Evaluation") -> "Table":
-    """A row a task, then a row a group."""
-    from ecsuite.eval.xtreme.averaging import english_and_others
-
-    table = _table()
-    table.add_column("task", no_wrap=True)
-    table.add_column("languages", justify="right", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
-    for heading in ("score", "English", "others", "gap", "chance"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    gaps = evaluation.gaps
-    for result in evaluation.tasks:
-        task = result.task
-        english, others = english_and_others(task.name, result.by_language)
-        figures = (result.score, english, others, gaps[task.name], result.chance_score)
-        table.add_row(
-            task.title,
-            _how_many(result),
-            ", ".join(METRICS[metric] for metric in task.main),
-            *map(_figure, figures),
-        )
-    table.add_section()
-    for group, title in GROUPS.items():
-        if group in evaluation.groups:
-            table.add_row(title, "", "", _figure(evaluation.groups[group]))
-    return table
-
-
-def _by_language(evaluation: "Evaluation") -> "Table":
-    """A row a language, related ones beside each other, a column a task."""
-    from ecsuite.eval.xtreme.averaging import main_score
-    from ecsuite.eval.xtreme.languages import LANGUAGES
-
-    with_names = len(evaluation.tasks) <= MOST_WITH_NAMES
-    scored = {language for result in evaluation.tasks for language in result.by_language}
-    table = _table(padding=0)
-    for heading in ("", *(["language"] if with_names else []), "family", "script"):
-        table.add_column(heading, no_wrap=True)
-    for result in evaluation.tasks:
-        table.add_column(
-            HEADINGS.get(result.task.name, result.task.title), justify="right", no_wrap=True, min_width=4
-        )
-    for language in sorted(
-        (LANGUAGES[code] for code in scored), key=lambda language: (language.family, language.code)
-    ):
-        scores = [
-            main_score(result.task.name, result.by_language[language.code])
-            if language.code in result.by_language
-            else None
-            for result in evaluation.tasks
-        ]
-        name = [language.name] if with_names else []
-        table.add_row(language.code, *name, language.family, language.script, *map(_short, scores))
-    return table
-
-
-def _notes(evaluation: "Evaluation") -> list[str]:
-    """What a reader of the tables has to know; the signature last."""
-    from ecsuite.eval.xtreme.averaging import average_gap
-
-    kinds = {result.task.kind for result in evaluation.tasks}
-    lines = ["gap: English less the mean of the others. It is about 0 at chance, too."]
-    if "questions" in kinds:
-        lines.append("Questions: score is the mean of EM and F1; English, others and gap are EM.")
-    if "tagging" in kinds:
-        lines += [_tag_accuracy(result) for result in evaluation.tasks if result.task.kind == "tagging"]
-    gap = average_gap(evaluation.gaps)
-    if gap is not None:
-        lines.append(f"Average gap of XNLI, PAWS-X and question answering: {gap:.1f}.")
-    lines += [
-        f"{result.task.title}: {_how_many(result)} languages, not as published; without "
-        f"{' '.join(result.missing)}."
-        for result in evaluation.tasks
-        if result.missing
-    ]
-    lines += [
-        f"{result.task.title}: without an answer, which counts as wrong: "
-        + ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
-        + "."
-        for result in evaluation.tasks
-        if result.unanswered
-    ]
-    if evaluation.left_out:
-        lines.append(f"Left out, only predictions or only labels: {', '.join(evaluation.left_out)}.")
-    return [*lines, evaluation.signature]
-
-
-def _tag_accuracy(result: "TaskResult") -> str:
-    from ecsuite.eval.xtreme.averaging import average
-
-    accuracy = average(result.by_language, "accuracy")
-    return f"{result.task.title}: F1 of spans of tags (seqeval 0.0.12); {accuracy:.1f} % of tags are right."
-
-
-def _how_many(result: "TaskResult") -> str:
-    scored, whole = len(result.by_language), len(result.task.languages)
-    return str(whole) if scored == whole else f"{scored}/{whole}"
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
-
-
-def _short(value: float | None) -> str:
-    """At most four characters wide."""
-    text = _figure(value)
-    return "100" if text == "100.0" else text
-
-
-def _table(padding: int = 1) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, padding, 0, 0))
+    report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json)

@@ -70,3 +70,8 @@ TASKS: Mapping[str, Task] = {
     )
 }  # fmt: skip
 """By name, in the order of the paper's tables."""
+
+METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
+"""Names of metrics in tables."""
+SHORT_TITLES = {"pawsx": "PAWS", "tydiqa": "TyDi", "tatoeba": "Tato."}
+"""Titles of tasks where there is little room."""

@@ -12,9 +12,9 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.xferbench.data import IGNORED
 from ecsuite.eval.xferbench.model import INIT_STD, LanguageModel, tied_loss
-from ecsuite.eval.xtreme_transfer.presets import Preset
 from ecsuite.eval.xtreme_transfer.vocabulary import SubWords, published_subwords
 
 MASKED = 0.15
@@ -74,17 +74,17 @@ class Decoder(Learner):
     """GPT-2.
 
     Args:
-        preset: Sizes.
+        sizes: Of the model.
         generator: Draws the weights.
     """
 
     reads_both_ways = False
 
-    def __init__(self, preset: Preset, generator: torch.Generator) -> None:
+    def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
-        self.width, self.context = preset.width, preset.context
+        self.width, self.context = sizes.width, sizes.context
         self.products = torch.float32
-        self.model = LanguageModel(1, preset.sizes, generator)
+        self.model = LanguageModel(1, sizes, generator)
 
     @property
     def embedding(self) -> nn.Embedding:
@@ -111,26 +111,26 @@ class Encoder(Learner):
     """BERT (needs transformers).
 
     Args:
-        preset: Sizes.
+        sizes: Of the model.
         generator: Draws the weights.
     """
 
     reads_both_ways = True
 
-    def __init__(self, preset: Preset, generator: torch.Generator) -> None:
+    def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
         transformers = require_transformers("an encoder")
-        self.width, self.context = preset.width, preset.context
+        self.width, self.context = sizes.width, sizes.context
         self.products = torch.float32
         config = transformers.BertConfig(
             vocab_size=1,
-            hidden_size=preset.width,
-            num_hidden_layers=preset.num_layers,
-            num_attention_heads=preset.num_heads,
-            intermediate_size=4 * preset.width,
-            max_position_embeddings=preset.context,
-            hidden_dropout_prob=preset.dropout,
-            attention_probs_dropout_prob=preset.dropout,
+            hidden_size=sizes.width,
+            num_hidden_layers=sizes.num_layers,
+            num_attention_heads=sizes.num_heads,
+            intermediate_size=4 * sizes.width,
+            max_position_embeddings=sizes.context,
+            hidden_dropout_prob=sizes.dropout,
+            attention_probs_dropout_prob=sizes.dropout,
             pad_token_id=0,
         )
         with torch.random.fork_rng(devices=[]):

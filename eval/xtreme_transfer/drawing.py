@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.downloading.languages import LANGUAGES
 from ecsuite.eval.xtreme.averaging import main_score
-from ecsuite.eval.xtreme.evaluate_command import METRICS
-from ecsuite.eval.xtreme.languages import LANGUAGES
-from ecsuite.eval.xtreme.tasks import TASKS
+from ecsuite.eval.xtreme.tasks import METRIC_TITLES, TASKS
 from ecsuite.eval.xtreme_transfer.result import ByTask, TransferResult
 
 GREY = "#777777"
@@ -103,7 +102,7 @@ def draw(result: TransferResult, *paths: Path) -> None:
             if side:
                 axes.set_yticklabels([])
             else:
-                metrics = " and ".join(METRICS[metric] for metric in TASKS[task].main)
+                metrics = " and ".join(METRIC_TITLES[metric] for metric in TASKS[task].main)
                 axes.set_ylabel(metrics, fontsize=FONT_SIZE)
         bottom -= below[task]
     handles, texts = figure.axes[0].get_legend_handles_labels()

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from ecsuite.eval.downloading.languages import LANGUAGES
 from ecsuite.eval.reporting import Report
 from ecsuite.eval.xtreme.averaging import gap_metric, main_score, mean
-from ecsuite.eval.xtreme.evaluate_command import HEADINGS, METRICS
-from ecsuite.eval.xtreme.languages import LANGUAGES
-from ecsuite.eval.xtreme.tasks import TASKS
+from ecsuite.eval.xtreme.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
 from ecsuite.eval.xtreme_transfer.drawing import draw
 from ecsuite.eval.xtreme_transfer.gains import Estimate, Gain, gains_over_controls, gains_over_reference
 from ecsuite.eval.xtreme_transfer.result import REFERENCE, ByTask, Sides, TransferResult
@@ -133,7 +132,7 @@ def _zero_shot(result: TransferResult) -> Table:
         sides = result.sides(result.corpus, task)
         table.add_row(
             TASKS[task].title,
-            METRICS[gap_metric(task)],
+            METRIC_TITLES[gap_metric(task)],
             *_two(sides),
             _short(sides.gap),
             *_two(result.sides_of(result.chance, task)),
@@ -193,7 +192,7 @@ def _metrics(result: TransferResult) -> list[str]:
     for task in result.splits:
         titles.setdefault(TASKS[task].main, []).append(TASKS[task].title)
     each = (
-        f"{' and '.join(METRICS[metric] for metric in main)} ({', '.join(of_tasks)})"
+        f"{' and '.join(METRIC_TITLES[metric] for metric in main)} ({', '.join(of_tasks)})"
         for main, of_tasks in titles.items()
     )
     lines = [
@@ -266,7 +265,7 @@ def _two(sides: Sides | None) -> tuple[str, str]:
 
 
 def _heading(task: str) -> str:
-    return HEADINGS.get(task, TASKS[task].title)
+    return SHORT_TITLES.get(task, TASKS[task].title)
 
 
 def _short(value: float | None) -> str:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ecsuite.agents import parameter_count
+from ecsuite.agents.parameters import parameter_count
 from ecsuite.config import ConfigError, load_experiment
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.games.game import Game

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import make_sender, parameter_count
+from ecsuite.agents import make_sender
 from ecsuite.agents.hashtable import HashtableSender
+from ecsuite.agents.parameters import parameter_count
 
 
 def test_it_says_what_it_was_told_first():

@@ -12,11 +12,11 @@ from ecsuite.eval.comparison.anchors import (
     PUBLISHED_NAME,
     SEARCHED,
     SOURCES,
-    TARGETS,
     anchors_for,
     paper_results,
     published_baseline,
 )
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|seed:0|precision:fp32|v:2"
 BY_NAME = {anchor.name: anchor.score for anchor in SOURCES}
@@ -24,7 +24,7 @@ BY_NAME = {anchor.name: anchor.score for anchor in SOURCES}
 
 def test_no_pretraining_is_the_mean_of_its_languages():
     assert round(float(np.mean(list(NO_PRETRAIN.values()))), 3) == BY_NAME["no pretrain"] == 6.072
-    assert tuple(NO_PRETRAIN) == TARGETS
+    assert tuple(NO_PRETRAIN) == XFERBENCH_TARGETS
 
 
 def test_human_languages_are_best_and_random_is_worst():

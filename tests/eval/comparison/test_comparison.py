@@ -8,9 +8,10 @@ from rich.console import Console
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison import intervals
-from ecsuite.eval.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, TARGETS, paper_results
+from ecsuite.eval.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
 from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.results import UNSIGNED, Result
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
@@ -32,7 +33,7 @@ def source(name, gaps, signature=MINI, num_seeds=1, noise=0.0):
     rows = [levels + noise * (seed - (num_seeds - 1) / 2) for seed in range(num_seeds)]
     return Result(
         name=name,
-        by_target=tuple(dict(zip(TARGETS, map(float, row), strict=False)) for row in rows),
+        by_target=tuple(dict(zip(XFERBENCH_TARGETS, map(float, row), strict=False)) for row in rows),
         seeds=tuple(range(num_seeds)),
         signature=signature,
     )
@@ -78,7 +79,7 @@ def test_the_table_of_languages():
     [table] = compare(sources()).language_tables()
     text = printed(table)
     assert "Difference to nothing by language" in text
-    assert row(text, "source") == ["source", *TARGETS]
+    assert row(text, "source") == ["source", *XFERBENCH_TARGETS]
     assert row(text, "words") == ["words", *(f"{gap:.3f}".replace("0.", ".") for gap in GAPS["words"])]
 
 

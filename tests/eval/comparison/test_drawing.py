@@ -8,10 +8,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison import drawing, intervals
-from ecsuite.eval.comparison.anchors import SOURCES, TARGETS, paper_results
+from ecsuite.eval.comparison.anchors import SOURCES, paper_results
 from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.drawing import spread
 from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 
@@ -23,7 +24,7 @@ def few_resamples(monkeypatch):
 
 def source(name, level, signature, num_seeds=2):
     rows = [
-        {target: level + place + 0.01 * seed * place for place, target in enumerate(TARGETS)}
+        {target: level + place + 0.01 * seed * place for place, target in enumerate(XFERBENCH_TARGETS)}
         for seed in range(num_seeds)
     ]
     return Result(name=name, by_target=tuple(rows), seeds=tuple(range(num_seeds)), signature=signature)

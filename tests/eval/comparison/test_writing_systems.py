@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, TARGETS, paper_results
+from ecsuite.eval.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, paper_results
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.comparison.writing_systems import LANGUAGES, by_kind, by_script, writing_of
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 
 def source(name, **by_target):
@@ -21,7 +22,7 @@ def test_names_of_languages():
 
 
 def test_all_targets_and_the_papers_sources_are_known():
-    assert set(TARGETS) <= LANGUAGES.keys()
+    assert set(XFERBENCH_TARGETS) <= LANGUAGES.keys()
     assert sum(writing_of(result.name) is not None for result in paper_results()) == 7
 
 

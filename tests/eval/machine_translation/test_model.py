@@ -8,6 +8,7 @@ import torch
 from ecsuite.config import ConfigError
 from ecsuite.eval.machine_translation.model import (
     EMBEDDING,
+    Specials,
     build,
     freeze,
     num_trainable,
@@ -15,7 +16,6 @@ from ecsuite.eval.machine_translation.model import (
     with_new_embedding,
 )
 from ecsuite.eval.machine_translation.presets import FULL, NANO
-from ecsuite.eval.machine_translation.vocabulary import Specials
 
 
 def test_the_full_preset_is_the_papers():

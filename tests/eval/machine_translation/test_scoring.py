@@ -7,13 +7,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from ecsuite.eval.machine_translation.encoding import Encoded
-from ecsuite.eval.machine_translation.model import build
+from ecsuite.eval.machine_translation.model import Specials, build
 from ecsuite.eval.machine_translation.pairs import Pair
 from ecsuite.eval.machine_translation.presets import NANO
 from ecsuite.eval.machine_translation.scoring import sacrebleu_signatures, score_translations, translate
-from ecsuite.eval.machine_translation.training import cross_entropy, pair_batches, train
-from ecsuite.eval.machine_translation.vocabulary import Specials, decode, encode, learn
+from ecsuite.eval.machine_translation.training import Encoded, cross_entropy, pair_batches, train
+from ecsuite.eval.machine_translation.vocabulary import decode, encode, learn
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 

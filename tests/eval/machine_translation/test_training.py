@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.machine_translation.encoding import Encoded
-from ecsuite.eval.machine_translation.model import EMBEDDING, build, freeze
+from ecsuite.eval.machine_translation.model import EMBEDDING, Specials, build, freeze
 from ecsuite.eval.machine_translation.presets import NANO
 from ecsuite.eval.machine_translation.training import (
     Batch,
+    Encoded,
     block_batches,
     cross_entropy,
     loss_of,
@@ -17,7 +17,6 @@ from ecsuite.eval.machine_translation.training import (
     schedule,
     train,
 )
-from ecsuite.eval.machine_translation.vocabulary import Specials
 from ecsuite.eval.xferbench.data import IGNORED
 
 SPECIAL = Specials.of(300)

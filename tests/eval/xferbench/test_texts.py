@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, TARGETS
+from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
+from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO
 from ecsuite.eval.xferbench.texts import (
     ArtificialText,
     TextFile,
@@ -78,9 +79,9 @@ def test_a_preset_takes_its_languages_and_names_what_is_missing(tmp_path: Path) 
     assert [text.name for text in choose_texts(tmp_path, DANISH)] == ["da"]
     with pytest.raises(ValueError, match=r"preset full needs eu\.txt, \.txt\.gz, \.jsonl or \.jsonl\.gz"):
         choose_texts(tmp_path, FULL)
-    for name in TARGETS:
+    for name in XFERBENCH_TARGETS:
         (tmp_path / f"{name}.txt").write_text("a")
-    assert tuple(text.name for text in choose_texts(tmp_path, FULL)) == TARGETS
+    assert tuple(text.name for text in choose_texts(tmp_path, FULL)) == XFERBENCH_TARGETS
     with pytest.raises(
         ValueError, match=r"preset danish needs texts of da: run `ecsuite data wikipedia` once"
     ):

@@ -1,4 +1,4 @@
-"""The languages: XTREME's forty (Hu et al. 2020, section 3.3), and further ones that some of its data sets have."""
+"""The languages of data sets: XTREME's forty (Hu et al. 2020, section 3.3), further ones, and XferBench's targets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,3 +89,7 @@ OF_XTREME: tuple[str, ...] = tuple(LANGUAGES)[:_NUM_OF_XTREME]
 
 ISO3: Mapping[str, str] = {code: language.iso3 for code, language in LANGUAGES.items()}
 """Codes of three letters by codes of two."""
+
+XFERBENCH_TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
+"""The ten target languages of XferBench (Boldt & Mortensen 2024): Danish, Basque, Persian, Finnish, Hebrew, Indonesian,
+Japanese, Kazakh, Romanian and Urdu."""
