@@ -32,8 +32,8 @@ from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.pupils import make_agent, make_pupil
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.eval.icy.study import StudyConfig
-from ecsuite.eval.workshop import WORKER_ENVIRONMENT
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import WORKER_ENVIRONMENT
 
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]
 SEED = 123

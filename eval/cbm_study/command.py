@@ -45,7 +45,7 @@ def cbm(
     from ecsuite.devices import choose_device
     from ecsuite.eval.cbm_study.measuring import measure_rows
     from ecsuite.eval.cbm_study.report import report
-    from ecsuite.eval.workshop import Workshop
+    from ecsuite.jobs.runner import Workshop
 
     place = choose_device(device).type
     processes = workers or (num_cores() if place == "cpu" else 1)

@@ -24,9 +24,9 @@ from ecsuite.eval.cbm_study.study import Row, Study
 from ecsuite.eval.counting import concept_sets
 from ecsuite.eval.distances import cosine_distance, edit_distance
 from ecsuite.eval.score import Options, Score, signature
-from ecsuite.eval.workshop import Job, Tell, Workshop
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, train
+from ecsuite.jobs.runner import Job, Tell, Workshop
 
 VERSION = 1
 """Raised whenever the same inputs would give other figures than before."""

@@ -22,10 +22,10 @@ from ecsuite.eval.icy.published_budget import published_pair
 from ecsuite.eval.icy.schooling import Couple, Schooled, school
 from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
-from ecsuite.eval.workshop import Job, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse
+from ecsuite.jobs.runner import Job, Workshop
 
 VERSION = 1
 """Raised whenever the same inputs would give other figures than before."""

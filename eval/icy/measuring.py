@@ -8,7 +8,7 @@ from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
 from ecsuite.eval.reporting import Report
-from ecsuite.eval.workshop import Workshop
+from ecsuite.jobs.runner import Workshop
 
 GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
 """The columns of the paper's tables."""

@@ -27,8 +27,8 @@ from ecsuite.eval.icy.links import (
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.pupils import HardLine, ScoreLine, hears_itself, make_agent
 from ecsuite.eval.icy.weights import unpack
-from ecsuite.eval.workshop import Tell
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Tell
 
 NUM_BINS = 50
 """Points of a curve, fewer where there are fewer updates."""

@@ -17,10 +17,10 @@ from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
 from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
-from ecsuite.eval.workshop import Job, Tell, Workshop
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import canonical
+from ecsuite.jobs.runner import Job, Tell, Workshop
 
 BASIS = "concat"
 """The grammar that all others are measured by."""

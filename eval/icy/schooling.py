@@ -11,8 +11,8 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.links import Link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.teaching import teaching
-from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Workshop
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,9 +7,9 @@ from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.links import Link
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.workshop import Job, Tell
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+from ecsuite.jobs.runner import Job, Tell
 
 VERSION = 1
 """Raised whenever the same inputs would be learnt otherwise than before."""

@@ -13,13 +13,13 @@ from torch import nn
 
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
-from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xferbench.data import Windows
 from ecsuite.eval.xferbench.model import LanguageModel
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text
 from ecsuite.eval.xferbench.tokenised import tokenised
+from ecsuite.jobs.runner import Tell
 
 VERSION = 3
 """Raised whenever the same input would give another result."""

@@ -18,11 +18,11 @@ from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.score import Options, Score, no_progress, signature
-from ecsuite.eval.workshop import Job, Workshop
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.stages import VERSION, pretrain, stage_key, tune_and_test
 from ecsuite.eval.xferbench.texts import Text, choose_texts, fingerprint
+from ecsuite.jobs.runner import Job, Workshop
 
 ABOUT = "transfer to human languages, lower is better"
 ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ecsuite.eval.workshop import Job, Workshop
 from ecsuite.eval.xtreme.baselines import fit_baseline
 from ecsuite.eval.xtreme.scoring import chance, labels_of, score_predictions
 from ecsuite.eval.xtreme.tasks import TASKS
@@ -17,6 +16,7 @@ from ecsuite.eval.xtreme_transfer.study import Request, Study
 from ecsuite.eval.xtreme_transfer.texts import (
     ENGLISH,
 )
+from ecsuite.jobs.runner import Job, Workshop
 
 Name = TypeVar("Name")
 

@@ -5,13 +5,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.workshop import Job
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xferbench.transfer import digest
 from ecsuite.eval.xtreme_transfer.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED
 from ecsuite.eval.xtreme_transfer.stages import VERSION, learn_text, raise_body, try_task
 from ecsuite.eval.xtreme_transfer.study import Study
 from ecsuite.eval.xtreme_transfer.task import Trial
+from ecsuite.jobs.runner import Job
 
 BODY = ("num_layers", "width", "num_heads", "dropout", "context", "batch", "is_reduced")
 """Of a preset, what can change every stage."""

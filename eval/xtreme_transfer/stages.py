@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
-from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.bpe import first_bytes
 from ecsuite.eval.xtreme_transfer.bodies import BODIES, Learner, Published, new_embedding
@@ -26,6 +25,7 @@ from ecsuite.eval.xtreme_transfer.sources import source
 from ecsuite.eval.xtreme_transfer.task import Trial, do_task
 from ecsuite.eval.xtreme_transfer.texts import language_text
 from ecsuite.eval.xtreme_transfer.vocabulary import SubWords, learn_subwords, own_subwords
+from ecsuite.jobs.runner import Tell
 
 VERSION = 1
 """Raised whenever the same input would give another result."""

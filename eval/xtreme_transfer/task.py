@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from ecsuite.eval.workshop import Tell
 from ecsuite.eval.xtreme.reading import read_examples
 from ecsuite.eval.xtreme.scoring import MINED, score_predictions
 from ecsuite.eval.xtreme.tasks import TASKS
@@ -20,6 +19,7 @@ from ecsuite.eval.xtreme_transfer.retrieval import PUBLISHED_POOLING, Embedded, 
 from ecsuite.eval.xtreme_transfer.texts import ENGLISH, labels_in, tested_examples, training_examples
 from ecsuite.eval.xtreme_transfer.tuning import scores_of, tune
 from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
+from ecsuite.jobs.runner import Tell
 
 KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions": questions}
 """By the kind of a task, what makes rows of its examples and predictions of scores."""

@@ -12,9 +12,9 @@ from ecsuite.eval import load_metric
 from ecsuite.eval.cbm_study import measuring
 from ecsuite.eval.cbm_study.measuring import job, measure_rows, topsim_published, train_and_score
 from ecsuite.eval.score import Options
-from ecsuite.eval.workshop import Workshop
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, Result
+from ecsuite.jobs.runner import Workshop
 
 
 def measure(study, folder):

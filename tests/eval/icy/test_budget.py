@@ -10,8 +10,8 @@ from rich.console import Console
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.budget import budget_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Workshop
 
 TINY = {
     "geometry": Geometry(num_attributes=2, num_values=3, word_length=2),

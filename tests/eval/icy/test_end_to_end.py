@@ -10,8 +10,8 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.icy.curves import curves
 from ecsuite.eval.icy.end_to_end import MEASURES, end_to_end_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Workshop
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 PROTOCOL = Protocol(hidden_size=16, lr=0.01)

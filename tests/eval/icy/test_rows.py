@@ -13,8 +13,8 @@ from ecsuite.eval.icy import rows as module
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.eval.icy.rows import Cell, make_table, measure_rows, notes
-from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Workshop
 
 SMALL = Geometry(num_attributes=2, num_values=3, word_length=2)
 EXACT, PAPER = Protocol(), Protocol(name="paper")

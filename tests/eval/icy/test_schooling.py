@@ -5,8 +5,8 @@ import pytest
 from ecsuite.eval.icy.links import Link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.schooling import Couple, school
-from ecsuite.eval.workshop import Workshop
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.runner import Workshop
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ecsuite.eval.workshop import Job, Workshop
+from ecsuite.jobs.runner import Job, Workshop
 
 CALLS = []
 

@@ -1,0 +1,1 @@
+"""Long work: jobs with keys, their kept results, and the processes that run them."""
