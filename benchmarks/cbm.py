@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.cbm import cbm, cbm_types
-from ecsuite.eval.cbm_sensitivity import sensitivity
-from ecsuite.eval.score import Options
-from ecsuite.eval.translation import translate
+from ecsuite.eval.metrics.cbm import cbm, cbm_types
+from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.translation_graph import translate
 
 
 def make_corpus(num_utterances: int, num_words: int, num_concepts: int, length: int, phrase: int) -> Corpus:

@@ -42,9 +42,9 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Measure a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
-    from ecsuite.eval import METRICS, load_metric
     from ecsuite.eval.icy.study import num_cores
-    from ecsuite.eval.score import Options
+    from ecsuite.eval.metrics import METRICS, load_metric
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.scorecard import keep_scores, score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS

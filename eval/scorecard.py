@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval import METRICS, load_metric
-from ecsuite.eval.counting import flat
+from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reporting import write_json
-from ecsuite.eval.score import Options, Score
+from ecsuite.eval.statistics.counting import flat
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """What of a corpus's metadata tells which corpus it is."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
-from ecsuite.eval.counting import Ints
-from ecsuite.eval.translation import Translation, translate
+from ecsuite.eval.metrics.translation_graph import Translation, translate
+from ecsuite.eval.statistics.counting import Ints
 
 MAX_WORDS = 64
 """Words in a picture: those that have a concept, then the most frequent others."""

@@ -14,10 +14,10 @@ from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.perception import PERCEPTIONS
 from ecsuite.cli import app
 from ecsuite.config import named_configs
-from ecsuite.eval import METRICS
 from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
+from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.sources import SOURCES

@@ -18,12 +18,13 @@ import ecsuite
 from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
-from ecsuite.eval import cbm, information, topsim
-from ecsuite.eval.cbm_sensitivity import sensitivity
 from ecsuite.eval.cbm_study.study import Row, Study
-from ecsuite.eval.counting import concept_sets
-from ecsuite.eval.distances import cosine_distance, edit_distance
-from ecsuite.eval.score import Options, Score, signature
+from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
+from ecsuite.eval.metrics.metrics import ami as information
+from ecsuite.eval.metrics.metrics import cbm, topsim
+from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, train
 from ecsuite.jobs.runner import Job, Tell, Workshop

@@ -12,10 +12,10 @@ from rich.table import Table
 
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
-from ecsuite.eval.comparison.correlation import STATISTICS, Correlation, correlate
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, gather
 from ecsuite.eval.reporting import Report
+from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
 
 METRICS = ("chrf", "bleu")
 """What translation is measured by; better when higher."""

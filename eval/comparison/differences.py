@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.comparison.intervals import FEWEST, Interval, mean_interval
 from ecsuite.eval.comparison.results import UNSIGNED, Result, require_same_targets
+from ecsuite.eval.statistics.intervals import FEWEST, Interval, mean_interval
 
 Verdict = Literal["better", "worse", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}

@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 
 from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.comparison.anchors import Anchor, anchors_for
-from ecsuite.eval.counting import Floats
+from ecsuite.eval.statistics.counting import Floats
 
 if TYPE_CHECKING:
     from ecsuite.eval.comparison.comparison import Comparison

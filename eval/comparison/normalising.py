@@ -15,9 +15,9 @@ Both change with the set of sources, and neither holds the noise of training.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ecsuite.eval.comparison.intervals import Interval, mean_interval
 from ecsuite.eval.comparison.results import Result, as_matrix
-from ecsuite.eval.counting import Floats
+from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

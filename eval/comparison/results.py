@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.counting import Floats
+from ecsuite.eval.statistics.counting import Floats
 
 UNSIGNED = "unsigned (another program)"
 """The signature of results that have none: nobody but the user knows what they may be compared with."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from ecsuite.config import ConfigError
 from ecsuite.eval.downloading.downloads import Source, make_file
 from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
-from ecsuite.eval.score import no_progress
+from ecsuite.eval.metrics.score import no_progress
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"

@@ -20,7 +20,7 @@ from ecsuite.corpus import write_atomically
 from ecsuite.eval.downloading.downloads import SOURCES, read_sources
 from ecsuite.eval.downloading.languages import LANGUAGES
 from ecsuite.eval.downloading.web import fetch
-from ecsuite.eval.score import no_progress
+from ecsuite.eval.metrics.score import no_progress
 
 INSTEAD = (
     "Without a network, copy what another machine downloaded, or name a folder that you have: --data FOLDER"

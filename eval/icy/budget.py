@@ -19,9 +19,9 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.links import Link, parse_link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
-from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
 from ecsuite.eval.icy.teaching import teaching
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ecsuite.config import ConfigError
 from ecsuite.corpus import write_atomically
 from ecsuite.eval.icy.drawing import COLOURS
-from ecsuite.eval.icy.statistics import mean_and_half_width
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
 if TYPE_CHECKING:
     from ecsuite.eval.icy.end_to_end import PairRow

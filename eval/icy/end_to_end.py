@@ -20,8 +20,8 @@ from ecsuite.eval.icy.pairs import train_pair
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
 from ecsuite.eval.icy.schooling import Couple, Schooled, school
-from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
 from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse

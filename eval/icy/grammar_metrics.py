@@ -14,8 +14,8 @@ from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import write_atomically
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
-from ecsuite.eval.icy.statistics import mean_and_half_width
-from ecsuite.eval.score import Options, no_progress
+from ecsuite.eval.metrics.score import Options, no_progress
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.disentanglement import bosdis, posdis
-from ecsuite.eval.distances import hamming_distance
 from ecsuite.eval.icy.resnick import resnick_residual_bits
-from ecsuite.eval.positions import attributes_or_reason, position_columns
-from ecsuite.eval.residual_entropy import hce, plain_residual_entropy
-from ecsuite.eval.score import Metric, Options, Score, signature
-from ecsuite.eval.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
-from ecsuite.eval.tre import plain_tre7
+from ecsuite.eval.metrics.distances import hamming_distance
+from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
+from ecsuite.eval.metrics.residual_entropy import hce, plain_residual_entropy
+from ecsuite.eval.metrics.score import Metric, Options, Score, signature
+from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
+from ecsuite.eval.metrics.tre import plain_tre7
+from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

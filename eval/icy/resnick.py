@@ -3,8 +3,8 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.positions import position_columns
-from ecsuite.eval.residual_entropy import entropies_or_reason
+from ecsuite.eval.metrics.residual_entropy import entropies_or_reason
+from ecsuite.eval.statistics.positions import position_columns
 
 
 def resnick_residual_bits(corpus: Corpus) -> float | None:

@@ -16,7 +16,7 @@ from ecsuite.eval.icy.course import Run
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
-from ecsuite.eval.icy.statistics import mean_and_half_width, seeds_text
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import canonical

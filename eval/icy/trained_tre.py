@@ -1,4 +1,4 @@
-"""TRE7 by gradient descent, as the ICY paper's program finds it: an upper bound of the optimum in `eval.tre`."""
+"""TRE7 by gradient descent, as the ICY program finds it: an upper bound of the optimum in `eval.metrics.tre`."""
 
 from typing import Literal
 
@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.positions import attributes_or_reason, position_columns
-from ecsuite.eval.tre import draw_objects
+from ecsuite.eval.metrics.tre import draw_objects
+from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
 
 
 def trained_tre7(

@@ -40,7 +40,7 @@ from ecsuite.eval.machine_translation.training import (
     train,
 )
 from ecsuite.eval.machine_translation.vocabulary import NUM_SPECIAL, learn
-from ecsuite.eval.score import no_progress, signature
+from ecsuite.eval.metrics.score import no_progress, signature
 from ecsuite.eval.xferbench.data import dense, repeat
 
 VERSION = 1

@@ -42,7 +42,7 @@ def baseline(
 ) -> None:
     """Measure by XferBench what corpora are held against: parentheses, noise, a human language, or nothing."""
     from ecsuite.eval.icy.study import num_cores
-    from ecsuite.eval.score import Options
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS

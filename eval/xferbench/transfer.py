@@ -17,7 +17,7 @@ import numpy as np
 from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
-from ecsuite.eval.score import Options, Score, no_progress, signature
+from ecsuite.eval.metrics.score import Options, Score, no_progress, signature
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.stages import VERSION, pretrain, stage_key, tune_and_test

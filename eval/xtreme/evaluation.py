@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.score import signature
+from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xtreme import averaging
 from ecsuite.eval.xtreme.scoring import chance, score_labels
 from ecsuite.eval.xtreme.submissions import file_of, read_submission, require_file

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from ecsuite.eval.counting import Floats
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xtreme.averaging import SOURCE
 from ecsuite.eval.xtreme_transfer.result import REFERENCE, TransferResult
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.counting import Floats
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xtreme import averaging
 from ecsuite.eval.xtreme.tasks import TASKS
 

@@ -11,8 +11,8 @@ from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.downloading.languages import LANGUAGES
-from ecsuite.eval.score import no_progress
-from ecsuite.eval.score import signature as make_signature
+from ecsuite.eval.metrics.score import no_progress
+from ecsuite.eval.metrics.score import signature as make_signature
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.reading import read_examples, scored_split
 from ecsuite.eval.xtreme.scoring import MINED

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval import resampling
+from ecsuite.eval.statistics import resampling
 
 USUAL = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "FEWEST_DRAWS")}
 

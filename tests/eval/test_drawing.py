@@ -11,9 +11,7 @@ from matplotlib.text import Text
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, CorpusError, Ragged
-from ecsuite.eval import drawing, translation_drawing
 from ecsuite.eval.canvas import MAX_LABEL, label
-from ecsuite.eval.cbm_sensitivity import sensitivity
 from ecsuite.eval.drawing import (
     draw_curves,
     draw_heatmap,
@@ -21,6 +19,8 @@ from ecsuite.eval.drawing import (
     draw_sensitivity,
     draw_translation,
 )
+from ecsuite.eval.metrics import drawing, translation_drawing
+from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 
 
 def corpus_of(messages, concepts, **more):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval import load_metric
-from ecsuite.eval.score import Options
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.score import Options
 
 MEANINGS = np.array(list(itertools.product(range(4), range(4))) * 6)
 PERFECT = np.add(MEANINGS, [10, 20])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval import DESCRIPTIONS, METRICS, load_metric
-from ecsuite.eval.score import Options, Score
+from ecsuite.eval.metrics import DESCRIPTIONS, METRICS, load_metric
+from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.scorecard import keep_scores, score_corpus
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "metrics.json"

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.disentanglement import bosdis, posdis
-from ecsuite.eval.score import Options
+from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
+from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.corruptions import CORRUPTIONS
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import LANGUAGES, language, majority_accuracy

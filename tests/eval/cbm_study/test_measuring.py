@@ -8,10 +8,10 @@ import torch
 
 from ecsuite.config import ConfigError, with_training
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval import load_metric
 from ecsuite.eval.cbm_study import measuring
 from ecsuite.eval.cbm_study.measuring import job, measure_rows, topsim_published, train_and_score
-from ecsuite.eval.score import Options
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, Result
 from ecsuite.jobs.runner import Workshop

@@ -7,10 +7,10 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison import intervals
 from ecsuite.eval.comparison.anchors import PAPER_CHRF, paper_results
 from ecsuite.eval.comparison.command import compare, correlate
 from ecsuite.eval.comparison.correlation_report import read_translation
+from ecsuite.eval.statistics import intervals
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.grammar_metrics import grammar_metrics, run_study, write_rows
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.resnick import resnick_residual_bits
-from ecsuite.eval.score import Options
+from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 

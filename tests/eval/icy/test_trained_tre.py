@@ -5,8 +5,8 @@ import pytest
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.trained_tre import trained_tre7
-from ecsuite.eval.score import Options
-from ecsuite.eval.tre import tre7
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.tre import tre7
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 

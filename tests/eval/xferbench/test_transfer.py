@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.score import Options
+from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench import transfer as module
 from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts

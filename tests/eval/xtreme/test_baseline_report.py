@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.score import no_progress
+from ecsuite.eval.metrics.score import no_progress
 from ecsuite.eval.xtreme.baseline_report import baseline_report
 
 

@@ -1,0 +1,92 @@
+"""Distances between the rows of a corpus, for given pairs of rows.
+
+Each function takes all rows and returns a `Distance`. Equal distances must be equal numbers, since rank
+correlation looks at ties: so no distance here carries rounding noise.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.sparse import csr_array
+
+from ecsuite.corpus import Ragged
+from ecsuite.eval.statistics.counting import Floats, Ints
+
+Distance = Callable[[Ints, Ints], Floats]
+"""From the rows of the left and of the right partners, each (num_pairs,), to their distances (num_pairs,)."""
+
+_BLOCK = 4_096
+"""Pairs of features compared at a time, so that memory stays small."""
+
+
+def edit_distance(messages: Ragged) -> Distance:
+    """Levenshtein distance over the mean of the two lengths; two empty messages are at distance 0."""
+    # As characters, because rapidfuzz compares other items by hashes, which collide.
+    codes = messages.reindexed()[0].values
+    text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    rows = [text[begin:end] for begin, end in pairwise(messages.offsets.tolist())]
+    lengths = messages.lengths
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        queries, choices = ([rows[row] for row in side.tolist()] for side in (left, right))
+        edits = process.cpdist(queries, choices, scorer=Levenshtein.distance, dtype=np.int32)
+        return np.asarray(2.0 * edits / np.maximum(1, lengths[left] + lengths[right]))
+
+    return distance
+
+
+def hamming_distance(attributes: Ints) -> Distance:
+    """How many attributes differ.
+
+    Args:
+        attributes: Coded values, shape (num_rows, num_attributes).
+    """
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        differing = np.zeros(len(left))
+        for column in attributes.T:
+            differing += column[left] != column[right]
+        return differing
+
+    return distance
+
+
+def cosine_distance(features: NDArray[Any]) -> Distance:
+    """One minus the cosine, to nine decimals; a zero vector is at distance 1 from every other.
+
+    Args:
+        features: Finite numbers, shape (num_rows, num_features).
+    """
+    largest = np.abs(features).max(axis=1, initial=0, keepdims=True).astype(float)
+    bounded = features / np.where(largest > 0, largest, 1)  # so that no square overflows
+    norms = np.linalg.norm(bounded, axis=1, keepdims=True)
+    unit = bounded / np.where(norms > 0, norms, 1)
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(left), _BLOCK)]
+        cosines = [np.einsum("pf,pf->p", unit[left[block]], unit[right[block]]) for block in blocks]
+        return np.round(1.0 - np.concatenate(cosines), 9)
+
+    return distance
+
+
+def jaccard_distance(sets: Ragged) -> Distance:
+    """One minus the share of common members among all members; two empty sets are at distance 0.
+
+    Args:
+        sets: Rows of ids without repetition.
+    """
+    sizes = sets.lengths
+    members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets))
+
+    def distance(left: Ints, right: Ints) -> Floats:
+        common = members[left].multiply(members[right]).sum(axis=1)
+        together = sizes[left] + sizes[right] - common
+        return np.asarray((together - common) / np.maximum(1, together))
+
+    return distance

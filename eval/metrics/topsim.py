@@ -1,0 +1,158 @@
+"""Topographic similarity: do close meanings get close messages?
+
+The value depends on both distances, on their normalisation and on what becomes of EOS, and published figures
+differ in each: so all of it stands in the signature.
+"""
+
+from functools import partial
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.distances import (
+    Distance,
+    cosine_distance,
+    edit_distance,
+    hamming_distance,
+    jaccard_distance,
+)
+from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.statistics import resampling
+from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, flat
+from ecsuite.eval.statistics.resampling import describe_null, num_draws
+
+VERSION = 1
+NUM_ROWS_ALL_PAIRS = 1_000
+"""Up to this many messages every pair counts."""
+NUM_SAMPLED_PAIRS = 500_000
+"""With more messages, this many pairs are drawn with replacement."""
+NUM_RESAMPLES = 200
+"""Bootstrap samples behind the interval."""
+
+
+def topsim(corpus: Corpus, options: Options) -> list[Score]:
+    """Spearman's correlation between the distances of meanings and the distances of their messages.
+
+    Brighton and Kirby (2006); for trained agents Lazaridou et al. (2018), https://arxiv.org/abs/1804.03984.
+    Messages, without EOS, are compared by edit distance over the mean of the two lengths; attribute values by
+    how many differ (Hamming); features by cosine distance; in a corpus with concepts alone, the sets of
+    concepts by Jaccard distance. Range -1 to 1; 1 where the two orders of distances agree entirely.
+
+    The interval is a bootstrap over messages: a pair weighs as often as both its partners were drawn, and
+    ranks stay those of the whole sample. Pairs share messages, so no textbook p-value holds: the null
+    shuffles meanings over messages and takes all pairs; of more than 1,000 messages it takes 1,000 drawn at
+    random, and is then a little wider than it should be.
+
+    Undefined below three messages and where all distances are equal.
+    """
+    num_rows = len(corpus.messages)
+    sampled = num_rows > NUM_ROWS_ALL_PAIRS
+    meaning, meaning_distance = _meaning_distance(corpus)
+    pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if sampled else {"pairs": "all"}
+    line = signature("topsim", VERSION, dist="lev/mean", mdist=meaning, eos="strip", **pairs, n=num_rows)
+    score = partial(Score, name="topsim", about="close meanings have close messages", signature=line)
+    if isinstance(meaning_distance, str):
+        return [score(value=None, reason=meaning_distance)]
+    if num_rows < 3:
+        return [score(value=None, reason="it takes three messages to have pairs to rank")]
+
+    rng = np.random.default_rng(options.seed)
+    left, right = _draw_pairs(num_rows, rng) if sampled else np.triu_indices(num_rows, 1)
+    between_messages = edit_distance(corpus.content())(left, right)
+    between_meanings = meaning_distance(left, right)
+    for distances, what in ((between_messages, "messages"), (between_meanings, "meanings")):
+        if np.ptp(distances) == 0:
+            return [score(value=None, reason=f"all {what} are equally far apart")]
+    x, y = _standard_ranks(between_messages), _standard_ranks(between_meanings)
+    value = float(np.clip(x @ y / len(x), -1, 1))
+    ci95 = _interval(left, right, x, y, num_rows, rng)
+    if sampled:
+        drawn = np.sort(rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS])
+        left, right = (drawn[side] for side in np.triu_indices(NUM_ROWS_ALL_PAIRS, 1))
+        x, y = (
+            _standard_ranks(distance(left, right))
+            for distance in (edit_distance(corpus.content()), meaning_distance)
+        )
+    null = _null(x, y, min(num_rows, NUM_ROWS_ALL_PAIRS), rng)
+    details = {
+        "num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left),
+        "resamples": NUM_RESAMPLES,
+        **describe_null(value, null, "high"),
+    }
+    return [
+        score(
+            value=value,
+            ci95=ci95,
+            details=details | {"permutations": len(null), "seed": options.seed},
+        )
+    ]
+
+
+def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
+    """The distance that suits what is known of the meanings: its name, and itself or why there is none."""
+    attributes, concepts = attribute_codes(corpus), concept_sets(corpus)
+    if attributes is not None:
+        return "hamming", hamming_distance(attributes)
+    if corpus.meanings is not None:
+        features = flat(corpus.meanings)
+        is_finite = bool(np.isfinite(features).all())
+        return "cosine", cosine_distance(features) if is_finite else "a feature is not finite"
+    if concepts is not None:
+        return "jaccard", jaccard_distance(concepts)
+    return "none", "the corpus has no meanings and names no concepts"
+
+
+def _draw_pairs(num_rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """The partners in pairs of two different rows, drawn with replacement, each (num_pairs,)."""
+    left = rng.integers(num_rows, size=NUM_SAMPLED_PAIRS)
+    right = rng.integers(num_rows - 1, size=NUM_SAMPLED_PAIRS)
+    return left, right + (right >= left)
+
+
+def _standard_ranks(distances: Floats) -> Floats:
+    """Ranks, ties averaged, of mean 0 and variance 1: their mean product is Spearman's correlation."""
+    ranks = rankdata(distances)
+    ranks -= ranks.mean()
+    return np.asarray(ranks / ranks.std())
+
+
+def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
+    """Correlations of the ranks with meanings shuffled, (num_draws,).
+
+    Args:
+        x: Standard ranks of the distances of messages, of all pairs in the order of `triu_indices`.
+        y: Of the distances of meanings.
+        num_rows: How many messages there are.
+        rng: Shuffles.
+    """
+    between_messages, between_meanings = (np.zeros((num_rows, num_rows), np.float32) for _ in range(2))
+    above = np.triu_indices(num_rows, 1)
+    between_messages[above] = x
+    between_meanings[above] = y
+    between_meanings += between_meanings.T
+    draws = []
+    for _ in range(num_draws(resampling.NUM_PERMUTATIONS, num_rows**2 // 2)):
+        order = rng.permutation(num_rows)
+        draws.append(np.vdot(between_messages, between_meanings[order][:, order]) / len(x))
+    return np.array(draws, np.float64)
+
+
+def _interval(
+    left: Ints, right: Ints, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator
+) -> tuple[float, float] | None:
+    """Percentile bootstrap over rows; None if a resample is constant, as happens with very few rows."""
+    moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+    estimates = []
+    for _ in range(NUM_RESAMPLES):
+        weight = np.bincount(rng.integers(num_rows, size=num_rows), minlength=num_rows).astype(float)
+        total, *sums = (weight[left] * weight[right]) @ moments
+        if not total:
+            return None
+        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)
+        spread = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
+        if spread < 1e-12:
+            return None
+        estimates.append((mean_xy - mean_x * mean_y) / np.sqrt(spread))
+    low, high = np.clip(np.quantile(estimates, [0.025, 0.975]), -1, 1).tolist()
+    return low, high

@@ -1,0 +1,82 @@
+"""Zipf's law of abbreviation: is what is said often also said briefly?"""
+
+from functools import partial
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
+from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.segmentation import boundaries, segments
+from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.resampling import resample, take_rows
+
+VERSION = 1
+
+
+def zla(corpus: Corpus, options: Options) -> list[Score]:
+    """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
+
+    Spearman's correlation, over the different units, of how often a unit occurs with its number of symbols;
+    for whole messages (`zla_messages`), and for the segments that Harris's articulation scheme finds in them
+    (`zla_segments`). Range -1 to 1; below 0 where what is frequent is short, as in human languages.
+
+    Symbols typed at random obey the law, too, since a long string seldom recurs: so the null is the
+    symbols of the corpus shuffled over its places, lengths kept, and segmented again. The p-value is the share
+    of draws that are as low. Undefined where all units are equally long or equally frequent.
+    """
+    content, _ = corpus.reindexed()
+    names = {
+        "zla_segments": {"units": "has", "threshold": f"{THRESHOLD:g}"},
+        "zla_messages": {"units": "messages"},
+    }
+    abouts = ("frequent segments are short", "frequent messages are short")
+    scores = [
+        partial(Score, name=name, about=about, signature=signature(name, VERSION, **how, eos="strip"))
+        for (name, how), about in zip(names.items(), abouts, strict=True)
+    ]
+    if not len(content.values):
+        return [score(value=None, reason="every message is empty") for score in scores]
+
+    def figures(messages: Ragged) -> Floats:
+        parts = segments(messages, boundaries(messages, THRESHOLD))
+        return np.array([_correlation(parts), _correlation(messages)])
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        return figures(take_rows(content, rows))
+
+    values = figures(content)
+    what = ("segments", "messages")
+    if np.isnan(values).all():
+        return [score(value=None, reason=_reason(unit)) for score, unit in zip(scores, what, strict=True)]
+    uncertainties = resample(
+        statistic,
+        values.tolist(),
+        num_rows=len(content),
+        seed=options.seed,
+        work=LEVELS * len(content.values),
+        tails=["low", "low"],
+        bounds=(-1.0, 1.0),
+        null=lambda rng: figures(shuffle_symbols(content, rng)),
+    )
+    return [
+        score(value=None, reason=_reason(unit))
+        if np.isnan(value)
+        else score(value=float(value), ci95=found.ci95, details=found.details)
+        for score, unit, value, found in zip(scores, what, values, uncertainties, strict=True)
+    ]
+
+
+def _reason(unit: str) -> str:
+    return f"all {unit} are equally long or equally frequent"
+
+
+def _correlation(units: Ragged) -> float:
+    """Spearman's correlation of frequency and length over the different units; NaN where one is constant."""
+    label = row_labels(units)
+    _, first, frequency = np.unique(label, return_index=True, return_counts=True)
+    length = units.lengths[first]
+    if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
+        return float("nan")
+    return float(np.clip(np.corrcoef(rankdata(frequency), rankdata(length))[0, 1], -1, 1))

@@ -1,0 +1,136 @@
+"""AMI: scikit-learn as a second opinion, hand-made languages, the degenerate corpora."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.ami import ami, expected_information
+from ecsuite.eval.metrics.score import Options
+
+
+def both_scores(messages, meanings=None, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    return ami(Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known), Options())
+
+
+def score(messages, meanings=None, **known):
+    return both_scores(messages, meanings, **known)[0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 60), st.integers(1, 20), st.integers(1, 20))
+def test_scikit_learn_agrees(seed, num_rows, num_messages, num_meanings):
+    rng = np.random.default_rng(seed)
+    messages, meanings = rng.integers(0, num_messages, num_rows), rng.integers(0, num_meanings, num_rows)
+    for result, method in zip(
+        both_scores(messages[:, None], meanings[:, None]), ("max", "arithmetic"), strict=True
+    ):
+        if result.value is None:
+            assert {len(set(messages)), len(set(meanings))} & {1, num_rows}
+        else:
+            expected = adjusted_mutual_info_score(messages, meanings, average_method=method)
+            assert result.value == pytest.approx(expected, abs=1e-9)
+            assert f"|normaliser:{method}|" in result.signature
+
+
+def test_perfect_language():
+    meanings = list(itertools.product(range(3), range(3))) * 2
+    result = score([[a, b + 3] for a, b in meanings], meanings)
+    assert result.value == pytest.approx(1)
+    assert result.signature == "ami|normaliser:max|label:attributes|eos:strip|v:1"
+
+
+def test_chance_is_zero():
+    rng = np.random.default_rng(0)
+    assert abs(score(rng.integers(0, 9, (5_000, 2)), rng.integers(0, 9, (5_000, 2))).value) < 0.01
+
+
+def test_concepts_stand_in_for_attributes_as_sets():
+    concepts = Ragged.from_rows([[0, 1], [1, 0], [1, 0, 0], [2], [2]])
+    result = score([[1], [1], [1], [2], [2]], concepts=concepts)
+    assert result.value == pytest.approx(1)
+    assert "label:concepts" in result.signature
+
+
+def test_nothing_after_eos_counts():
+    assert score([[1, 0, 5], [1, 0], [2, 0], [2, 0, 1]], [[0], [0], [1], [1]], eos=0).value == pytest.approx(
+        1
+    )
+
+
+def test_renaming_and_reordering_change_nothing():
+    rng = np.random.default_rng(1)
+    messages, meanings = rng.integers(0, 3, (50, 2)), rng.integers(0, 3, (50, 2))
+    order = rng.permutation(50)
+    renamed = np.array([2**31 - 1, 0, 70_000])[messages[order]]
+    named = np.array(["red", "green", "blue"])[meanings[order]]
+    assert score(renamed, named).value == pytest.approx(score(messages, meanings).value)
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "the corpus has no attribute values and names no concepts"),
+        ([[1], [2]], [[0.5], [0.7]], "the corpus has no attribute values and names no concepts"),
+        ([[1], [1], [1]], [[0], [0], [1]], "there is only one message: every pairing says as much"),
+        ([[1], [1], [2]], [[0], [0], [0]], "there is only one meaning: every pairing says as much"),
+        ([[1], [2], [3]], [[0], [0], [1]], "no message recurs: every pairing says as much"),
+        ([[1], [1], [2]], [[0], [1], [2]], "no meaning recurs: every pairing says as much"),
+        ([[]] * 3, [[0], [0], [1]], "there is only one message: every pairing says as much"),
+        ([[1]], [[0]], "there is only one message: every pairing says as much"),
+        ([], np.zeros((0, 1), int), "there is only one message: every pairing says as much"),
+    ],
+)
+def test_undefined(messages, meanings, reason):
+    for result in both_scores(messages, meanings):
+        assert (result.value, result.reason) == (None, reason)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 60), st.integers(1, 60))
+def test_expected_information(seed, num_rows, num_first, num_second):
+    """Scikit-learn goes through all pairs of classes."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, num_first, num_rows), rng.integers(0, num_second, num_rows)
+    table = contingency_matrix(first, second, sparse=True, dtype=np.int64)
+    expected = expected_mutual_information(table, num_rows)
+    found = expected_information(np.bincount(first), np.bincount(second))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_null_and_interval_of_a_perfect_language():
+    meanings = list(itertools.product(range(3), range(3))) * 8
+    result = score([[a, b + 3] for a, b in meanings], meanings)
+    assert result.ci95 == pytest.approx((1, 1))
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.1)
+    assert result.details["p_value"] == 0.1
+
+
+def test_the_null_has_mean_zero(all_draws):
+    rng = np.random.default_rng(0)
+    result = score(rng.integers(0, 20, (300, 1)), rng.integers(0, 4, (300, 2)))
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.01)
+    assert result.details["null_low"] < result.value < result.details["null_high"]
+    assert result.ci95[0] < result.value < result.ci95[1]
+
+
+def test_words_for_more_than_was_meant_cost_less_by_the_mean_of_the_entropies():
+    meanings = np.repeat(np.arange(4), 50)
+    messages = np.arange(200) // 2  # 25 words for each meaning, each said twice
+    by_max, by_mean = both_scores(messages[:, None], meanings[:, None])
+    information, entropy = np.log(4), np.log(100)
+    chance = expected_information(np.bincount(messages), np.bincount(meanings))
+    assert by_max.value == pytest.approx((information - chance) / (entropy - chance))
+    assert by_mean.value == pytest.approx((information - chance) / ((entropy + information) / 2 - chance))
+
+
+def test_no_interval_where_a_half_may_lack_recurrence():
+    meanings = np.arange(20)
+    meanings[1] = 0
+    assert score(meanings[:, None], meanings[:, None]).ci95 is None

@@ -1,0 +1,368 @@
+"""Concept best matching: the authors' sample, hand-made languages, chance, ties, and a recount in plain Python."""
+
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.cbm import cbm, cbm_types, shuffled_scores
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.formats import read_corpus
+
+SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
+RATES = ("ambiguity", "paraphrase", "unmatched", "precision", "recall")
+
+
+def score(messages, concepts, eos=None, names=(), metric=cbm):
+    corpus = Corpus(
+        messages=Ragged.from_rows(messages),
+        concepts=Ragged.from_rows(concepts),
+        concept_names=names,
+        eos=eos,
+    )
+    return metric(corpus, Options())[0]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    if not SAMPLE.exists():
+        pytest.skip("shared/data/cbm/comm_results.jsonl is not there")
+    pairs = [json.loads(line) for line in SAMPLE.read_text().splitlines()]
+    names = sorted({phrase for _, phrase in pairs})
+    messages = [[int(word) for word in message.split(".")] for message, _ in pairs]
+    return messages, [[names.index(phrase)] for _, phrase in pairs], tuple(names)
+
+
+def test_the_program_calls_a_concept_matched_that_has_a_word_at_weight_0():
+    """But where words are fewer than concepts, some are left over in any case."""
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [2], [1], [1]]), concepts=Ragged.from_rows([[0], [0], [1], [2]])
+    )
+    (result,) = cbm(corpus, Options())
+    assert result.details["unmatched_program"] == 0.25  # three concepts, two words
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [1], [1], [1], [2]]),
+        concepts=Ragged.from_rows([[0], [0], [0], [1], [0]]),
+    )
+    (result,) = cbm(corpus, Options())
+    assert (result.details["unmatched"], result.details["unmatched_program"]) == (0.2, 0)
+
+
+def test_authors_sample(sample):
+    """Figures of the authors' program (bcarmeli/cbm) on its own sample, EOS cut as by default."""
+    messages, concepts, names = sample
+    result = score(messages, concepts, eos=0, names=names)
+    assert round(result.value, 3) == 0.127
+    assert [round(result.details[rate], 3) for rate in RATES] == [0.873, 0.000, 0.596, 0.038, 0.378]
+    assert result.details["counts"] == {
+        "good": 1269,
+        "ambiguous": 8731,
+        "paraphrase": 0,
+        "unmatched": 596,
+        "unmatched_program": 596,
+        "total_edges": 10000,
+        "total_concepts": 1000,
+        "unique_messages": 913,
+        "unique_words": 15,
+        "unique_phrases": 50,
+        "unique_concepts": 50,
+    }
+    assert result.details["map"][:3] == [[8, "14", 181], [15, "25", 174], [3, "45", 123]]
+    assert not result.details["tied"]
+    assert result.ci95[0] < result.value < result.ci95[1]
+
+
+def test_authors_sample_with_eos_kept_as_a_word(sample):
+    """The same with the program's two arguments, which keep EOS."""
+    messages, concepts, _ = sample
+    result = score(messages, concepts)
+    assert [result.details["counts"][key] for key in ("good", "ambiguous", "total_edges", "unmatched")] == [
+        1299,
+        9701,
+        11000,
+        566,
+    ]
+    assert round(result.details["precision"], 3) == 0.037
+    assert round(result.details["recall"], 3) == 0.408
+
+
+def test_authors_sample_read_from_its_file(sample):
+    """Words and concepts are strings there, and the reader finds EOS, "0", by itself."""
+    result = cbm(read_corpus(SAMPLE), Options())[0]
+    assert result.value == 0.1269
+    assert result.details["map"][:3] == [["8", "14", 181], ["15", "25", 174], ["3", "45", 123]]
+
+
+def test_authors_sample_with_words_as_sets(sample):
+    """The paper's text counts a word once a message: 388 of 5 511, where a plain recount agrees."""
+    messages, concepts, _ = sample
+    result = score(messages, concepts, eos=0, metric=cbm_types)
+    assert (result.name, round(result.value, 4)) == ("cbm_types", 0.0704)
+    assert result.signature == "cbm_types|count:types|eos:strip|v:1"
+    counts = result.details["counts"]
+    assert (counts["good"], counts["total_edges"], counts["unique_messages"]) == (388, 5511, 913)
+    assert counts["total_edges"] == sum(len(set(message) - {0}) for message in messages)
+
+
+def test_the_authors_sample_is_above_chance(sample):
+    messages, concepts, _ = sample
+    details = score(messages, concepts, eos=0).details
+    assert details["null_low"] <= details["null_mean"] <= details["null_high"] < 0.06
+    assert details["p_value"] == 1 / 101
+
+
+def test_sample_in_any_order(sample):
+    messages, concepts, names = sample
+    forward = score(messages, concepts, eos=0, names=names)
+    backward = score(messages[::-1], concepts[::-1], eos=0, names=names)
+    assert (backward.value, backward.details["map"]) == (forward.value, forward.details["map"])
+
+
+def test_perfect_language():
+    result = score([[4, 7], [4, 8], [5, 7], [5, 8]], [[0, 2], [0, 3], [1, 2], [1, 3]], names=tuple("abcd"))
+    assert result.value == 1
+    assert [result.details[rate] for rate in RATES] == [0, 0, 0, 1, 1]
+    assert result.details["map"] == [[4, "a", 2], [5, "b", 2], [7, "c", 2], [8, "d", 2]]
+
+
+def test_pairs_have_their_purity():
+    """Word 1 has concept 0 in two of its three samples, and concept 0 has word 1 in two of its four."""
+    result = score([[1, 1], [1], [1], [2], [3]], [[0], [0], [1], [0], [0]])
+    assert result.details["map"][0] == [1, 0, 3]
+    assert result.details["map_shares"][0] == pytest.approx([3 / 4, 2 / 4])
+    assert score([[1], [2]], [[0, 0], [1]]).details["map_shares"] == [[1, 1], [1, 1]]
+
+
+def test_ambiguous_word():
+    """One word for two concepts: half of it is ambiguous, and one concept has no word."""
+    result = score([[1], [1], [1]], [[0], [0], [1]])
+    assert result.value == pytest.approx(2 / 3)
+    assert [result.details[rate] for rate in RATES] == pytest.approx([1 / 3, 0, 1 / 3, 2 / 3, 2 / 3])
+
+
+def test_paraphrase():
+    """Two words for one concept: the rarer one is a paraphrase."""
+    result = score([[1], [1], [2]], [[0], [0], [0]])
+    assert [result.value, result.details["paraphrase"]] == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_repeated_words_count_each_time_but_once_for_precision():
+    result = score([[1, 1, 1]], [[0]])
+    assert [result.value, result.details["precision"], result.details["recall"]] == pytest.approx(
+        [1, 1 / 3, 1]
+    )
+
+
+def test_types_count_words_and_concepts_once_a_sample():
+    result = score([[1, 1, 1, 2]], [[0, 0, 0]], metric=cbm_types)
+    assert [result.value, result.details["precision"], result.details["recall"]] == [0.5, 0.5, 1]
+    assert (result.details["counts"]["total_edges"], result.details["counts"]["total_concepts"]) == (2, 1)
+    assert result.details["map"] in ([[1, 0, 1]], [[2, 0, 1]])
+
+
+@pytest.mark.parametrize("metric", [cbm, cbm_types])
+def test_one_sample_is_no_better_than_chance(metric):
+    result = score([[1, 2]], [[0, 1]], metric=metric)
+    chance = [result.details[key] for key in ("null_mean", "null_low", "null_high", "p_value")]
+    assert (result.value, chance) == (1, [1, 1, 1, 1])
+
+
+def test_empty_message_is_all_loss():
+    result = score([[1], [0, 5]], [[0], [0]], eos=0)
+    assert [result.value, result.details["precision"], result.details["recall"]] == [0.5, 0.5, 0.5]
+
+
+def test_nothing_said_at_all():
+    result = score([[], []], [[0], [1]])
+    assert [result.value, result.details["unmatched"], result.details["map"]] == [0, 1, []]
+
+
+def test_a_pair_that_never_meets_is_no_pair():
+    result = score([[1], [1], []], [[0], [0], [1]])
+    assert result.details["unmatched"] == pytest.approx(1 / 3)
+    assert result.details["map"] == [[1, 0, 2]]
+
+
+def test_symbols_keep_their_names():
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1]]),
+        symbol_names=("ba", "gu"),
+        concepts=Ragged.from_rows([[1]]),
+        concept_names=("color=red", "shape=box"),
+    )
+    assert cbm(corpus, Options())[0].details["map"] == [["gu", "shape=box", 1]]
+
+
+@pytest.mark.parametrize("metric", [cbm, cbm_types])
+@pytest.mark.parametrize("concepts", [None, Ragged.from_rows([[], []])])
+def test_no_concepts(concepts, metric):
+    (result,) = metric(Corpus(messages=Ragged.from_rows([[1], [2]]), concepts=concepts), Options())
+    assert (result.value, result.reason) == (None, "the corpus names no concepts")
+
+
+def test_tied_figures_are_named():
+    result = score([[1], [2]], [[0], [0]])
+    assert result.details["tied"]
+    assert result.details["tied_pairs"] == 1
+    rates = [*RATES[:3], "unmatched_program", *RATES[3:]]
+    assert result.details["tie_dependent"] == [*rates, "map", "map_shares"]
+    assert score([[1], [2]], [[0, 0], [0, 0]]).details["tie_dependent"][0] == "value"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 4), max_size=4), st.sets(st.integers(0, 3), max_size=3)),
+        min_size=1,
+        max_size=10,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_renaming_and_reordering_keep_the_score(rows, random):
+    if not any(concepts for _, concepts in rows):
+        return
+    words = random.sample([0, 3, 99, 2**20, 2**31 - 2, 2**31 - 1], 5)
+    ids = random.sample(range(50), 4)
+    renamed = [([words[w] for w in said], sorted(ids[c] for c in meant)) for said, meant in rows]
+    random.shuffle(renamed)
+    before = score([said for said, _ in rows], [sorted(meant) for _, meant in rows])
+    after = score([said for said, _ in renamed], [meant for _, meant in renamed])
+    assert after.value == before.value
+    assert after.details["tied"] == before.details["tied"]
+    if not before.details["tied"]:
+        assert [after.details[rate] for rate in RATES] == pytest.approx(
+            [before.details[rate] for rate in RATES]
+        )
+    shares = before.value + before.details["ambiguity"] + before.details["paraphrase"]
+    assert 0 <= before.value and shares <= 1 + 1e-12
+
+
+def test_the_interval_depends_on_the_seed_alone():
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [2], [1], [2], [2]] * 9),
+        concepts=Ragged.from_rows([[0], [1], [1], [1], [0]] * 9),
+    )
+    first, again, other = (cbm(corpus, Options(seed=seed))[0] for seed in (0, 0, 1))
+    assert first == again
+    assert first.value == other.value and first.ci95 != other.ci95
+    assert first.signature == other.signature
+
+
+def draws(messages, concepts, seed=0):
+    corpus = Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts))
+    return shuffled_scores(translate(corpus), np.random.default_rng(seed))
+
+
+def test_chance_over_every_order():
+    """Two words, two concepts, two samples each: a third of the orders are perfect, the others have half."""
+    scores = draws([[1], [1], [2], [2]], [[0], [0], [1], [1]])
+    assert len(scores) == 100
+    assert set(scores.tolist()) == {0.5, 1.0}
+    assert 0.2 < np.mean(scores == 1) < 0.46
+
+
+def test_chance_where_phrases_differ_in_length():
+    """Each draw against the scores that some order of the phrases has, found by trying all."""
+    messages, concepts = [[1, 1, 2], [], [3], [2, 1]], [[0, 1], [1], [], [2, 2, 0]]
+    possible = {
+        score(messages, [concepts[i] for i in order]).value for order in itertools.permutations(range(4))
+    }
+    drawn = draws(messages, concepts).tolist()
+    assert {round(value, 9) for value in drawn} <= {round(value, 9) for value in possible}
+    assert len(set(drawn)) > 1
+
+
+def test_a_random_language_is_at_chance():
+    """Over many random languages the p-value is about uniform: one in ten below a tenth."""
+    rng = np.random.default_rng(0)
+    p_values = [
+        score(rng.integers(0, 8, (40, 2)), rng.integers(0, 5, (40, 1))).details["p_value"] for _ in range(40)
+    ]
+    assert 0.35 < np.mean(p_values) < 0.7
+    assert np.mean(np.array(p_values) <= 0.1) < 0.25
+
+
+def test_a_large_corpus_gets_fewer_permutations():
+    """5,000 words by 300 concepts are 1.5 million cells: 40 times these are 60 million."""
+    rows = np.arange(5_000)[:, None]
+    assert score(rows, rows % 300).details["permutations"] == 39
+    assert score(rows % 300, rows % 300).details["permutations"] == 100
+
+
+def recount(messages, concepts):
+    """The authors' counting in our words: pair by exhaustive search, then walk over every token."""
+    meetings = Counter()
+    for said, meant in zip(messages, concepts, strict=True):
+        for word, concept in itertools.product(said, meant):
+            meetings[word, concept] += 1
+    words, kinds = sorted({w for w, _ in meetings}), sorted({c for _, c in meetings})
+    best, pairing = -1, {}
+    for choice in itertools.product([None, *kinds], repeat=len(words)):
+        taken = [concept for concept in choice if concept is not None]
+        total = sum(meetings[pair] for pair in zip(words, choice, strict=True))
+        if len(taken) == len(set(taken)) and total > best:
+            best = total
+            pairing = {w: c for w, c in zip(words, choice, strict=True) if meetings[w, c]}
+    tally, precision, recall = Counter(), [], []
+    for said, meant in zip(messages, concepts, strict=True):
+        tally["total_edges"] += max(len(said), len(meant))
+        hits = set()
+        for word in said:
+            if word not in pairing:
+                tally["paraphrase"] += 1
+            elif pairing[word] in meant:
+                tally["good"] += 1
+                hits.add(word)
+            else:
+                tally["ambiguous"] += 1
+        tally["total_concepts"] += len(meant)
+        tally["unmatched"] += sum(concept not in pairing.values() for concept in meant)
+        precision.append(len(hits) / len(said))
+        recall.append(len(hits) / len(meant))
+    return tally, sum(precision) / len(precision), sum(recall) / len(recall)
+
+
+tokens = st.lists(st.integers(0, 3), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=8), st.booleans())
+def test_counts_against_a_recount(rows, as_sets):
+    messages, concepts = [said for said, _ in rows], [meant for _, meant in rows]
+    result = score(messages, concepts, metric=cbm_types if as_sets else cbm)
+    if as_sets:
+        messages, concepts = ([sorted(set(row)) for row in side] for side in (messages, concepts))
+    tally, precision, recall = recount(messages, concepts)
+    counts = result.details["counts"]
+    always = ["total_edges", "total_concepts"]
+    always += ["good"] * ("value" not in result.details["tie_dependent"])
+    untied = [] if result.details["tied"] else ["good", "ambiguous", "paraphrase", "unmatched"]
+    assert [counts[key] for key in always + untied] == [tally[key] for key in always + untied]
+    if not result.details["tied"]:
+        assert result.details["precision"] == pytest.approx(precision)
+        assert result.details["recall"] == pytest.approx(recall)
+
+
+@pytest.mark.parametrize("metric", [cbm, cbm_types])
+def test_more_words_than_concepts_and_vice_versa(metric):
+    """Ten words for two concepts leave eight paraphrases; two words for ten concepts leave eight unmatched."""
+    wide = score([[i] for i in range(10)], [[i % 2] for i in range(10)], metric=metric)
+    assert (wide.value, wide.details["paraphrase"], wide.details["unmatched"]) == (0.2, 0.8, 0)
+    narrow = score([[i % 2] for i in range(10)], [[i] for i in range(10)], metric=metric)
+    assert (narrow.value, narrow.details["ambiguity"], narrow.details["unmatched"]) == (0.2, 0.8, 0.8)
+    assert len(wide.details["map"]) == len(narrow.details["map"]) == 2
+
+
+def test_types_and_tokens_agree_where_nothing_repeats():
+    rng = np.random.default_rng(5)
+    messages = rng.random((50, 6)).argsort(axis=1)[:, :3]
+    concepts = rng.random((50, 5)).argsort(axis=1)[:, :2]
+    one, other = (score(messages, concepts, metric=metric) for metric in (cbm, cbm_types))
+    assert (one.value, one.ci95, one.details) == (other.value, other.ci95, other.details)

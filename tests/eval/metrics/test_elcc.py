@@ -1,0 +1,118 @@
+"""ELCC's thirteen measures: hand values, identities of the published corpora, degenerate corpora."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.elcc import elcc
+from ecsuite.eval.metrics.score import Options
+
+NAMES = [
+    "Token Count",
+    "Line Count",
+    "Tokens per Line",
+    "Tokens per Line SD",
+    "Unique Tokens",
+    "Unique Lines",
+    "1-gram Entropy",
+    "1-gram Normalized Entropy",
+    "2-gram Entropy",
+    "2-gram Conditional Entropy",
+    "Entropy per Line",
+    "EoS Token Present",
+    "EoS Padding",
+]
+
+
+def measure(rows, eos=None):
+    scores = elcc(Corpus(messages=Ragged.from_rows(rows), eos=eos), Options())
+    return {score.name: score.value for score in scores}
+
+
+def test_names_are_the_keys_of_the_collection_in_its_order():
+    assert list(measure([[1, 0]])) == NAMES
+
+
+def test_hand_values():
+    # Tokens 1 1 2 0 | 1 0: frequencies 3 1 2 of 6; bigrams 11 12 20 10, all different.
+    assert measure([[1, 1, 2, 0], [], [1, 0]]) == pytest.approx(
+        {
+            "Token Count": 6,
+            "Line Count": 2,
+            "Tokens per Line": 3.0,
+            "Tokens per Line SD": 1.0,
+            "Unique Tokens": 3,
+            "Unique Lines": 2,
+            "1-gram Entropy": 1.4591479170272448,
+            "1-gram Normalized Entropy": 1.4591479170272448 / np.log2(3),
+            "2-gram Entropy": 2.0,
+            "2-gram Conditional Entropy": 2.0 - 1.4591479170272448,
+            "Entropy per Line": 1.4591479170272448 * 3,
+            "EoS Token Present": True,
+            "EoS Padding": False,
+        }
+    )
+
+
+def test_bigrams_stay_within_lines():
+    assert measure([[1, 2]] * 4)["2-gram Entropy"] == 0
+
+
+def test_eos_is_what_is_seen_whatever_the_corpus_says():
+    assert measure([[1, 0, 0], [2, 2, 0]], eos=None) == measure([[1, 0, 0], [2, 2, 0]], eos=0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "present", "padding", "why"),
+    [
+        ([[1, 0], [2, 2, 0]], True, False, "lines of different lengths"),
+        ([[1, 0, 0], [2, 2, 0]], True, True, "one line ends early and is filled"),
+        ([[1, 0], [2, 0]], True, False, "equal lengths, nothing filled"),
+        ([[1, 0], [2, 3]], False, False, "another last symbol"),
+        ([[0, 1, 0], [2, 2, 0]], False, False, "something follows the first EOS"),
+        ([[5]], True, False, "one symbol is its own end"),
+    ],
+)
+def test_eos(rows, present, padding, why):
+    values = measure(rows)
+    assert (values["EoS Token Present"], values["EoS Padding"]) == (present, padding), why
+
+
+@pytest.mark.parametrize("rows", [[], [[]], [[], []]])
+def test_nothing_said(rows):
+    scores = {score.name: score for score in elcc(Corpus(messages=Ragged.from_rows(rows)), Options())}
+    for name in ("Token Count", "Line Count", "Unique Tokens", "Unique Lines"):
+        assert scores.pop(name).value == 0
+    assert {score.value for score in scores.values()} == {None}
+    assert {score.reason for score in scores.values()} == {"every message is empty"}
+
+
+def test_reasons_for_single_symbols():
+    reasons = {s.name: s.reason for s in elcc(Corpus(messages=Ragged.from_rows([[7], [7]])), Options())}
+    assert reasons["1-gram Normalized Entropy"] == "only one symbol is used"
+    assert reasons["2-gram Conditional Entropy"] == reasons["2-gram Entropy"] == "no message has two symbols"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=12), st.randoms(use_true_random=False))
+def test_renaming_and_reordering_change_nothing(rows, random):
+    names = random.sample([0, 1, 70_000, 2**20, 2**31 - 2, 2**31 - 1], 6)
+    other = [[names[symbol] for symbol in row] for row in rows]
+    random.shuffle(other)
+    assert measure(other) == pytest.approx(measure(rows))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=6), min_size=1, max_size=12))
+def test_identities_that_hold_in_all_published_corpora(rows):
+    values = measure(rows)
+    assert values["Tokens per Line"] == pytest.approx(values["Token Count"] / values["Line Count"])
+    if values["Unique Tokens"] > 1:
+        normalized = values["1-gram Entropy"] / np.log2(values["Unique Tokens"])
+        assert values["1-gram Normalized Entropy"] == pytest.approx(normalized)
+    conditional = values["2-gram Entropy"] - values["1-gram Entropy"]
+    assert values["2-gram Conditional Entropy"] == pytest.approx(conditional)
+    per_line = values["1-gram Entropy"] * values["Token Count"] / values["Line Count"]
+    assert values["Entropy per Line"] == pytest.approx(per_line)

@@ -1,0 +1,160 @@
+"""posdis and bosdis: hand-made languages, and the definitions spelled out as a second opinion."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.posdis_bosdis import Observations, bosdis, posdis
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.statistics.counting import row_of
+
+GRID = np.array(list(itertools.product(range(3), range(4))))
+
+
+def scores(messages, meanings, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
+    return [metric(corpus, Options())[0] for metric in (posdis, bosdis)]
+
+
+def values(messages, meanings, **known):
+    return [score.value for score in scores(messages, meanings, **known)]
+
+
+def slow_entropy(values):
+    shares = np.array(list(Counter(values).values())) / len(values)
+    return -(shares * np.log2(shares)).sum()
+
+
+def slow_disentanglement(variables, meanings):
+    """The mean gap over variables that vary, entropies from counted Python objects."""
+    gaps = []
+    for variable in variables:
+        information = sorted(
+            slow_entropy(variable) + slow_entropy(list(column)) - slow_entropy(list(zip(variable, column)))  # noqa: B905
+            for column in meanings.T.tolist()
+        )
+        if len(set(variable)) > 1:
+            gaps.append((information[-1] - information[-2]) / slow_entropy(variable))
+    return sum(gaps) / len(gaps) if gaps else None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_definitions(seed, fixed_length):
+    rng = np.random.default_rng(seed)
+    num_rows = int(rng.integers(1, 15))
+    lengths = np.full(num_rows, 3) if fixed_length else rng.integers(0, 4, num_rows)
+    messages = [rng.integers(1, 5, length).tolist() for length in lengths]
+    meanings = rng.integers(0, 3, (num_rows, 3))
+    blanks = [row + ["blank"] * (3 - len(row)) for row in messages]
+    bags = [[row.count(symbol) for row in messages] for symbol in range(1, 5)]
+    expected = [
+        slow_disentanglement(list(zip(*blanks, strict=True)), meanings),
+        slow_disentanglement(bags, meanings),
+    ]
+    assert values(messages, meanings) == [None if v is None else pytest.approx(v) for v in expected]
+
+
+def test_one_position_an_attribute():
+    assert values(np.add(GRID, [10, 20]), GRID) == pytest.approx([1, 1])
+
+
+def test_order_free_language():
+    """The same symbols in changing order: bags tell what positions don't."""
+    messages = [row[:: 1 if i % 2 else -1] for i, row in enumerate(np.add(GRID, [10, 20]).tolist())]
+    positional, bag = values(messages, GRID)
+    assert bag == pytest.approx(1)
+    assert positional < 0.6
+
+
+def test_holistic_language():
+    """One symbol for both attributes says as much of either as its size allows."""
+    positional, _ = values([[i] for i in range(12)], GRID)
+    assert positional == pytest.approx((2 - np.log2(3)) / np.log2(12))
+
+
+def test_constant_positions_are_left_out():
+    assert values([[7, *row] for row in np.add(GRID, [10, 20]).tolist()], GRID)[0] == pytest.approx(1)
+
+
+def test_a_length_that_speaks():
+    """Unary numbers: where a message ends tells the first attribute alone."""
+    assert values([[5] * row[0] for row in GRID], GRID) == pytest.approx([1, 1])
+
+
+def test_nothing_after_eos_counts():
+    messages = [[*row, 0, i] for i, row in enumerate(np.add(GRID, [10, 20]).tolist())]
+    assert values(messages, GRID, eos=0) == pytest.approx([1, 1])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_renaming_and_reordering_change_nothing(random):
+    names = random.sample([0, 1, 70_000, 2**20, 2**31 - 2, 2**31 - 1], 6)
+    rng = np.random.default_rng(random.getrandbits(32))
+    symbols, meanings = rng.integers(0, 6, (12, 4)), rng.integers(0, 3, (12, 2))
+    order = rng.permutation(12)
+    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
+    other_meanings = np.array(["red", "green", "blue"])[meanings[order]][:, ::-1]
+    assert values(renamed, other_meanings) == pytest.approx(values(symbols, meanings))
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reasons"),
+    [
+        ([[1], [2]], None, ["the corpus has no meanings"] * 2),
+        ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], ["features are not attribute values"] * 2),
+        ([[1], [2]], [[0], [1]], ["disentanglement compares attributes: it takes two"] * 2),
+        ([[], []], [[0, 0], [0, 1]], ["every message is empty"] * 2),
+        ([], np.zeros((0, 2), int), ["every message is empty"] * 2),
+        (
+            [[1, 2]],
+            [[0, 0]],
+            ["no position varies from message to message", "no symbol varies from message to message"],
+        ),
+    ],
+)
+def test_undefined(messages, meanings, reasons):
+    assert [score.reason for score in scores(messages, meanings)] == reasons
+    assert values(messages, meanings) == [None, None]
+
+
+def test_symbols_in_equal_numbers_are_constant_bags():
+    positional, bag = scores([[1, 2], [2, 1]], [[0, 0], [1, 0]])
+    assert positional.value == 1
+    assert bag.reason == "no symbol varies from message to message"
+
+
+def test_null_and_interval_of_a_perfect_language():
+    rows = np.tile(GRID, (4, 1))
+    for score in scores(np.add(rows, [10, 20]), rows):
+        assert score.value == pytest.approx(1)
+        assert score.ci95[0] > 0.95
+        assert score.details["null_high"] < 0.2
+        assert score.details["p_value"] == 0.1
+
+
+def test_a_random_language_scores_as_its_null():
+    rng = np.random.default_rng(0)
+    for score in scores(rng.integers(0, 5, (200, 3)), rng.integers(0, 4, (200, 2))):
+        assert score.details["null_mean"] > 0  # plug-in information is never less
+        assert score.details["null_mean"] == pytest.approx(score.value, abs=0.02)
+        assert score.ci95[0] <= score.value <= score.ci95[1]
+
+
+def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 4, rng.integers(0, 4)).tolist() for _ in range(30)]
+    meanings = rng.integers(0, 3, (30, 2))
+    chosen = np.array([1, 4, 5, 9, 20, 29])
+    content = Ragged.from_rows(rows)
+    position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
+    whole = Observations.of(position, row_of(content), content.values, num_rows=30)
+    part = whole.of_rows(chosen).disentanglement(meanings[chosen])[0]
+    assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])

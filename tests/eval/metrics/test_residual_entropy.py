@@ -1,0 +1,279 @@
+"""HCE and residual entropy: languages with known answers, and the definitions spelled out as a second opinion."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.metrics import residual_entropy as module
+from ecsuite.eval.metrics.residual_entropy import (
+    Entropies,
+    exact_search,
+    greedy_search,
+    hce,
+    plain_residual_entropy,
+    residual_entropy,
+)
+from ecsuite.eval.metrics.score import Options
+
+GRID = np.array(list(itertools.product(range(3), range(4))))
+CONCATENATION = np.add(GRID, [10, 20])
+
+
+def scores(messages, meanings, residual=residual_entropy, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
+    return [metric(corpus, Options())[0] for metric in (hce, residual)]
+
+
+def values(messages, meanings, **known):
+    return [score.value for score in scores(messages, meanings, plain_residual_entropy, **known)]
+
+
+def slow_entropy(values):
+    shares = np.array(list(Counter(values).values())) / len(values)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def slow_residuals(messages, meanings, partition, normalised):
+    """The residuals of an assignment, from counted Python objects."""
+    residuals = []
+    for attribute, column in enumerate(meanings.T.tolist()):
+        own = [position for position, owner in enumerate(partition) if owner == attribute]
+        said = [tuple(row) for row in messages[:, own].tolist()]
+        left = slow_entropy(list(zip(said, column, strict=True))) - slow_entropy(said)
+        residuals.append(left / slow_entropy(column) if normalised else left)
+    return residuals
+
+
+def slow_residual_entropy(messages, meanings, normalised):
+    """The least over all assignments, one by one."""
+    partitions = itertools.product(range(meanings.shape[1]), repeat=messages.shape[1])
+    return min(np.mean(slow_residuals(messages, meanings, partition, normalised)) for partition in partitions)
+
+
+def random_language(seed, num_positions=4):
+    rng = np.random.default_rng(seed)
+    meanings = np.array(list(itertools.product(range(3), range(2), range(2))))
+    return rng.integers(1, 4, (len(meanings), num_positions)), meanings
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_definitions(seed):
+    messages, meanings = random_language(seed)
+    greedy, exact = scores(messages, meanings, plain_residual_entropy)
+    assert exact.value == pytest.approx(slow_residual_entropy(messages, meanings, True), abs=1e-9)
+    assert exact.details["residual_bits"] == pytest.approx(
+        slow_residual_entropy(messages, meanings, False), abs=1e-9
+    )
+    partition = [0] * 4
+    for attribute in range(3):
+        for position in greedy.details["positions"][f"attribute{attribute}"]:
+            partition[position] = attribute
+    residuals = slow_residuals(messages, meanings, partition, True)
+    assert greedy.value == pytest.approx(1 - np.mean(residuals), abs=1e-9)
+    assert list(greedy.details["residual_entropy"].values()) == pytest.approx(residuals, abs=1e-9)
+    bits = np.mean(slow_residuals(messages, meanings, partition, False))
+    assert greedy.details["residual_bits"] == pytest.approx(bits, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_favourites_share_most_information(seed):
+    messages, meanings = random_language(seed)
+    entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
+    for position, favourite in enumerate(entropies.favourites()):
+        said = messages[:, position].tolist()
+        information = [
+            slow_entropy(said) + slow_entropy(column) - slow_entropy(list(zip(said, column, strict=True)))
+            for column in meanings.T.tolist()
+        ]
+        assert favourite == int(np.argmax(np.round(information, 9)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_greedy_search_lies_between_exact_search_and_hce(seed):
+    messages, meanings = random_language(seed, num_positions=6)
+    entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
+    weights = 1 / entropies.of_attributes
+    exact, greedy, favourites = (
+        float(entropies.residuals(partition) @ weights)
+        for partition in (
+            exact_search(entropies, weights),
+            greedy_search(entropies, weights),
+            entropies.favourites(),
+        )
+    )
+    assert exact - 1e-9 <= greedy <= favourites + 1e-9
+
+
+def test_concatenation():
+    compositional, residual = scores(CONCATENATION, GRID)
+    assert (compositional.value, residual.value) == (1, 0)
+    told = {
+        "positions": {"attribute0": [0], "attribute1": [1]},
+        "residual_entropy": {"attribute0": 0.0, "attribute1": 0.0},
+        "residual_bits": 0.0,
+    }
+    assert {key: compositional.details[key] for key in told} == told
+    assert compositional.details["null_mean"] < 0.7
+    assert compositional.details["p_value"] <= 0.1
+    assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:1"
+    assert residual.signature == ("residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:1")
+
+
+def test_holistic_language():
+    """One symbol tells both attributes, and may be given to one alone."""
+    assert values([[i] for i in range(12)], GRID) == pytest.approx([0.5, 0.5])
+
+
+def test_running_sums_hide_from_favourites_what_is_there():
+    """The second position alone tells nothing; a tie goes to the first attribute, where it does not help."""
+    grid = np.array(list(itertools.product(range(4), range(4))))
+    sums = np.cumsum(grid, axis=1) % 4
+    score, _ = scores(sums, grid)
+    assert score.value == pytest.approx(0.5)
+    assert score.details["positions"] == {"attribute0": [0, 1], "attribute1": []}
+
+
+def test_a_constant_language_tells_nothing():
+    assert values([[7, 7]] * 12, GRID) == [0, 1]
+
+
+def test_constant_attributes_are_left_out():
+    meanings = np.insert(GRID, 1, 5, axis=1)
+    score, _ = scores(CONCATENATION, meanings)
+    assert score.value == 1
+    assert list(score.details["positions"]) == ["attribute0", "attribute2"]
+
+
+def test_one_attribute_is_enough():
+    assert values([[1], [2], [2]], [[0], [1], [1]]) == [1, 0]
+
+
+def test_a_length_that_speaks():
+    """Unary numbers: beyond the end stands a blank."""
+    assert values([[5] * row[0] for row in GRID], GRID) == pytest.approx([0.5, 0.5])
+
+
+def test_nothing_after_eos_counts():
+    messages = [[*row, 0, i] for i, row in enumerate(CONCATENATION.tolist())]
+    assert values(messages, GRID, eos=0) == [1, 0]
+
+
+def test_long_messages_are_searched_greedily(monkeypatch):
+    monkeypatch.setattr(module, "MOST_EXACT_POSITIONS", 1)
+    _, residual = scores(CONCATENATION, GRID)
+    assert residual.value == 0
+    assert "|search:greedy|" in residual.signature
+
+
+def test_many_messages_are_searched_greedily():
+    grid = np.array(list(itertools.product(range(16), repeat=4)))
+    assert "|search:exact|" in scores(grid, grid, plain_residual_entropy)[1].signature
+    assert "|search:greedy|" in scores(np.tile(grid, 3), grid, plain_residual_entropy)[1].signature
+
+
+def test_codes_of_many_symbols_do_not_overflow():
+    """70 positions of 12 symbols are more combinations than 64 bits count."""
+    same = np.repeat(np.arange(12), 70).reshape(12, 70)
+    other = np.random.default_rng(0).permuted(same, axis=0)
+    messages = np.concatenate([same, other], axis=1)
+    entropies = Entropies(messages.T, GRID.T, ("a", "b"))
+    assert entropies.given(0, tuple(range(140))) == 0
+    assert entropies.given(1, tuple(range(70))) == 0
+    assert entropies.given(1, ()) == pytest.approx(2)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_renaming_and_reordering_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    messages, meanings = random_language(seed)
+    names = rng.permutation([0, 1, 70_000, 2**31 - 1])
+    rows, positions = rng.permutation(len(messages)), rng.permutation(4)
+    other = names[messages[rows][:, positions]].tolist()
+    other_meanings = np.array(["red", "green", "blue"])[meanings[rows]]
+    assert values(other, other_meanings) == pytest.approx(values(messages, meanings))
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "the corpus has no meanings"),
+        ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], "features are not attribute values"),
+        ([[], []], [[0, 0], [0, 1]], "every message is empty"),
+        ([], np.zeros((0, 2), int), "every message is empty"),
+        ([[1, 2]], [[0, 0]], "no attribute varies from message to message"),
+    ],
+)
+def test_undefined(messages, meanings, reason):
+    assert [(score.value, score.reason) for score in scores(messages, meanings)] == [(None, reason)] * 2
+
+
+def test_the_null_of_hce_shows_what_long_messages_flatter():
+    """Messages of six random symbols never recur, so any positions tell any attribute."""
+    rng = np.random.default_rng(0)
+    result, _ = scores(rng.integers(0, 8, (100, 6)), rng.integers(0, 4, (100, 2)))
+    assert result.value > 0.8
+    assert result.details["null_mean"] > 0.6
+    assert result.ci95[0] <= result.value <= result.ci95[1]
+
+
+def noisy_language(num_rows, num_positions):
+    """Meanings of two attributes, said at the first two positions, half of the time; elsewhere is noise."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (num_rows, 2))
+    messages = rng.integers(0, 3, (num_rows, num_positions))
+    is_clear = rng.random(num_rows) < 0.5
+    messages[is_clear, :2] = meanings[is_clear]
+    return messages, meanings
+
+
+def test_chance_leaves_less_open_in_longer_messages():
+    short, long = (scores(*noisy_language(60, positions))[1] for positions in (2, 5))
+    assert long.details["null_mean"] < short.details["null_mean"] - 0.1
+    for result in (short, long):
+        assert result.details["null_search"] == "exact"
+        assert "null_value" not in result.details
+        assert result.value < result.details["null_low"]
+        assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
+        assert result.ci95[0] <= result.value <= result.ci95[1]
+
+
+def test_draws_of_longer_messages_are_greedy(monkeypatch):
+    """The value is still the exact one; what chance is compared with is said."""
+    monkeypatch.setattr(module, "EXACT_WORK_RESAMPLED", 0)
+    messages, meanings = noisy_language(40, 5)
+    _, result = scores(messages, meanings)
+    assert "|search:exact|" in result.signature
+    assert result.details["null_search"] == "greedy"
+    assert result.details.get("null_value", result.value) >= result.value
+    assert result.details["p_value"] <= 0.1
+
+
+def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
+    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 100)
+    messages, meanings = noisy_language(400, 3)
+    _, some = scores(messages, meanings)
+    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 200)
+    _, everyone = scores(messages, meanings)
+    assert some.value == everyone.value
+    assert some.details["null_rows"] == 100
+    assert "null_rows" not in everyone.details
+    assert some.details["null_mean"] < everyone.details["null_mean"]  # fewer rows tell more by chance
+    assert some.details["null_value"] < some.value
+    widths = [score.ci95[1] - score.ci95[0] for score in (some, everyone)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.4)
+
+
+def test_half_of_the_rows_of_a_concatenation_are_one():
+    rows = np.tile(GRID, (4, 1))
+    result, _ = scores(np.add(rows, [10, 20]), rows)
+    assert result.ci95 == (1, 1)

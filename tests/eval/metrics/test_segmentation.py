@@ -1,0 +1,107 @@
+"""Harris segmentation: a slow second opinion, hand-made languages, and the figures of another tool."""
+
+from collections import Counter, defaultdict
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Ragged
+from ecsuite.eval.metrics.segmentation import boundaries, segments
+
+
+def slow_boundaries(messages, threshold):
+    """The definition, spelled out: a set of positions for each message."""
+    follows = defaultdict(Counter)
+    for message in messages:
+        for start in range(len(message)):
+            for end in range(start + 1, len(message)):
+                follows[tuple(message[start:end])][message[end]] += 1
+
+    def entropy(stretch):
+        shares = np.array(list(follows[tuple(stretch)].values())) / follows[tuple(stretch)].total()
+        return float(-(shares * np.log2(shares)).sum())
+
+    return [
+        {
+            end
+            for start in range(len(message))
+            for end in range(start + 2, len(message))
+            if entropy(message[start:end]) - entropy(message[start : end - 1]) > threshold
+        }
+        for message in messages
+    ]
+
+
+def positions(messages, threshold):
+    """Boundaries as sets of positions in their messages."""
+    rows = Ragged.from_rows(messages)
+    begins = boundaries(rows, threshold)
+    pairs = zip(rows.offsets[:-1], rows.offsets[1:], strict=True)
+    return [set(np.flatnonzero(begins[first:last]).tolist()) for first, last in pairs]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=12),
+    st.sampled_from([0.05, 0.37, 0.8]),
+)
+def test_definition(messages, threshold):
+    assert positions(messages, threshold) == slow_boundaries(messages, threshold)
+
+
+def words(num_messages):
+    """Messages of three words; each of the four words is spelt with symbols of its own."""
+    rng = np.random.default_rng(0)
+    lexicon = [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9, 10]]
+    return [[lexicon[i] for i in rng.integers(0, 4, 3)] for _ in range(num_messages)]
+
+
+def test_words_are_found():
+    said = words(400)
+    messages = [[symbol for word in message for symbol in word] for message in said]
+    assert positions(messages, 0.8) == [
+        set(np.cumsum([len(word) for word in message[:-1]]).tolist()) for message in said
+    ]
+    rows = Ragged.from_rows(messages)
+    parts = segments(rows, boundaries(rows, 0.8))
+    assert [parts[i].tolist() for i in range(3)] == said[0]
+    assert len({tuple(parts[i].tolist()) for i in range(len(parts))}) == 4
+
+
+def test_a_word_of_one_symbol_needs_a_longer_stretch():
+    """Entropy is never compared with that of no symbol at all."""
+    assert positions([[0, 1], [0, 2], [0, 3]], 0.0) == [set(), set(), set()]
+
+
+@pytest.mark.parametrize("messages", [[], [[]], [[], []], [[3]], [[3, 3, 3, 3]] * 5])
+def test_nothing_to_divide(messages):
+    rows = Ragged.from_rows(messages)
+    assert not boundaries(rows, 0.0).any()
+    parts = segments(rows, boundaries(rows, 0.0))
+    assert len(parts) == sum(map(bool, messages))
+
+
+def test_segments_join_to_messages():
+    rows = Ragged.from_rows([[1, 2, 3], [], [4, 5]])
+    parts = segments(rows, np.array([False, True, False, False, True]))
+    assert [parts[i].tolist() for i in range(len(parts))] == [[1], [2, 3], [4], [5]]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [(0.0, 429 / 150), (0.4, 349 / 150), (0.8, 298 / 150), (1.2, 278 / 150)],
+)
+def test_emlangkit_agrees_where_every_message_ends_in_a_mark(threshold, expected):
+    """Mean boundaries of emlangkit 0.3.0 (commit f34adae3, `metrics/has.py`), run on this corpus.
+
+    Without the mark it takes the end of a message for a missing share of what follows, and may count a boundary
+    at the end: see docs/metrics.md.
+    """
+    rng = np.random.default_rng(7)
+    lexicon = [rng.integers(0, 6, rng.integers(2, 5)).tolist() for _ in range(12)]
+    messages = [[*chain(*(lexicon[i] for i in rng.integers(0, 12, 3))), 9] for _ in range(150)]
+    rows, _ = Ragged.from_rows(messages).reindexed()
+    assert boundaries(rows, threshold).sum() / 150 == pytest.approx(expected)

@@ -1,0 +1,146 @@
+"""Synonymy and polysemy: hand-made languages of known entropies, and the definition spelled out."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.synonymy import synonymy
+
+GRID = np.array(list(itertools.product(range(3), range(4))))
+PERFECT = np.add(GRID, [10, 20])
+
+
+def scores(messages, meanings=None, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
+    return synonymy(corpus, Options())
+
+
+def values(messages, meanings=None, **known):
+    return [score.value for score in scores(messages, meanings, **known)]
+
+
+def slow_entropies(messages, phrases):
+    """Deal every word out to the concepts it is drawn to most, and take the conditional entropies."""
+    rows = list(zip(messages, phrases, strict=True))
+    together = Counter(pair for said, meant in rows for pair in itertools.product(set(said), meant))
+    about = Counter(concept for _, meant in rows for concept in meant)
+    weights = Counter()
+    for said, meant in rows:
+        for word in said:
+            draw = {concept: together[word, concept] / about[concept] for concept in meant}
+            best = [concept for concept in meant if draw[concept] == max(draw.values())]
+            for concept in best:
+                weights[word, concept] += 1 / len(best)
+
+    def entropy(places):
+        sums = Counter()
+        for pair, weight in weights.items():
+            sums[tuple(pair[place] for place in places)] += weight
+        shares = np.array(list(sums.values())) / sum(sums.values())
+        return -(shares * np.log2(shares)).sum()
+
+    return [entropy((0, 1)) - entropy((1,)), entropy((0, 1)) - entropy((0,))]
+
+
+def test_one_word_a_concept():
+    results = scores(np.tile(PERFECT, (5, 1)), np.tile(GRID, (5, 1)))
+    assert [score.value for score in results] == [0, 0]
+    assert [score.details["normalised"] for score in results] == [0, 0]
+    assert all(score.ci95 == (0, 0) and score.details["p_value"] == 0.1 for score in results)
+    assert [score.signature for score in results] == [
+        "synonymy|align:pmi|label:attributes|eos:strip|v:1",
+        "polysemy|align:pmi|label:attributes|eos:strip|v:1",
+    ]
+
+
+def test_unaligned_entropies_of_a_perfect_language():
+    """With its phrase's other word half of the time: 1 bit, and half of the other attribute's entropy."""
+    first, second = 1 + np.log2(4) / 2, 1 + np.log2(3) / 2
+    expected = pytest.approx((first + second) / 2)
+    assert [score.details["unaligned"] for score in scores(PERFECT, GRID)] == [expected, expected]
+
+
+def test_two_words_for_each_concept():
+    """Used equally often, whatever the other attribute is."""
+    messages = np.concatenate([PERFECT, PERFECT + 100])
+    assert values(messages, np.concatenate([GRID, GRID])) == pytest.approx([1, 0])
+
+
+def test_two_concepts_for_each_word():
+    meanings = np.array(list(itertools.product(range(4), range(4))))
+    assert values(np.add(meanings // 2, [10, 20]), meanings) == pytest.approx([0, 1])
+
+
+def test_constant_message():
+    """One word is drawn to all concepts alike."""
+    results = scores([[7]] * 12, GRID)
+    assert [score.value for score in results] == pytest.approx([0, 1 + np.log2(3) / 2 + np.log2(4) / 2])
+    assert [score.details["normalised"] for score in results] == [None, pytest.approx(1)]
+    assert [score.details["p_value"] for score in results] == [1, 1]
+
+
+def test_holistic_language():
+    """A word for each meaning is drawn to the rarer concept: three words for each of four."""
+    assert values(np.arange(12)[:, None], GRID) == pytest.approx([np.log2(3), 0])
+
+
+def test_random_language_scores_as_its_null():
+    rng = np.random.default_rng(0)
+    for score in scores(rng.integers(0, 8, (300, 2)), rng.integers(0, 4, (300, 2))):
+        assert score.details["null_mean"] == pytest.approx(score.value, abs=0.1)
+        assert score.details["p_value"] > 0.1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_definition(seed):
+    rng = np.random.default_rng(seed)
+    num_rows = int(rng.integers(1, 12))
+    messages = [rng.integers(0, 4, rng.integers(0, 5)).tolist() for _ in range(num_rows)] + [[1]]
+    phrases = [sorted(set(rng.integers(0, 5, rng.integers(0, 4)).tolist())) for _ in range(num_rows)] + [[2]]
+    found = values(messages, concepts=Ragged.from_rows(phrases))
+    assert found == pytest.approx(slow_entropies(messages, phrases), abs=1e-8)
+
+
+def test_nothing_after_eos_counts():
+    assert values([[*row, 0, i] for i, row in enumerate(PERFECT.tolist())], GRID, eos=0) == [0, 0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_renaming_and_reordering_change_nothing(random):
+    names = random.sample([0, 1, 70_000, 2**20, 2**31 - 2, 2**31 - 1], 6)
+    rng = np.random.default_rng(random.getrandbits(32))
+    symbols, meanings = rng.integers(0, 6, (12, 3)), rng.integers(0, 3, (12, 2))
+    order = rng.permutation(12)
+    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
+    other_meanings = np.array(["red", "green", "blue"])[meanings[order]][:, ::-1]
+    assert values(renamed, other_meanings) == pytest.approx(values(symbols, meanings))
+
+
+@pytest.mark.parametrize(
+    ("messages", "known", "reason"),
+    [
+        ([[1], [2]], {}, "the corpus has no attribute values and names no concepts"),
+        ([[], []], {"meanings": np.array([[0], [1]])}, "every message is empty"),
+        (
+            [[1], []],
+            {"concepts": Ragged.from_rows([[], [3]])},
+            "no message that says something names a concept",
+        ),
+    ],
+)
+def test_undefined(messages, known, reason):
+    results = synonymy(Corpus(messages=Ragged.from_rows(messages), **known), Options())
+    assert [(score.value, score.reason) for score in results] == [(None, reason)] * 2
+
+
+def test_one_row():
+    assert [(score.value, score.ci95) for score in scores([[3, 4]], [[0]])] == [(1, None), (0, None)]

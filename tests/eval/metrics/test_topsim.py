@@ -1,0 +1,199 @@
+"""Topographic similarity: hand-made languages, scipy as a second opinion, sampling, distances."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.topsim import topsim
+
+GRID = np.array(list(itertools.product(range(3), range(3))))
+COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
+
+
+def score(messages, meanings=None, options=None, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
+    return topsim(corpus, options or Options())[0]
+
+
+def levenshtein(first, second):
+    """Edit distance by the recursion that defines it."""
+    if not first or not second:
+        return len(first) + len(second)
+    return min(
+        levenshtein(first[1:], second) + 1,
+        levenshtein(first, second[1:]) + 1,
+        levenshtein(first[1:], second[1:]) + (first[0] != second[0]),
+    )
+
+
+def test_compositional_language():
+    result = score(COMPOSITIONAL, GRID)
+    assert result.value == pytest.approx(1)
+    assert result.signature == "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:9|v:1"
+    assert result.details["num_pairs"] == 36
+
+
+def test_holistic_language():
+    """A word of its own for each meaning: all messages are equally far apart."""
+    result = score([[i] for i in range(9)], GRID)
+    assert (result.value, result.reason) == (None, "all messages are equally far apart")
+
+
+def test_scrambled_language():
+    scrambled = np.random.default_rng(0).permutation(COMPOSITIONAL).tolist()
+    assert abs(score(scrambled, GRID).value) < 0.5
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_definition(seed):
+    """EGG's definition, spelled out: Levenshtein over mean length, Hamming, Spearman."""
+    rng = np.random.default_rng(seed)
+    messages = [rng.integers(1, 4, rng.integers(0, 5)).tolist() for _ in range(8)]
+    meanings = rng.integers(0, 3, (8, 3))
+    result = score(messages, meanings)
+    between_messages = [
+        levenshtein(a, b) / ((len(a) + len(b)) / 2 or 1) for a, b in itertools.combinations(messages, 2)
+    ]
+    between_meanings = pdist(meanings, "hamming")
+    if np.ptp(between_messages) == 0 or np.ptp(between_meanings) == 0:
+        assert result.value is None
+    else:
+        assert result.value == pytest.approx(spearmanr(between_messages, between_meanings).statistic)
+
+
+def test_nothing_after_eos_counts():
+    assert score([[*row, 0, i] for i, row in enumerate(COMPOSITIONAL)], GRID, eos=0).value == pytest.approx(1)
+
+
+def test_ids_that_hash_alike_or_fall_among_surrogates_stay_apart():
+    symbols = Ragged.from_rows([[i] for i in range(60_000)])
+    every = Corpus(messages=symbols, meanings=np.arange(60_000)[:, None])
+    assert topsim(every, Options())[0].reason == "all messages are equally far apart"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_renaming_and_reordering_change_nothing(random):
+    names = random.sample([0, 1, 55_296, 2**20, 2**31 - 2, 2**31 - 1], 6)
+    rng = np.random.default_rng(random.getrandbits(32))
+    symbols, meanings = rng.integers(0, 6, (12, 4)), rng.integers(0, 3, (12, 2))
+    order = rng.permutation(12)
+    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
+    other_meanings = np.array(["red", "green", "blue"])[meanings[order]]
+    assert score(renamed, other_meanings).value == pytest.approx(score(symbols, meanings).value)
+
+
+def test_features_are_compared_by_angle():
+    angles = np.linspace(0, 1.5, 6)
+    features = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, 7)[:, None]
+    result = score([[1] * i + [2] * (5 - i) for i in range(6)], features)
+    assert result.value == pytest.approx(1)
+    assert "mdist:cosine" in result.signature
+    features[0, 0] = np.nan
+    assert score([[i] for i in range(6)], features).reason == "a feature is not finite"
+
+
+def test_a_zero_feature_vector_is_far_from_all():
+    result = score([[1, 1], [1, 2], [3, 4]], [[1.0, 0.0], [1.0, 0.1], [0.0, 0.0]])
+    assert result.value == pytest.approx(1)
+
+
+def test_concepts_alone():
+    """Of three sets the first two share one of three members, the third shares none."""
+    result = score([[1, 2], [1, 3], [4, 5]], concepts=Ragged.from_rows([[0, 1, 1], [2, 1], [3, 4]]))
+    assert result.value == pytest.approx(1)
+    assert "mdist:jaccard" in result.signature
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2], [3]], None, "the corpus has no meanings and names no concepts"),
+        ([], np.zeros((0, 2), int), "it takes three messages to have pairs to rank"),
+        ([[1], [2]], [[0, 0], [0, 1]], "it takes three messages to have pairs to rank"),
+        ([[1]] * 3, [[0, 0], [0, 1], [1, 1]], "all messages are equally far apart"),
+        ([[]] * 3, [[0, 0], [0, 1], [1, 1]], "all messages are equally far apart"),
+        ([[1], [1], [2]], [[0, 1]] * 3, "all meanings are equally far apart"),
+    ],
+)
+def test_undefined(messages, meanings, reason):
+    result = score(messages, meanings)
+    assert (result.value, result.reason) == (None, reason)
+
+
+def test_empty_after_eos():
+    assert score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason == "all messages are equally far apart"
+
+
+def test_sampled_pairs():
+    rng = np.random.default_rng(3)
+    meanings = rng.integers(0, 4, (1_500, 3))
+    messages = np.add(meanings, [0, 4, 8])
+    noisy = np.where(rng.random(messages.shape) < 0.5, messages, 99)
+    first, again, other = (score(noisy, meanings, Options(seed=seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first.value != other.value
+    assert first.value == pytest.approx(other.value, abs=0.01)
+    assert "pairs:500000|seed:1|n:1500" in first.signature
+    assert "pairs:500000|seed:2|n:1500" in other.signature
+    everything = spearmanr(pdist(noisy, "hamming"), pdist(meanings, "hamming")).statistic
+    assert first.value == pytest.approx(everything, abs=0.01)
+    assert first.ci95[0] < everything < first.ci95[1]
+
+
+def test_the_interval_covers_the_language_that_was_sampled():
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 4, (4_000, 3))
+    noisy = np.where(rng.random(meanings.shape) < 0.5, np.add(meanings, [0, 4, 8]), 99)
+    whole = spearmanr(pdist(noisy[:2_000], "hamming"), pdist(meanings[:2_000], "hamming")).statistic
+    intervals = [score(noisy[i : i + 100], meanings[i : i + 100]).ci95 for i in range(0, 4_000, 100)]
+    covered = sum(low <= whole <= high for low, high in intervals)
+    assert 34 <= covered <= 40
+
+
+def test_the_seed_of_the_interval_is_no_part_of_the_signature():
+    first, other = (score(COMPOSITIONAL[:5], GRID[:5], Options(seed=seed)) for seed in (1, 2))
+    assert (first.value, first.signature) == (other.value, other.signature)
+
+
+def test_null_of_a_compositional_and_of_a_scrambled_language(all_draws):
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 4, (60, 3))
+    clear, scrambled = np.add(meanings, [0, 4, 8]), rng.permutation(np.add(meanings, [0, 4, 8]))
+    result = score(clear, meanings)
+    assert result.details["null_mean"] == pytest.approx(0, abs=0.02)
+    assert result.details["null_low"] < 0 < result.details["null_high"] < 0.2
+    assert result.details["p_value"] == 1 / 101
+    assert score(scrambled, meanings).details["p_value"] > 0.05
+
+
+def test_the_null_is_that_of_shuffled_meanings():
+    """Against Spearman's correlation with the rows of the meanings shuffled, ranks and all."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (30, 2))
+    messages = np.add(meanings, [10, 20])
+    draws = [
+        spearmanr(pdist(messages, "hamming"), pdist(rng.permutation(meanings), "hamming")).statistic
+        for _ in range(300)
+    ]
+    nulls = [score(messages, meanings, Options(seed=seed)).details for seed in range(30)]
+    assert np.mean([null["null_mean"] for null in nulls]) == pytest.approx(np.mean(draws), abs=0.02)
+    assert np.mean([null["null_high"] for null in nulls]) == pytest.approx(np.quantile(draws, 0.9), abs=0.05)
+
+
+def test_the_null_of_many_messages_is_drawn_on_a_thousand():
+    rng = np.random.default_rng(3)
+    meanings = rng.integers(0, 4, (1_200, 3))
+    result = score(np.add(meanings, [0, 4, 8]), meanings)
+    assert result.value == pytest.approx(1)
+    assert abs(result.details["null_mean"]) < 0.005
+    assert result.details["num_pairs"] == 500_000

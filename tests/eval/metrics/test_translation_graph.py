@@ -1,0 +1,71 @@
+"""The translation graph: tables counted by hand, and against a plain count."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.translation_graph import translate
+
+
+def translation_of(messages, concepts, count="tokens", **more):
+    corpus = Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts), **more)
+    return translate(corpus, count)
+
+
+def test_by_hand():
+    """Word 7 twice in a message with concept 5 twice: four meetings, two occurrences beside it."""
+    graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], eos=0)
+    assert graph.words.ids.tolist() == [7, 9] and graph.concepts.ids.tolist() == [3, 5]
+    assert graph.weights.tolist() == [[0, 4], [1, 2]]
+    assert graph.present.tolist() == [[0, 2], [1, 1]]
+    assert graph.words.per_row.tolist() == [3, 1] and graph.concepts.per_row.tolist() == [2, 1]
+    assert graph.words.totals().tolist() == [2, 2] and graph.concepts.totals().tolist() == [1, 2]
+    assert (graph.word.tolist(), graph.concept.tolist()) == ([0, 1], [1, 0])
+    assert graph.shares() == [[1, 1], [0.5, 1]]
+
+
+def test_types_by_hand():
+    graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], "types", eos=0)
+    assert graph.weights.tolist() == graph.present.tolist() == [[0, 1], [1, 1]]
+    assert graph.words.per_row.tolist() == [2, 1] and graph.concepts.per_row.tolist() == [1, 1]
+
+
+def test_names():
+    named = translation_of([[1], [0]], [[1], [0]], symbol_names=("ba", "gu"), concept_names=("red", "blue"))
+    assert [named.words.name(0), named.concepts.name(1)] == ["ba", "blue"]
+    bare = translation_of([[4]], [[6]])
+    assert [bare.words.name(0), bare.concepts.name(0)] == [4, 6]
+
+
+@pytest.mark.parametrize("concepts", [None, Ragged.from_rows([[], []])])
+def test_no_concepts(concepts):
+    assert translate(Corpus(messages=Ragged.from_rows([[1], [2]]), concepts=concepts)) is None
+
+
+tokens = st.lists(st.integers(0, 4), max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=8), st.booleans())
+def test_tables_against_a_plain_count(rows, as_types):
+    kept = (lambda row: sorted(set(row))) if as_types else list
+    graph = translation_of(
+        [said for said, _ in rows], [meant for _, meant in rows], "types" if as_types else "tokens"
+    )
+    if graph is None:
+        assert not any(meant for _, meant in rows)
+        return
+    weights, present = Counter(), Counter()
+    for said, meant in rows:
+        weights.update(product(kept(said), kept(meant)))
+        present.update(product(kept(said), set(meant)))
+    for table, expected in ((graph.weights, weights), (graph.present, present)):
+        cells = product(enumerate(graph.words.ids.tolist()), enumerate(graph.concepts.ids.tolist()))
+        assert all(table[i, j] == expected[word, concept] for (i, word), (j, concept) in cells)
+        assert table.sum() == expected.total()
+    assert (np.diff(graph.weights[graph.word, graph.concept]) <= 0).all()

@@ -1,0 +1,171 @@
+"""TRE7: languages with known answers, a second solver, and gradient descent as an upper bound."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, least_absolute_error, plain_tre7, tre7
+
+GRID = np.array(list(itertools.product(range(3), range(4))))
+CONCATENATION = np.add(GRID, [10, 20])
+
+
+def score(messages, meanings, options=None, **known):
+    meanings = None if meanings is None else np.array(meanings)
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
+    return tre7(corpus, options or Options())[0]
+
+
+def slow_error(design, target):
+    """The regression as it is usually written: parameters, and a positive and a negative rest."""
+    num_rows, width = design.shape
+    cost = np.r_[np.zeros(width), np.ones(2 * num_rows)]
+    constraints = np.c_[design, np.eye(num_rows), -np.eye(num_rows)]
+    bounds = [(None, None)] * width + [(0, None)] * 2 * num_rows
+    return linprog(cost, A_eq=constraints, b_eq=target, bounds=bounds).fun
+
+
+def indicators(meanings):
+    """All of them, redundant ones too."""
+    return np.concatenate([column[:, None] == np.unique(column) for column in meanings.T], axis=1) * 1.0
+
+
+def plain_score(messages, meanings, **known):
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=np.array(meanings), **known)
+    return plain_tre7(corpus, Options())[0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_definition(seed):
+    rng = np.random.default_rng(seed)
+    messages, meanings = rng.integers(1, 4, (14, 3)), rng.integers(0, 3, (14, 2))
+    tables = np.concatenate([messages == symbol for symbol in (1, 2, 3)], axis=1) * 1.0
+    expected = sum(slow_error(indicators(meanings), table) for table in tables.T) / 14
+    assert plain_score(messages, meanings).value == pytest.approx(expected, abs=1e-7)
+
+
+def test_concatenation():
+    result = score(CONCATENATION, GRID)
+    assert result.value == 0
+    assert result.details.items() >= {"num_objects": 12, "share": 0.0}.items()
+    assert result.details["p_value"] <= 0.2
+    assert result.details["null_low"] > 1
+    assert result.signature == (
+        "tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:1"
+    )
+
+
+def test_exclusive_or():
+    """No sum of parts comes nearer to x xor y than a constant: of two tables, each is half wrong everywhere."""
+    grid = np.array(list(itertools.product(range(2), range(2))))
+    result = score((grid[:, :1] ^ grid[:, 1:]) + 1, grid)
+    assert result.value == pytest.approx(1)
+    assert result.details["share"] == pytest.approx(1)
+
+
+def test_holistic_language_is_no_better_than_its_best_constant():
+    meanings = np.array(list(itertools.product(range(4), repeat=3)))
+    result = score([[i] for i in range(64)], meanings)
+    assert result.value == pytest.approx(1)
+    assert result.details["share"] == pytest.approx(1)
+
+
+def test_large_corpora_are_sampled():
+    grid = np.array(list(itertools.product(range(19), range(19))))
+    messages = np.random.default_rng(0).integers(1, 3, (361, 1))
+    first, again, other = (score(messages, grid, Options(seed=seed)) for seed in (3, 3, 4))
+    assert first == again
+    assert first.value != other.value
+    assert first.details["num_objects"] == NUM_OBJECTS
+    assert "|objects:300|seed:3|" in first.signature
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_renaming_and_reordering_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    messages, meanings = rng.integers(0, 3, (14, 3)), rng.integers(0, 3, (14, 2))
+    names, rows, positions = (
+        rng.permutation([5, 70_000, 2**31 - 1]),
+        rng.permutation(14),
+        rng.permutation(3),
+    )
+    other = plain_score(names[messages[rows][:, positions]].tolist(), meanings[rows][:, ::-1])
+    assert other.value == pytest.approx(plain_score(messages, meanings).value)
+
+
+def test_nothing_after_eos_counts():
+    messages = [[*row, 0, i] for i, row in enumerate(CONCATENATION.tolist())]
+    assert score(messages, GRID, eos=0).value == 0
+
+
+def test_a_length_that_speaks():
+    """Unary numbers: beyond the end stands a blank, so each position tells of the first attribute."""
+    assert score([[5] * row[0] for row in GRID], GRID).value == 0
+
+
+def test_noise_scores_about_as_chance_does(all_draws):
+    """Free parts fit noise, too: the value lies below that of a constant, and so does the null."""
+    rng = np.random.default_rng(1)
+    result = score(rng.integers(0, 2, (40, 2)), rng.integers(0, 3, (40, 2)))
+    assert result.details["share"] < 0.95
+    assert result.value == pytest.approx(result.details["null_mean"], rel=0.1)
+    assert result.details["null_high"] < result.value / result.details["share"]
+    assert result.ci95[0] < result.value < result.ci95[1]
+    assert result.details["permutations"] == result.details["subsamples"] == 20
+    assert not {"null_value", "null_columns"} & set(result.details)
+
+
+def test_null_of_many_columns_is_drawn():
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (60, 2))
+    messages = np.where(rng.random((60, 2)) < 0.3, rng.integers(0, 12, (60, 2)), meanings)
+    result = score(messages, meanings)
+    assert result.details["null_columns"] <= 16
+    assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
+    assert result.details["null_value"] == pytest.approx(result.value, rel=0.2)
+    assert result.details["null_value"] < result.details["null_low"]
+    assert result.value == plain_score(messages, meanings).value
+
+
+def test_progress():
+    seen = []
+    score(CONCATENATION, GRID, Options(progress=lambda *step: seen.append(step)))
+    assert seen[0] == ("tre7", 0, 7)
+
+
+def test_free_indicators_are_a_basis():
+    meanings = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0], [2, 1, 1], [2, 1, 0], [1, 1, 1]])
+    design = free_indicators(meanings)
+    assert design.shape[1] == np.linalg.matrix_rank(indicators(meanings)) == 4
+    both = np.concatenate([design, indicators(meanings)], axis=1)
+    assert np.linalg.matrix_rank(both) == np.linalg.matrix_rank(design) == 4
+
+
+def test_least_absolute_error_is_that_of_the_median():
+    constant = np.ones((5, 1))
+    assert least_absolute_error(constant, np.array([0.0, 1, 2, 10, 100])) == pytest.approx(2 + 1 + 8 + 98)
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "the corpus has no meanings"),
+        ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], "features are not attribute values"),
+        ([[], []], [[0, 0], [0, 1]], "every message is empty"),
+        ([[1], [2], [2]], [[0], [1], [1]], "composition takes two attributes"),
+        ([[1, 2]] * 12, GRID, "no position varies from message to message"),
+        ([[1], [2]], [[0, 0], [1, 0]], "as many free parts as messages reconstruct any language"),
+        ([[1]], [[0, 0]], "no position varies from message to message"),
+    ],
+)
+def test_undefined(messages, meanings, reason):
+    result = score(messages, meanings)
+    assert (result.value, result.reason) == (None, reason)

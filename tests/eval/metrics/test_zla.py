@@ -1,0 +1,90 @@
+"""Zipf's law of abbreviation: languages that obey, defy and ignore it; scipy as a second opinion."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.zla import zla
+
+
+def scores(messages, **known):
+    return zla(Corpus(messages=Ragged.from_rows(messages), **known), Options())
+
+
+def law_abiding(num_messages=60):
+    """Message k has k symbols of its own; it is said half as often as the one before."""
+    lengths = [k for k in range(1, 6) for _ in range(num_messages >> k)]
+    return [[10 * k + i for i in range(k)] for k in lengths]
+
+
+def test_frequent_messages_are_short():
+    in_segments, in_messages = scores(law_abiding())
+    assert in_messages.value == pytest.approx(-1)
+    assert in_segments.value == pytest.approx(-1)
+    assert in_messages.signature == "zla_messages|units:messages|eos:strip|v:1"
+    assert in_segments.signature == "zla_segments|units:has|threshold:0.8|eos:strip|v:1"
+
+
+def test_frequent_messages_are_long():
+    messages = law_abiding()
+    longest = 6
+    turned = [[100 * len(row) + i for i in range(longest - len(row))] for row in messages]
+    assert scores(turned)[1].value == pytest.approx(1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 1), max_size=3).map(tuple), min_size=1, max_size=40))
+def test_scipy_agrees(messages):
+    result = scores(messages)[1]
+    counts = Counter(messages)
+    frequency, length = list(counts.values()), [len(message) for message in counts]
+    if len(set(frequency)) == 1 or len(set(length)) == 1:
+        assert result.value is None
+    else:
+        assert result.value == pytest.approx(spearmanr(frequency, length).statistic)
+
+
+def test_random_typing_obeys_the_law_and_its_null_says_so():
+    rng = np.random.default_rng(0)
+    messages = [rng.integers(0, 2, rng.integers(1, 7)).tolist() for _ in range(300)]
+    result = scores(messages)[1]
+    assert result.value < -0.5
+    assert result.details["p_value"] > 0.1
+    assert result.details["null_mean"] == pytest.approx(result.value, abs=0.2)
+
+
+def test_a_constant_language():
+    assert [score.reason for score in scores([[1, 2]] * 12)] == [
+        "all segments are equally long or equally frequent",
+        "all messages are equally long or equally frequent",
+    ]
+
+
+def test_one_of_the_two_may_be_defined():
+    """Messages of one length, made of words of two or three symbols that are not equally frequent."""
+    rng = np.random.default_rng(1)
+    kinds = [[0, 1, 2, 5, 6], [0, 1, 2, 3, 4], [5, 6, 0, 1, 2], [7, 8, 9, 3, 4]]
+    messages = [kinds[min(int(rng.integers(0, 8)), 3)] for _ in range(200)]
+    in_segments, in_messages = scores(messages)
+    assert in_messages.reason == "all messages are equally long or equally frequent"
+    assert -1 <= in_segments.value <= 1
+
+
+def test_nothing_after_eos_counts():
+    marked = [[*row, 99, i] for i, row in enumerate(law_abiding())]
+    assert scores(marked, eos=99)[1].value == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("messages", [[], [[]], [[], []]])
+def test_undefined(messages):
+    assert [score.reason for score in scores(messages)] == ["every message is empty"] * 2
+
+
+def test_one_row():
+    assert [score.value for score in scores([[1, 2, 3]])] == [None, None]

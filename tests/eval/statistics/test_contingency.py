@@ -1,0 +1,30 @@
+"""Tables from codes: numpy as a second opinion, in tables and in sorting."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
+
+codes = st.lists(st.integers(0, 20), max_size=30).map(lambda values: np.array(values, np.int64))
+
+
+@pytest.mark.parametrize("bound", [21, 1 << 40])
+@given(codes)
+def test_counted_and_renumbered(bound, codes):
+    values, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    assert [array.tolist() for array in counted(codes, bound)] == [values.tolist(), counts.tolist()]
+    dense, originals = renumbered(codes, bound)
+    assert (dense.tolist(), originals.tolist()) == (inverse.tolist(), values.tolist())
+
+
+def test_conditional_entropies():
+    """First is 0 half of the time and then tells nothing of second; else it tells all."""
+    found = conditional_entropies(np.array([1, 1, 2]), np.array([0, 0, 1]), np.array([0, 1, 1]))
+    three_quarters = 0.25 * 2 + 0.75 * np.log2(4 / 3)
+    assert found == pytest.approx((1.5 - three_quarters, 0.5, 1, three_quarters))
+
+
+def test_certainty_has_no_entropy():
+    assert conditional_entropies(np.array([3.0]), np.array([0]), np.array([0])) == (0, 0, 0, 0)

@@ -1,0 +1,66 @@
+"""Intervals hold the mean, are as wide as Student's, ignore order, and are missing where values are too few."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecsuite.eval.statistics.correlation import pearson
+from ecsuite.eval.statistics.intervals import expanded_level, mean_interval, statistic_interval
+
+
+def test_level_is_that_of_hesterberg():
+    # z* such that z* sd_n / sqrt(n) = t sd / sqrt(n), with sd_n the standard deviation over n, not n - 1
+    assert expanded_level(10) == pytest.approx(0.98289, abs=1e-5)
+    assert expanded_level(10_000) == pytest.approx(0.95, abs=1e-4)
+
+
+def test_interval_of_normal_values_is_as_wide_as_students():
+    values = stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    low, high = mean_interval(values, expanded=True)
+    half = stats.t.ppf(0.975, 9) * values.std(ddof=1) / np.sqrt(10)
+    assert (low, high) == (pytest.approx(-half, rel=0.08), pytest.approx(half, rel=0.08))
+    narrow = mean_interval(values, expanded=False)
+    assert low < narrow[0] < 0 < narrow[1] < high
+
+
+def test_interval_without_correction_is_scipys():
+    values = np.array([0.1, 0.4, -0.2, 0.9, 0.3, 0.35])
+    expected = stats.bootstrap((values,), np.mean, random_state=np.random.default_rng(5)).confidence_interval
+    assert mean_interval(values, expanded=False) == pytest.approx(tuple(expected), abs=0.05)
+
+
+def test_interval_moves_with_its_values_and_ignores_their_order():
+    values = np.array([0.1, 0.4, -0.2, 0.9, 0.3, 0.35])
+    interval = mean_interval(values, expanded=True)
+    assert mean_interval(values[::-1].copy(), expanded=True) == interval
+    assert mean_interval(values + 2, expanded=True) == pytest.approx((interval[0] + 2, interval[1] + 2))
+    assert mean_interval(-3 * values, expanded=True) == pytest.approx(
+        (-3 * interval[1], -3 * interval[0]), abs=0.05
+    )
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_few_values_have_none(number):
+    assert mean_interval(np.arange(number, dtype=float), expanded=True) is None
+
+
+def test_equal_values_leave_no_doubt():
+    values = np.full(7, 0.3)
+    assert mean_interval(values, expanded=True) == pytest.approx((0.3, 0.3))
+
+
+def test_interval_of_a_statistic_of_pairs():
+    first, second = np.arange(1.0, 8.0), np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0])
+    low, high = statistic_interval(pearson, first, second)
+    assert low < pearson(first, second) < high
+    order = np.random.default_rng(0).permutation(7)
+    assert statistic_interval(pearson, first[order], second[order]) == (low, high)
+    assert statistic_interval(pearson, 3 * first + 5, second / 7) == (low, high)
+    assert statistic_interval(pearson, first[:4], second[:4]) is None
+
+
+def test_a_statistic_that_never_varies_has_none():
+    def one(first, second):
+        return np.ones(first.shape[:-1])
+
+    assert statistic_interval(one, np.arange(6.0), np.arange(6.0)) is None
