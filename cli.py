@@ -16,7 +16,7 @@ from ecsuite.eval.comparison.command import compare, correlate
 from ecsuite.eval.downloading.command import data
 from ecsuite.eval.icy.command import icy
 from ecsuite.eval.machine_translation.command import translate
-from ecsuite.eval.reporting import Reporter, make_room, print_json
+from ecsuite.eval.reports.console import Reporter, make_room, print_json
 from ecsuite.eval.score_command import score
 from ecsuite.eval.xferbench.baseline_command import baseline
 from ecsuite.eval.xtreme.evaluate_command import xtreme_evaluate

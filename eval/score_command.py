@@ -19,7 +19,7 @@ from ecsuite.eval.command_options import (
     Targets,
     Workers,
 )
-from ecsuite.eval.reporting import Reporter, make_room, print_json, require_matplotlib, write_json
+from ecsuite.eval.reports.console import Reporter, make_room, print_json, require_matplotlib, write_json
 from ecsuite.formats import read_corpus
 
 
@@ -45,7 +45,7 @@ def score(
     from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.scorecard import keep_scores, score_corpus
+    from ecsuite.eval.reports.scorecard import keep_scores, score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
@@ -88,7 +88,7 @@ def score(
 
         Console().print(scorecard.table())
     if draws:
-        from ecsuite.eval.drawing import draw_score
+        from ecsuite.eval.reports.corpus_plots import draw_score
 
         beside = corpus if corpus.is_dir() else corpus.parent
         drawn = draw_score(said, plot_folder or beside / "pictures")

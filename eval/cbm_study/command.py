@@ -9,7 +9,7 @@ import typer
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.command_options import Device, Json, Out, Seeds, Set, Workers
-from ecsuite.eval.reporting import Reporter, make_room, require_matplotlib
+from ecsuite.eval.reports.console import Reporter, make_room, require_matplotlib
 
 
 def cbm(

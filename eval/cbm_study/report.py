@@ -12,8 +12,8 @@ from ecsuite.eval.cbm_study.findings import check_findings
 from ecsuite.eval.cbm_study.measuring import MeasuredRow, sensitivity_curves
 from ecsuite.eval.cbm_study.published import MISPRINTS
 from ecsuite.eval.cbm_study.study import Study
-from ecsuite.eval.drawing import draw_sensitivity
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.reports.corpus_plots import draw_sensitivity
 
 TABLE1: Mapping[str, str] = {
     "accuracy": "acc",

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.command_options import Json, Out
-from ecsuite.eval.reporting import make_room, require_matplotlib
+from ecsuite.eval.reports.console import make_room, require_matplotlib
 
 Results = Annotated[
     list[Path],

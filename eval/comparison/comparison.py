@@ -29,7 +29,7 @@ from ecsuite.eval.comparison.differences import (
 from ecsuite.eval.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.comparison.results import UNSIGNED, Result
 from ecsuite.eval.comparison.writing_systems import WritingMatrix, by_kind, by_script
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.intervals import FEWEST, NUM_RESAMPLES, SEED, Interval, expanded_level
 
 PUBLISHED = "published"

@@ -14,7 +14,7 @@ from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, gather
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
 
 METRICS = ("chrf", "bleu")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.comparison.anchors import Anchor, anchors_for
+from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.statistics.counting import Floats
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.command_options import Json
-from ecsuite.eval.reporting import Reporter, print_json
+from ecsuite.eval.reports.console import Reporter, print_json
 
 KINDS = {
     "wikipedia": "articles of the target languages, a file a language",

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.command_options import Device, Json, Out, Seeds, Workers
-from ecsuite.eval.reporting import Reporter, make_room
+from ecsuite.eval.reports.console import Reporter, make_room
 
 
 def icy(

@@ -7,7 +7,7 @@ from pathlib import Path
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
 from ecsuite.jobs.runner import Workshop
 
 GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")

@@ -8,7 +8,7 @@ import typer
 from ecsuite.config import look_up
 from ecsuite.eval.command_options import Device, Json, Out
 from ecsuite.eval.machine_translation.presets import PRESETS
-from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
+from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
 
 
 def translate(

@@ -18,7 +18,7 @@ from ecsuite.eval.command_options import (
     Targets,
     Workers,
 )
-from ecsuite.eval.reporting import Reporter, make_room, print_json, write_json
+from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
 
 
 def baseline(
@@ -43,7 +43,7 @@ def baseline(
     """Measure by XferBench what corpora are held against: parentheses, noise, a human language, or nothing."""
     from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.scorecard import Scorecard, describe
+    from ecsuite.eval.reports.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.sources import Request, make_source

@@ -7,7 +7,7 @@ from typing import Any
 from ecsuite.config import look_up
 from ecsuite.eval.downloading.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.averaging import main_score, task_score
 from ecsuite.eval.xtreme.baselines import BASELINES, fit_baseline
 from ecsuite.eval.xtreme.reading import read_examples, scored_split

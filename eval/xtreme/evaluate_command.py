@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.eval.command_options import Json, Out
-from ecsuite.eval.reporting import make_room
+from ecsuite.eval.reports.console import make_room
 
 
 def xtreme_evaluate(

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.command_options import Device, Json, Out, Seeds, Workers
-from ecsuite.eval.reporting import Reporter, make_room, require_matplotlib
+from ecsuite.eval.reports.console import Reporter, make_room, require_matplotlib
 
 ALL = "all"
 

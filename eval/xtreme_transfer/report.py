@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ecsuite.eval.downloading.languages import LANGUAGES
-from ecsuite.eval.reporting import Report
+from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.averaging import gap_metric, main_score, mean
 from ecsuite.eval.xtreme.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
 from ecsuite.eval.xtreme_transfer.drawing import draw

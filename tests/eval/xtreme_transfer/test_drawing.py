@@ -6,8 +6,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.canvas import COLOURS
 from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.eval.reports.canvas import COLOURS
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer import drawing
 from ecsuite.eval.xtreme_transfer.drawing import arrange, draw

@@ -14,7 +14,7 @@ from rich.text import Text
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reporting import write_json
+from ecsuite.eval.reports.console import write_json
 from ecsuite.eval.statistics.counting import flat
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")

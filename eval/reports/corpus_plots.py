@@ -12,9 +12,9 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
-from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
-from ecsuite.eval.translation_drawing import draw_heatmap, draw_translation
+from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
+from ecsuite.eval.reports.translation_plots import draw_heatmap, draw_translation
 
 __all__ = ["draw_curves", "draw_heatmap", "draw_score", "draw_sensitivity", "draw_translation"]
 

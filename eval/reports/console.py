@@ -137,7 +137,7 @@ def require_matplotlib() -> None:
     Raises:
         ConfigError: If matplotlib is not installed.
     """
-    from ecsuite.eval.canvas import new_figure
+    from ecsuite.eval.reports.canvas import new_figure
 
     new_figure(1, 1)
 

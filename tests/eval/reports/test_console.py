@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.metrics import reporting
-from ecsuite.eval.reporting import Report, Reporter, make_room
+from ecsuite.eval.reports.console import Report, Reporter, make_room
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):

@@ -11,16 +11,16 @@ from matplotlib.text import Text
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, CorpusError, Ragged
-from ecsuite.eval.canvas import MAX_LABEL, label
-from ecsuite.eval.drawing import (
+from ecsuite.eval.metrics import drawing, translation_drawing
+from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.reports.canvas import MAX_LABEL, label
+from ecsuite.eval.reports.corpus_plots import (
     draw_curves,
     draw_heatmap,
     draw_score,
     draw_sensitivity,
     draw_translation,
 )
-from ecsuite.eval.metrics import drawing, translation_drawing
-from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 
 
 def corpus_of(messages, concepts, **more):

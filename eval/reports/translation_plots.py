@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError
-from ecsuite.eval.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
 from ecsuite.eval.metrics.translation_graph import Translation, translate
+from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
 from ecsuite.eval.statistics.counting import Ints
 
 MAX_WORDS = 64
