@@ -13,8 +13,8 @@ their test data, so what they score is comparable with neither.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 
 @dataclass(frozen=True, slots=True)

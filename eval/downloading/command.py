@@ -65,11 +65,11 @@ def data(
         if is_given and owner != what:
             verb = "are" if " and " in OPTIONS[owner] else "is"
             raise ConfigError(f"{OPTIONS[owner]} {verb} for {owner}; {what} has {OPTIONS[what]}")
-    from ecsuite.eval.downloading.downloads import data_folder, read_sources
-    from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
-    from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
-    from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, prepare_wmt14
-    from ecsuite.eval.downloading.xtreme import ORIGINS, prepare_xtreme
+    from ecsuite.downloads.downloads import data_folder, read_sources
+    from ecsuite.downloads.languages import XFERBENCH_TARGETS
+    from ecsuite.downloads.wikipedia import prepare_wikipedia
+    from ecsuite.downloads.wmt14 import NUM_PAIRS, prepare_wmt14
+    from ecsuite.downloads.xtreme import ORIGINS, prepare_xtreme
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
     with Reporter() as reporter:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading.downloads import data_folder
+from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
 

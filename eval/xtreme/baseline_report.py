@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import look_up
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.averaging import main_score, task_score

@@ -3,7 +3,7 @@
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.averaging import average, average_gap, english_and_others, main_score
 from ecsuite.eval.xtreme.evaluation import Evaluation, TaskResult

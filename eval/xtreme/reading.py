@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from ecsuite.config import ConfigError, look_up, unknown_name
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.xtreme.bitext_files import partner, read_bucc, read_tatoeba
 from ecsuite.eval.xtreme.examples import Bitext, Question, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.pair_files import LABELS, has_labels, read_named_pairs, read_pairs

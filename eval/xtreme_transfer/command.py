@@ -65,7 +65,7 @@ def xtreme(
     """Learn a corpus, meet human languages, and do XTREME's tasks in them, beside bodies that learnt other things."""
     if (corpus is not None) + (model is not None) + baselines != 1:
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
-    from ecsuite.eval.downloading.downloads import data_folder
+    from ecsuite.downloads.downloads import data_folder
     from ecsuite.eval.icy.study import num_cores, read_seeds
     from ecsuite.eval.xtreme.tasks import TASKS
     from ecsuite.eval.xtreme_transfer.presets import PRESETS

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.xtreme.averaging import main_score
 from ecsuite.eval.xtreme.tasks import METRIC_TITLES, TASKS

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.averaging import gap_metric, main_score, mean
 from ecsuite.eval.xtreme.tasks import METRIC_TITLES, SHORT_TITLES, TASKS

@@ -10,7 +10,7 @@ from typing import Any
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import no_progress
 from ecsuite.eval.metrics.score import signature as make_signature
 from ecsuite.eval.xferbench.texts import TextFile

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.anchors import (
     ELCC,
     NO_PRETRAIN,
@@ -16,7 +17,6 @@ from ecsuite.eval.comparison.anchors import (
     paper_results,
     published_baseline,
 )
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|seed:0|precision:fp32|v:2"
 BY_NAME = {anchor.name: anchor.score for anchor in SOURCES}

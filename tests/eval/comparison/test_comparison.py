@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from ecsuite.config import ConfigError
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
 from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.results import UNSIGNED, Result
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 from ecsuite.eval.statistics import intervals
 
 MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison import drawing
 from ecsuite.eval.comparison.anchors import SOURCES, paper_results
 from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.drawing import spread
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
 from ecsuite.eval.statistics import intervals
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"

@@ -10,8 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.downloads.xtreme import Origin
 from ecsuite.eval.downloading.command import data
-from ecsuite.eval.downloading.xtreme import Origin
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     origins = {
         task: (Origin(url=content.as_uri(), member="(.*)", path=rf"{task}/\1"),) for task in ("udpos", "panx")
     }
-    monkeypatch.setattr("ecsuite.eval.downloading.xtreme.ORIGINS", origins)
+    monkeypatch.setattr("ecsuite.downloads.xtreme.ORIGINS", origins)
     result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
     assert result.stdout.splitlines() == [
         "panx                       1 files                2 bytes",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO
 from ecsuite.eval.xferbench.texts import (
     ArtificialText,

@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.canvas import COLOURS
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer import drawing

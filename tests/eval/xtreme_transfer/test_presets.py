@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.downloading.languages import LANGUAGES
+from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer.presets import FULL, MINI, NANO, PRESETS
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading.web import fetch
+from ecsuite.downloads.web import fetch
 
 CONTENT = bytes(range(256)) * 8
 

@@ -11,8 +11,8 @@ from hashlib import sha256
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading import xtreme
-from ecsuite.eval.downloading.xtreme import INSTEAD, ORIGINS, prepare_xtreme
+from ecsuite.downloads import xtreme
+from ecsuite.downloads.xtreme import INSTEAD, ORIGINS, prepare_xtreme
 from ecsuite.eval.xtreme.reading import available, read_examples
 from ecsuite.eval.xtreme.tasks import TASKS
 

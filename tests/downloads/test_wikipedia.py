@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading import downloads, wikipedia
-from ecsuite.eval.downloading.downloads import data_folder, read_sources
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
-from ecsuite.eval.downloading.wikipedia import NUM_ARTICLES, prepare_wikipedia
+from ecsuite.downloads import downloads, wikipedia
+from ecsuite.downloads.downloads import data_folder, read_sources
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
+from ecsuite.downloads.wikipedia import NUM_ARTICLES, prepare_wikipedia
 
 TEXTS = {"da": ["Æble\n\nEt æble er en frugt.", "", 'Sne "og" is'], "eu": ["Sagarra", "Elurra", "Izotza"]}
 
@@ -214,7 +214,7 @@ def load_dataset(*_, **__):
     yield {{"text": "the first"}}
     os.kill(os.getpid(), signal.SIGKILL)
 sys.modules["datasets"] = types.SimpleNamespace(load_dataset=load_dataset)
-from ecsuite.eval.downloading.wikipedia import prepare_wikipedia
+from ecsuite.downloads.wikipedia import prepare_wikipedia
 prepare_wikipedia(["da"], Path({str(tmp_path / "wiki")!r}))
 """
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -378,7 +378,7 @@ def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
     program = f"""
 from pathlib import Path
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading import wikipedia
+from ecsuite.downloads import wikipedia
 wikipedia.DATASET = {str(tmp_path / "hub")!r}
 folder = Path({str(tmp_path / "wiki")!r})
 wikipedia.prepare_wikipedia(["da"], folder, num_articles=300)

@@ -1,6 +1,6 @@
 """The languages against what the tasks and the paper say."""
 
-from ecsuite.eval.downloading.languages import ISO3, LANGUAGES, OF_XTREME
+from ecsuite.downloads.languages import ISO3, LANGUAGES, OF_XTREME
 from ecsuite.eval.xtreme.tasks import TASKS
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading.downloads import Source, make_file
+from ecsuite.downloads.downloads import Source, make_file
 from ecsuite.eval.metrics.score import no_progress
 
 SOURCE = Source(

@@ -17,9 +17,9 @@ from typing import IO, Any
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import write_atomically
-from ecsuite.eval.downloading.downloads import SOURCES, read_sources
-from ecsuite.eval.downloading.languages import LANGUAGES
-from ecsuite.eval.downloading.web import fetch
+from ecsuite.downloads.downloads import SOURCES, read_sources
+from ecsuite.downloads.languages import LANGUAGES
+from ecsuite.downloads.web import fetch
 from ecsuite.eval.metrics.score import no_progress
 
 INSTEAD = (

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading import downloads
-from ecsuite.eval.downloading.downloads import read_sources
-from ecsuite.eval.downloading.wmt14 import NUM_PAIRS, SOURCE, prepare_wmt14
+from ecsuite.downloads import downloads
+from ecsuite.downloads.downloads import read_sources
+from ecsuite.downloads.wmt14 import NUM_PAIRS, SOURCE, prepare_wmt14
 
 PAIRS = [
     ("One.", "Un."),

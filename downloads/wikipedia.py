@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.downloading.downloads import Source, make_file
-from ecsuite.eval.downloading.languages import XFERBENCH_TARGETS
+from ecsuite.downloads.downloads import Source, make_file
+from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.metrics.score import no_progress
 
 DATASET = "wikimedia/wikipedia"
