@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.baseline import baseline
+from ecsuite.commands.cbm import cbm
+from ecsuite.commands.compare import compare, correlate
+from ecsuite.commands.data import data
+from ecsuite.commands.icy import icy
+from ecsuite.commands.options import Device, Json, Set
+from ecsuite.commands.score import score
+from ecsuite.commands.translate import translate
+from ecsuite.commands.xtreme import xtreme
+from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
 from ecsuite.config import ConfigError, DamagedError, load_experiment
 from ecsuite.corpus import CorpusError
-from ecsuite.eval.cbm_study.command import cbm
-from ecsuite.eval.command_options import Device, Json, Set
-from ecsuite.eval.comparison.command import compare, correlate
-from ecsuite.eval.downloading.command import data
-from ecsuite.eval.icy.command import icy
-from ecsuite.eval.machine_translation.command import translate
 from ecsuite.eval.reports.console import Reporter, make_room, print_json
-from ecsuite.eval.score_command import score
-from ecsuite.eval.xferbench.baseline_command import baseline
-from ecsuite.eval.xtreme.evaluate_command import xtreme_evaluate
-from ecsuite.eval.xtreme_transfer.command import xtreme
 
 app = typer.Typer(
     name="ecsuite",
@@ -228,7 +228,7 @@ app.command("xtreme-evaluate", epilog="Example: ecsuite xtreme-evaluate --predic
 @app.command("list", epilog="Example: ecsuite list --json")
 def list_names(as_json: Json = False) -> None:
     """List every game, world, grammar, sender, receiver, channel, metric, study and preset, a line each."""
-    from ecsuite.eval.names import registered_names
+    from ecsuite.commands.list import registered_names
 
     names = registered_names()
     if as_json:

@@ -10,8 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.commands.data import data
 from ecsuite.downloads.xtreme import Origin
-from ecsuite.eval.downloading.command import data
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
 
 def test_nothing_heavy_is_imported_for_help():
     program = (
-        "import sys, ecsuite.eval.downloading.command;"
+        "import sys, ecsuite.commands.data;"
         "print({'torch', 'datasets', 'pyarrow', 'scipy', 'tokenizers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

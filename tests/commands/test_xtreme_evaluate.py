@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.evaluate_command import xtreme_evaluate
 from ecsuite.eval.xtreme.evaluation import evaluate
 
 

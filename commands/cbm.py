@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers
 from ecsuite.config import ConfigError
-from ecsuite.eval.command_options import Device, Json, Out, Seeds, Set, Workers
 from ecsuite.eval.reports.console import Reporter, make_room, require_matplotlib
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.eval.command_options import Json, Out
+from ecsuite.commands.options import Json, Out
 from ecsuite.eval.reports.console import make_room
 
 

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.config import look_up
-from ecsuite.eval.command_options import (
+from ecsuite.commands.options import (
     CACHE,
     Cache,
     Device,
@@ -18,6 +17,7 @@ from ecsuite.eval.command_options import (
     Targets,
     Workers,
 )
+from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
 
 

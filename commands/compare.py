@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import Json, Out
 from ecsuite.config import ConfigError
-from ecsuite.eval.command_options import Json, Out
 from ecsuite.eval.reports.console import make_room, require_matplotlib
 
 Results = Annotated[

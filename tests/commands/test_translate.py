@@ -7,8 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.commands.translate import translate
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.command import translate
 
 APP = typer.Typer()
 APP.command()(translate)

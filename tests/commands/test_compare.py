@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ecsuite.commands.compare import compare, correlate
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.anchors import PAPER_CHRF, paper_results
-from ecsuite.eval.comparison.command import compare, correlate
 from ecsuite.eval.comparison.correlation_report import read_translation
 from ecsuite.eval.statistics import intervals
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import Json
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.command_options import Json
 from ecsuite.eval.reports.console import Reporter, print_json
 
 KINDS = {

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import Device, Json, Out, Seeds, Workers
 from ecsuite.config import ConfigError
-from ecsuite.eval.command_options import Device, Json, Out, Seeds, Workers
 from ecsuite.eval.reports.console import Reporter, make_room
 
 

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.command_options import (
+from ecsuite.commands.options import (
     CACHE,
     Cache,
     Device,
@@ -19,6 +18,7 @@ from ecsuite.eval.command_options import (
     Targets,
     Workers,
 )
+from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, require_matplotlib, write_json
 from ecsuite.formats import read_corpus
 

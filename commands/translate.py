@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import Device, Json, Out
 from ecsuite.config import look_up
-from ecsuite.eval.command_options import Device, Json, Out
 from ecsuite.eval.machine_translation.presets import PRESETS
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
 
