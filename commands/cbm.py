@@ -31,7 +31,7 @@ def cbm(
     as_json: Json = False,
 ) -> None:
     """Train the games of the CBM paper and measure their languages, beside the published tables."""
-    from ecsuite.eval.cbm_study.study import FIRST_SEED, load_study
+    from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
     from ecsuite.eval.icy.study import num_cores, read_seeds
 
     chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
@@ -43,8 +43,8 @@ def cbm(
     if picture is not None:
         require_matplotlib()
     from ecsuite.devices import choose_device
-    from ecsuite.eval.cbm_study.measuring import measure_rows
-    from ecsuite.eval.cbm_study.report import report
+    from ecsuite.eval.concept_games.measuring import measure_rows
+    from ecsuite.eval.concept_games.report import report
     from ecsuite.jobs.runner import Workshop
 
     place = choose_device(device).type

@@ -5,7 +5,7 @@ import inspect
 from ecsuite import agents
 from ecsuite.agents.perception import PERCEPTIONS
 from ecsuite.config import named_configs
-from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
+from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.metrics import DESCRIPTIONS

@@ -14,7 +14,7 @@ from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.perception import PERCEPTIONS
 from ecsuite.cli import app
 from ecsuite.config import named_configs
-from ecsuite.eval.cbm_study.study import named_studies as cbm_studies
+from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.metrics import METRICS

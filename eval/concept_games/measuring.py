@@ -18,7 +18,7 @@ import ecsuite
 from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
-from ecsuite.eval.cbm_study.study import Row, Study
+from ecsuite.eval.concept_games.study import Row, Study
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
 from ecsuite.eval.metrics.metrics import ami as information

@@ -8,8 +8,8 @@ import torch
 
 from ecsuite.config import ConfigError, with_training
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.cbm_study import measuring
-from ecsuite.eval.cbm_study.measuring import job, measure_rows, topsim_published, train_and_score
+from ecsuite.eval.concept_games import measuring
+from ecsuite.eval.concept_games.measuring import job, measure_rows, topsim_published, train_and_score
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ecsuite.eval.cbm_study.measuring import MeasuredRow
+from ecsuite.eval.concept_games.measuring import MeasuredRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

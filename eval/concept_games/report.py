@@ -8,10 +8,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.eval.cbm_study.findings import check_findings
-from ecsuite.eval.cbm_study.measuring import MeasuredRow, sensitivity_curves
-from ecsuite.eval.cbm_study.published import MISPRINTS
-from ecsuite.eval.cbm_study.study import Study
+from ecsuite.eval.concept_games.findings import check_findings
+from ecsuite.eval.concept_games.measuring import MeasuredRow, sensitivity_curves
+from ecsuite.eval.concept_games.published import MISPRINTS
+from ecsuite.eval.concept_games.study import Study
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.corpus_plots import draw_sensitivity
 

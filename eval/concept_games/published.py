@@ -8,7 +8,7 @@ Here both are what Table 4's counts make them. All else is as printed.
 from collections.abc import Mapping
 
 Figures = Mapping[str, float]
-"""Figures of a row, by the measures of `ecsuite.eval.cbm_study.measuring`."""
+"""Figures of a row, by the measures of `ecsuite.eval.concept_games.measuring`."""
 
 MISPRINTS: Mapping[str, str] = {
     "exp5": "the paper's Table 3 has 1.401 for the match of experiment 5; its Table 4 makes it 1605/4000",

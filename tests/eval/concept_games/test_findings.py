@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite.eval.cbm_study.findings import Finding, check_findings
-from ecsuite.eval.cbm_study.measuring import MeasuredRow
-from ecsuite.eval.cbm_study.study import load_study
+from ecsuite.eval.concept_games.findings import Finding, check_findings
+from ecsuite.eval.concept_games.measuring import MeasuredRow
+from ecsuite.eval.concept_games.study import load_study
 
 
 def rows(change=lambda name, figures: figures, seeds=1):

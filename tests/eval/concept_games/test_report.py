@@ -4,9 +4,9 @@ import io
 
 from rich.console import Console
 
-from ecsuite.eval.cbm_study.measuring import COUNTS, MeasuredRow
-from ecsuite.eval.cbm_study.report import report
-from ecsuite.eval.cbm_study.study import load_study
+from ecsuite.eval.concept_games.measuring import COUNTS, MeasuredRow
+from ecsuite.eval.concept_games.report import report
+from ecsuite.eval.concept_games.study import load_study
 
 SHARES = (
     "ambiguity",

@@ -17,7 +17,7 @@ from ecsuite.config import (
     shipped_configs,
     unknown_name,
 )
-from ecsuite.eval.cbm_study.published import PUBLISHED, Figures
+from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 
 FIRST_SEED = 1
 """Where seeds begin if only their number is given."""

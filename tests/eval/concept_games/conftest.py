@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.cbm_study.study import load_study
+from ecsuite.eval.concept_games.study import load_study
 
 SMALL = """
 about: two games, small

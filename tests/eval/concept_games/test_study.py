@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.eval.cbm_study.published import PUBLISHED
-from ecsuite.eval.cbm_study.study import load_study, named_studies
+from ecsuite.eval.concept_games.published import PUBLISHED
+from ecsuite.eval.concept_games.study import load_study, named_studies
 
 
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
