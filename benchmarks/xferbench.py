@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from ecsuite.devices import PRECISIONS, choose_device, routed_products
-from ecsuite.eval.xferbench.model import LanguageModel
+from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, MINI
 from ecsuite.eval.xferbench.texts import choose_texts
 from ecsuite.eval.xferbench.transfer import transfer

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.model import Specials
+from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.learning.training import Encoded
 from ecsuite.eval.machine_translation.pairs import Pair, Split
 from ecsuite.eval.machine_translation.presets import Preset, Tuning
-from ecsuite.eval.machine_translation.training import Encoded
 from ecsuite.eval.machine_translation.vocabulary import encode
 
 PAIRS_AT_ONCE = 5_000

@@ -13,8 +13,7 @@ from tokenizers import Tokenizer
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import choose_device, choose_precision, routed_products
-from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
-from ecsuite.eval.machine_translation.model import (
+from ecsuite.eval.learning.bart import (
     Specials,
     build,
     freeze,
@@ -22,6 +21,15 @@ from ecsuite.eval.machine_translation.model import (
     require_packages,
     with_new_embedding,
 )
+from ecsuite.eval.learning.data import dense, repeat
+from ecsuite.eval.learning.training import (
+    Encoded,
+    block_batches,
+    cross_entropy,
+    pair_batches,
+    train,
+)
+from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
 from ecsuite.eval.machine_translation.pairs import Split, split_pairs
 from ecsuite.eval.machine_translation.presets import PRESETS
 from ecsuite.eval.machine_translation.result import TranslationResult
@@ -32,16 +40,8 @@ from ecsuite.eval.machine_translation.scoring import (
     translate,
 )
 from ecsuite.eval.machine_translation.stages import Progress, Run, fingerprint, load, save
-from ecsuite.eval.machine_translation.training import (
-    Encoded,
-    block_batches,
-    cross_entropy,
-    pair_batches,
-    train,
-)
 from ecsuite.eval.machine_translation.vocabulary import NUM_SPECIAL, learn
 from ecsuite.eval.metrics.score import no_progress, signature
-from ecsuite.eval.xferbench.data import dense, repeat
 
 VERSION = 1
 TRANSLATION_TOKENS = 25

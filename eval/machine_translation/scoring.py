@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ecsuite.eval.machine_translation.model import Specials
+from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.learning.training import Advance, autocast, padded
 from ecsuite.eval.machine_translation.presets import Preset
-from ecsuite.eval.machine_translation.training import Advance, autocast, padded
 from ecsuite.eval.machine_translation.vocabulary import decode
 
 

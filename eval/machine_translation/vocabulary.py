@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from ecsuite.eval.learning import bpe
 from ecsuite.eval.machine_translation.pairs import Pair
-from ecsuite.eval.xferbench import bpe
 
 NUM_SPECIAL = 5
 NUM_BPE_PAIRS = 100_000

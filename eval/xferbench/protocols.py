@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.learning.data import Source, Target
 from ecsuite.eval.xferbench import published, strict
-from ecsuite.eval.xferbench.data import Source, Target
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.texts import Text
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.xferbench.bpe import encode, train_bpe
+from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import TextFile

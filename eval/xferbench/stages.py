@@ -13,8 +13,8 @@ from torch import nn
 
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
-from ecsuite.eval.xferbench.data import Windows
-from ecsuite.eval.xferbench.model import LanguageModel
+from ecsuite.eval.learning.data import Windows
+from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
-from ecsuite.eval.xferbench.bpe import encode, train_bpe
-from ecsuite.eval.xferbench.data import Source, Target, Windows, dense, repeat, stretches
+from ecsuite.eval.learning.bpe import encode, train_bpe
+from ecsuite.eval.learning.data import Source, Target, Windows, dense, repeat, stretches
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.texts import Text
 

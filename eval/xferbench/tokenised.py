@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ecsuite.corpus import write_atomically
-from ecsuite.eval.xferbench.data import Target, Windows
+from ecsuite.eval.learning.data import Target, Windows
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text

@@ -15,9 +15,9 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import Question
 from ecsuite.eval.xtreme_transfer.rows import Rows
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 LONGEST_ANSWER = 30
 """Sub-words of a predicted answer, at most."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.config import look_up
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import Bitext
 from ecsuite.eval.xtreme.retrieval import Pair, mine_bitext, nearest, taken, tune_threshold
 from ecsuite.eval.xtreme.scoring import MINED
 from ecsuite.eval.xtreme_transfer.rows import Rows
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 States = Callable[[Tensor, Tensor], Tensor]
 """From sub-words and which of them are there, (batch, length) each, to states (batch, length, width)."""

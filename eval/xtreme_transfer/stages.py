@@ -15,16 +15,16 @@ from torch import Tensor
 
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
+from ecsuite.eval.learning.bpe import first_bytes
+from ecsuite.eval.learning.encoders import BODIES, Learner, Published, new_embedding
+from ecsuite.eval.learning.language_modelling import learn, text_windows
+from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords, own_subwords
 from ecsuite.eval.xferbench import strict
-from ecsuite.eval.xferbench.bpe import first_bytes
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, Learner, Published, new_embedding
-from ecsuite.eval.xtreme_transfer.learning import learn, text_windows
 from ecsuite.eval.xtreme_transfer.presets import Preset
 from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS
 from ecsuite.eval.xtreme_transfer.sources import source
 from ecsuite.eval.xtreme_transfer.task import Trial, do_task
 from ecsuite.eval.xtreme_transfer.texts import language_text
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords, learn_subwords, own_subwords
 from ecsuite.jobs.runner import Tell
 
 VERSION = 1

@@ -11,13 +11,13 @@ from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.downloads.languages import LANGUAGES
+from ecsuite.eval.learning.encoders import BODIES, require_transformers
 from ecsuite.eval.metrics.score import no_progress
 from ecsuite.eval.metrics.score import signature as make_signature
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.reading import read_examples, scored_split
 from ecsuite.eval.xtreme.scoring import MINED
 from ecsuite.eval.xtreme.tasks import TASKS
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, require_transformers
 from ecsuite.eval.xtreme_transfer.presets import PRESETS, Preset
 from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS, Protocol
 from ecsuite.eval.xtreme_transfer.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import TaggedSentence
 from ecsuite.eval.xtreme_transfer.rows import IGNORED, Rows
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

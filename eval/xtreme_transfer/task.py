@@ -8,17 +8,17 @@ from typing import Any
 
 import torch
 
+from ecsuite.eval.learning.encoders import Body
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.reading import read_examples
 from ecsuite.eval.xtreme.scoring import MINED, score_predictions
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer import pairs, questions, tagging
-from ecsuite.eval.xtreme_transfer.bodies import Body
 from ecsuite.eval.xtreme_transfer.heads import Head, LabelHead, SpanHead
 from ecsuite.eval.xtreme_transfer.presets import Preset
 from ecsuite.eval.xtreme_transfer.retrieval import PUBLISHED_POOLING, Embedded, Floats, embed, retrieve
 from ecsuite.eval.xtreme_transfer.texts import ENGLISH, labels_in, tested_examples, training_examples
 from ecsuite.eval.xtreme_transfer.tuning import scores_of, tune
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 from ecsuite.jobs.runner import Tell
 
 KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions": questions}

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.xtreme_transfer.bodies import Body
+from ecsuite.eval.learning.encoders import Body
+from ecsuite.eval.learning.language_modelling import CHECK_EVERY, schedule
 from ecsuite.eval.xtreme_transfer.heads import Head
-from ecsuite.eval.xtreme_transfer.learning import CHECK_EVERY, schedule
 from ecsuite.eval.xtreme_transfer.presets import Tuning
 from ecsuite.eval.xtreme_transfer.rows import Rows
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
-from ecsuite.eval.machine_translation.model import Specials
 from ecsuite.eval.machine_translation.pairs import Pair, Split
 from ecsuite.eval.machine_translation.presets import NANO, Tuning
 from ecsuite.eval.machine_translation.vocabulary import learn

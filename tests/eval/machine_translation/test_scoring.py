@@ -7,11 +7,11 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from ecsuite.eval.machine_translation.model import Specials, build
+from ecsuite.eval.learning.bart import Specials, build
+from ecsuite.eval.learning.training import Encoded, cross_entropy, pair_batches, train
 from ecsuite.eval.machine_translation.pairs import Pair
 from ecsuite.eval.machine_translation.presets import NANO
 from ecsuite.eval.machine_translation.scoring import sacrebleu_signatures, score_translations, translate
-from ecsuite.eval.machine_translation.training import Encoded, cross_entropy, pair_batches, train
 from ecsuite.eval.machine_translation.vocabulary import decode, encode, learn
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.xferbench.bpe import encode, train_bpe
-from ecsuite.eval.xferbench.data import IGNORED
+from ecsuite.eval.learning.bpe import encode, train_bpe
+from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xferbench.published import PADDING, source, source_shuffled, target, target_shuffled
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile

@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.data import Target, Windows, stretches
+from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench import stages
-from ecsuite.eval.xferbench.data import Target, Windows, stretches
-from ecsuite.eval.xferbench.model import LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, MINI, NANO, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.stages import cross_entropy, pretrain, stage_key, train, tune_and_test

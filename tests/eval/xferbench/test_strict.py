@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.xferbench.bpe import encode, train_bpe
-from ecsuite.eval.xferbench.data import IGNORED
+from ecsuite.eval.learning.bpe import encode, train_bpe
+from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, NANO, Preset
 from ecsuite.eval.xferbench.strict import TEST_SHARE, shuffled, source, target
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from ecsuite.eval.learning.data import Target
 from ecsuite.eval.xferbench import tokenised as module
-from ecsuite.eval.xferbench.data import Target
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import ArtificialText

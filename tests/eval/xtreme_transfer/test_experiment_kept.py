@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.encoders import Published
 from ecsuite.eval.xtreme_transfer import jobs, stages
-from ecsuite.eval.xtreme_transfer.bodies import Published
 from ecsuite.eval.xtreme_transfer.experiment import xtreme_transfer
 
 STAGES = ("raise_body", "learn_text", "try_task")

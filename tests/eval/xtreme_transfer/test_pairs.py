@@ -4,11 +4,11 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import TextPair
 from ecsuite.eval.xtreme.scoring import score_predictions
 from ecsuite.eval.xtreme_transfer.pairs import predictions, prepare
 from ecsuite.eval.xtreme_transfer.rows import IGNORED
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 FIRST, BETWEEN, LAST, PADDING, UNKNOWN = range(10, 15)
 LABELS = ("no", "yes")

@@ -8,13 +8,13 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords
 from ecsuite.eval.xtreme.examples import Answer, Question
 from ecsuite.eval.xtreme.reading import read_examples
 from ecsuite.eval.xtreme.scoring import score_predictions
 from ecsuite.eval.xtreme_transfer import questions
 from ecsuite.eval.xtreme_transfer.heads import SpanHead
 from ecsuite.eval.xtreme_transfer.questions import ABSENT, predictions, prepare
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords, learn_subwords
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "xtreme"
 

@@ -7,10 +7,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import Bitext
 from ecsuite.eval.xtreme.scoring import score_predictions
 from ecsuite.eval.xtreme_transfer.retrieval import Embedded, embed, retrieve
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 CPU = torch.device("cpu")
 FIRST, LAST, PADDING, UNKNOWN = 4, 5, 6, 7

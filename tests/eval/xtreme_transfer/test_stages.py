@@ -8,8 +8,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.encoders import BODIES
 from ecsuite.eval.xtreme_transfer import stages
-from ecsuite.eval.xtreme_transfer.bodies import BODIES
 from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS
 from ecsuite.eval.xtreme_transfer.stages import learn_text, raise_body, try_task
 from ecsuite.eval.xtreme_transfer.task import Trial

@@ -6,11 +6,11 @@ import pytest
 import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.examples import TaggedSentence
 from ecsuite.eval.xtreme.scoring import score_predictions
 from ecsuite.eval.xtreme_transfer.rows import IGNORED
 from ecsuite.eval.xtreme_transfer.tagging import predictions, prepare
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
 
 LETTERS = "abcdefgh"
 FIRST, LAST, PADDING, UNKNOWN = 10, 11, 12, 13

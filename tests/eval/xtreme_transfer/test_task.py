@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.learning.vocabulary import learn_subwords
 from ecsuite.eval.xtreme.tasks import TASKS
 from ecsuite.eval.xtreme_transfer import task as module
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, new_embedding
 from ecsuite.eval.xtreme_transfer.task import Trial, do_task
-from ecsuite.eval.xtreme_transfer.vocabulary import learn_subwords
 
 SUB_WORDS = learn_subwords(["enla deal rula " * 9], 280)
 

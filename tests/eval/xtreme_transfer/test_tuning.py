@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ecsuite.eval.learning.encoders import BODIES, new_embedding
 from ecsuite.eval.xtreme_transfer import tuning as module
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, new_embedding
 from ecsuite.eval.xtreme_transfer.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme_transfer.presets import Tuning
 from ecsuite.eval.xtreme_transfer.rows import IGNORED, Rows

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, new_embedding
-from ecsuite.eval.xtreme_transfer.learning import learn, schedule, text_windows
-from ecsuite.eval.xtreme_transfer.vocabulary import learn_subwords
+from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.learning.language_modelling import learn, schedule, text_windows
+from ecsuite.eval.learning.vocabulary import learn_subwords
 
 NUM_SYMBOLS = 12
 KINDS = pytest.mark.parametrize("kind", BODIES)

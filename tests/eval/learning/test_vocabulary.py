@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme_transfer.vocabulary import learn_subwords, published_subwords
+from ecsuite.eval.learning.vocabulary import learn_subwords, published_subwords
 
 transformers = pytest.importorskip("transformers")
 

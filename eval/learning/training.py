@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ecsuite.eval.machine_translation.infilling import infill
-from ecsuite.eval.machine_translation.model import Specials
-from ecsuite.eval.xferbench.data import IGNORED
+from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.learning.infilling import infill
 
 BATCHES_SORTED = 16
 """Pairs are sorted by length among so many batches at a time, so that few batches have much padding."""

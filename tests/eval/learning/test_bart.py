@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.model import (
+from ecsuite.eval.learning.bart import (
     EMBEDDING,
     Specials,
     build,

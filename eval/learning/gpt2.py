@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.xferbench.data import IGNORED
 
 INIT_STD = 0.02
 """GPT-2's initial weights."""

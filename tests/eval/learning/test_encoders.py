@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench.model import LanguageModel
-from ecsuite.eval.xtreme_transfer import bodies
-from ecsuite.eval.xtreme_transfer.bodies import BODIES, Decoder, Encoder, Published, new_embedding
+from ecsuite.eval.learning import encoders as bodies
+from ecsuite.eval.learning.encoders import BODIES, Decoder, Encoder, Published, new_embedding
+from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xtreme_transfer.presets import FULL
 
 KINDS = pytest.mark.parametrize("kind", BODIES)

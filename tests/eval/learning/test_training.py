@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.machine_translation.model import EMBEDDING, Specials, build, freeze
-from ecsuite.eval.machine_translation.presets import NANO
-from ecsuite.eval.machine_translation.training import (
+from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze
+from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.learning.training import (
     Batch,
     Encoded,
     block_batches,
@@ -17,7 +17,7 @@ from ecsuite.eval.machine_translation.training import (
     schedule,
     train,
 )
-from ecsuite.eval.xferbench.data import IGNORED
+from ecsuite.eval.machine_translation.presets import NANO
 
 SPECIAL = Specials.of(300)
 

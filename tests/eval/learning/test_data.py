@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ecsuite.corpus import Ragged
-from ecsuite.eval.xferbench.data import IGNORED, Windows, dense, gather, repeat, stretches
+from ecsuite.eval.learning.data import IGNORED, Windows, dense, gather, repeat, stretches
 
 
 def test_sparse_ids_become_dense_in_order() -> None:

@@ -1,6 +1,6 @@
 """Tokens of texts: nothing is lost, and ends are told."""
 
-from ecsuite.eval.xferbench.bpe import encode, train_bpe
+from ecsuite.eval.learning.bpe import encode, train_bpe
 
 
 def test_bpe_loses_nothing() -> None:

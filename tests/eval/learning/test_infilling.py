@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.machine_translation.infilling import infill, span_lengths
+from ecsuite.eval.learning.infilling import infill, span_lengths
 
 MASK, PAD = 10_001, 10_000
 

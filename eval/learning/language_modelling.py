@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.eval.xferbench.bpe import encode
-from ecsuite.eval.xferbench.data import stretches
-from ecsuite.eval.xtreme_transfer.bodies import Learner
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords
+from ecsuite.eval.learning.bpe import encode
+from ecsuite.eval.learning.data import stretches
+from ecsuite.eval.learning.encoders import Learner
+from ecsuite.eval.learning.vocabulary import SubWords
 
 WARM_UP = 20
 """Updates over which the learning rate rises from 0, or a tenth of them where they are few."""

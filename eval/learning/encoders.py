@@ -12,10 +12,10 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
-from ecsuite.eval.xferbench.data import IGNORED
-from ecsuite.eval.xferbench.model import INIT_STD, LanguageModel, tied_loss
-from ecsuite.eval.xtreme_transfer.vocabulary import SubWords, published_subwords
+from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
 
 MASKED = 0.15
 """Share of the symbols that an encoder guesses (Devlin et al. 2019, section 3.1) …"""

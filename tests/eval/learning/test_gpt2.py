@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from ecsuite.eval.xferbench.data import IGNORED
-from ecsuite.eval.xferbench.model import RESET_BOUND, LanguageModel
+from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.learning.gpt2 import RESET_BOUND, LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, NANO
 
 VOCAB_SIZE = 50
@@ -90,7 +90,7 @@ def test_loss_and_gradients_are_those_of_plain_cross_entropy(
     model: LanguageModel, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
     """300 positions are more than one chunk; some are not scored."""
-    monkeypatch.setattr("ecsuite.eval.xferbench.model.SMALL_VOCABULARY", small)
+    monkeypatch.setattr("ecsuite.eval.learning.gpt2.SMALL_VOCABULARY", small)
     symbols = torch.randint(VOCAB_SIZE, (20, NANO.context + 1), generator=torch.Generator().manual_seed(1))
     targets = symbols[:, 1:].clone()
     targets[3:5], targets[7, ::2] = IGNORED, IGNORED

@@ -7,7 +7,7 @@ from typing import Any
 from tokenizers import Encoding, Tokenizer
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xferbench.bpe import train_bpe
+from ecsuite.eval.learning.bpe import train_bpe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
