@@ -39,8 +39,8 @@ def compare(
             make_room(file)
     if picture is not None:
         require_matplotlib()
-    from ecsuite.eval.comparison.comparison import compare as compare_results
     from ecsuite.eval.comparison.results import gather
+    from ecsuite.eval.xferbench.comparison.comparison import compare as compare_results
 
     compare_results(gather(results), baseline).report().publish(out=out, picture=picture, as_json=as_json)
 
@@ -70,7 +70,7 @@ def correlate(
         raise ConfigError("--paper brings its own numbers: leave out results and --translation")
     if not paper and not (results and translation):
         raise ConfigError("expected XferBench results and --translation FILE, or --paper")
-    from ecsuite.eval.comparison.correlation_report import correlate_files, correlate_paper
+    from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
 
     report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
     report.publish(out=out, picture=None, as_json=as_json)

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from ecsuite.commands.compare import compare, correlate
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.anchors import PAPER_CHRF, paper_results
-from ecsuite.eval.comparison.correlation_report import read_translation
 from ecsuite.eval.statistics import intervals
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, paper_results
+from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
 
 
 @pytest.fixture(autouse=True)

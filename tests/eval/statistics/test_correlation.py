@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.statistics.correlation import correlate, kendall, pearson, spearman
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 
 RNG = np.random.default_rng(0)
 

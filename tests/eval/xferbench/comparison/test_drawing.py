@@ -8,12 +8,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison import drawing
-from ecsuite.eval.comparison.anchors import SOURCES, paper_results
-from ecsuite.eval.comparison.comparison import compare
-from ecsuite.eval.comparison.drawing import spread
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.statistics import intervals
+from ecsuite.eval.xferbench.comparison import drawing
+from ecsuite.eval.xferbench.comparison.anchors import SOURCES, paper_results
+from ecsuite.eval.xferbench.comparison.comparison import compare
+from ecsuite.eval.xferbench.comparison.drawing import spread
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison.anchors import (
+from ecsuite.eval.xferbench.comparison.anchors import (
     ELCC,
     NO_PRETRAIN,
     PAPER_CHRF,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ecsuite.eval.comparison.anchors import Anchor, anchors_for
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.xferbench.comparison.anchors import Anchor, anchors_for
 
 if TYPE_CHECKING:
-    from ecsuite.eval.comparison.comparison import Comparison
+    from ecsuite.eval.xferbench.comparison.comparison import Comparison
 
 GREY = "#777777"
 VERDICT_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}

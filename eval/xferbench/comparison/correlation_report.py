@@ -11,11 +11,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ecsuite.config import ConfigError, unknown_name
-from ecsuite.eval.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, gather
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 
 METRICS = ("chrf", "bleu")
 """What translation is measured by; better when higher."""

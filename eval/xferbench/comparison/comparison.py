@@ -11,13 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.anchors import (
-    PUBLISHED_NAME,
-    RUN_DEGREES,
-    RUN_DEVIATION,
-    anchors_for,
-    published_baseline,
-)
 from ecsuite.eval.comparison.differences import (
     Difference,
     SeedNoise,
@@ -28,9 +21,16 @@ from ecsuite.eval.comparison.differences import (
 )
 from ecsuite.eval.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.comparison.results import UNSIGNED, Result
-from ecsuite.eval.comparison.writing_systems import WritingMatrix, by_kind, by_script
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.intervals import FEWEST, NUM_RESAMPLES, SEED, Interval, expanded_level
+from ecsuite.eval.xferbench.comparison.anchors import (
+    PUBLISHED_NAME,
+    RUN_DEGREES,
+    RUN_DEVIATION,
+    anchors_for,
+    published_baseline,
+)
+from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
 
 PUBLISHED = "published"
 """As a baseline: the published scores without pretraining."""
@@ -193,7 +193,7 @@ class Comparison:
         Raises:
             ConfigError: If matplotlib is missing, or the file has another suffix.
         """
-        from ecsuite.eval.comparison.drawing import draw_comparison
+        from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 
         draw_comparison(self, file)
 

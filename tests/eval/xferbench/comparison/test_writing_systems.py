@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, paper_results
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.comparison.writing_systems import LANGUAGES, by_kind, by_script, writing_of
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, paper_results
+from ecsuite.eval.xferbench.comparison.writing_systems import LANGUAGES, by_kind, by_script, writing_of
 
 
 def source(name, **by_target):

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
-from ecsuite.eval.comparison.comparison import compare
 from ecsuite.eval.comparison.results import UNSIGNED, Result
 from ecsuite.eval.statistics import intervals
+from ecsuite.eval.xferbench.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
+from ecsuite.eval.xferbench.comparison.comparison import compare
 
 MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"

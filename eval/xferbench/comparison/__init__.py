@@ -1,0 +1,1 @@
+"""XferBench results side by side: published scores, writing systems, correlation with translation."""
