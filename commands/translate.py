@@ -7,8 +7,8 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out
 from ecsuite.config import look_up
-from ecsuite.eval.machine_translation.presets import PRESETS
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
+from ecsuite.eval.translation.presets import PRESETS
 
 
 def translate(
@@ -35,7 +35,7 @@ def translate(
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
     if out is not None:
         make_room(out)
-    from ecsuite.eval.machine_translation.experiment import translate_experiment
+    from ecsuite.eval.translation.experiment import translate_experiment
     from ecsuite.formats import read_corpus
 
     with Reporter(kept=folder) as reporter:

@@ -16,8 +16,8 @@ from ecsuite.cli import app
 from ecsuite.config import named_configs
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
-from ecsuite.eval.machine_translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.sources import SOURCES

@@ -15,7 +15,7 @@ from ecsuite.eval.learning.bart import (
     require_packages,
     with_new_embedding,
 )
-from ecsuite.eval.machine_translation.presets import FULL, NANO
+from ecsuite.eval.translation.presets import FULL, NANO
 
 
 def test_the_full_preset_is_the_papers():

@@ -17,7 +17,7 @@ from ecsuite.eval.learning.training import (
     schedule,
     train,
 )
-from ecsuite.eval.machine_translation.presets import NANO
+from ecsuite.eval.translation.presets import NANO
 
 SPECIAL = Specials.of(300)
 

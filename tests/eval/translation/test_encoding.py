@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
-from ecsuite.eval.machine_translation.pairs import Pair, Split
-from ecsuite.eval.machine_translation.presets import NANO, Tuning
-from ecsuite.eval.machine_translation.vocabulary import learn
+from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.translation.pairs import Pair, Split
+from ecsuite.eval.translation.presets import NANO, Tuning
+from ecsuite.eval.translation.vocabulary import learn
 
 SPECIAL = Specials.of(300)
 TEN = replace(NANO, longest=10)

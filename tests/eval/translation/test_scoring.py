@@ -9,10 +9,10 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.training import Encoded, cross_entropy, pair_batches, train
-from ecsuite.eval.machine_translation.pairs import Pair
-from ecsuite.eval.machine_translation.presets import NANO
-from ecsuite.eval.machine_translation.scoring import sacrebleu_signatures, score_translations, translate
-from ecsuite.eval.machine_translation.vocabulary import decode, encode, learn
+from ecsuite.eval.translation.pairs import Pair
+from ecsuite.eval.translation.presets import NANO
+from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
+from ecsuite.eval.translation.vocabulary import decode, encode, learn
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 

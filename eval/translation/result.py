@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from ecsuite.eval.machine_translation.scoring import BeamScore
+from ecsuite.eval.translation.scoring import BeamScore
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = "the paper's size; pairs, split and sentence ends differ from its program's (docs/translate.md)"

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from ecsuite.config import DamagedError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.training import Advance
-from ecsuite.eval.machine_translation.presets import Preset, Tuning
+from ecsuite.eval.translation.presets import Preset, Tuning
 
 Progress = Callable[[str, float, float], None]
 

@@ -29,19 +29,19 @@ from ecsuite.eval.learning.training import (
     pair_batches,
     train,
 )
-from ecsuite.eval.machine_translation.encoding import held_out_pairs, training_pairs
-from ecsuite.eval.machine_translation.pairs import Split, split_pairs
-from ecsuite.eval.machine_translation.presets import PRESETS
-from ecsuite.eval.machine_translation.result import TranslationResult
-from ecsuite.eval.machine_translation.scoring import (
+from ecsuite.eval.metrics.score import no_progress, signature
+from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.translation.pairs import Split, split_pairs
+from ecsuite.eval.translation.presets import PRESETS
+from ecsuite.eval.translation.result import TranslationResult
+from ecsuite.eval.translation.scoring import (
     BeamScore,
     sacrebleu_signatures,
     score_translations,
     translate,
 )
-from ecsuite.eval.machine_translation.stages import Progress, Run, fingerprint, load, save
-from ecsuite.eval.machine_translation.vocabulary import NUM_SPECIAL, learn
-from ecsuite.eval.metrics.score import no_progress, signature
+from ecsuite.eval.translation.stages import Progress, Run, fingerprint, load, save
+from ecsuite.eval.translation.vocabulary import NUM_SPECIAL, learn
 
 VERSION = 1
 TRANSLATION_TOKENS = 25

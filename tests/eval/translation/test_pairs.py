@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.pairs import Pair, read_pairs, split_pairs
-from ecsuite.eval.machine_translation.presets import NANO
+from ecsuite.eval.translation.pairs import Pair, read_pairs, split_pairs
+from ecsuite.eval.translation.presets import NANO
 
 SIZES = replace(NANO, num_test=8, num_valid=4)
 

@@ -10,10 +10,10 @@ import torch
 
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.machine_translation import experiment as module
-from ecsuite.eval.machine_translation.experiment import translate_experiment
-from ecsuite.eval.machine_translation.presets import FULL, MINI, PRESETS, SETTINGS
-from ecsuite.eval.machine_translation.result import TranslationResult
+from ecsuite.eval.translation import experiment as module
+from ecsuite.eval.translation.experiment import translate_experiment
+from ecsuite.eval.translation.presets import FULL, MINI, PRESETS, SETTINGS
+from ecsuite.eval.translation.result import TranslationResult
 from ecsuite.grammars.baselines import zipf_parentheses
 
 WORDS = {"red": "rouge", "blue": "bleu", "cat": "chat", "dog": "chien", "sees": "voit", "hears": "entend"}

@@ -7,9 +7,9 @@ from tokenizers import Tokenizer
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.training import Encoded
-from ecsuite.eval.machine_translation.pairs import Pair, Split
-from ecsuite.eval.machine_translation.presets import Preset, Tuning
-from ecsuite.eval.machine_translation.vocabulary import encode
+from ecsuite.eval.translation.pairs import Pair, Split
+from ecsuite.eval.translation.presets import Preset, Tuning
+from ecsuite.eval.translation.vocabulary import encode
 
 PAIRS_AT_ONCE = 5_000
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.eval.learning import bpe
-from ecsuite.eval.machine_translation.pairs import Pair
+from ecsuite.eval.translation.pairs import Pair
 
 NUM_SPECIAL = 5
 NUM_BPE_PAIRS = 100_000

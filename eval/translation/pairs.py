@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.machine_translation.presets import Preset
+from ecsuite.eval.translation.presets import Preset
 
 HELD_OUT_SHARE = 5
 """At most one pair in so many is kept from training: the authors' program splits off a fifth."""

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.training import Advance, autocast, padded
-from ecsuite.eval.machine_translation.presets import Preset
-from ecsuite.eval.machine_translation.vocabulary import decode
+from ecsuite.eval.translation.presets import Preset
+from ecsuite.eval.translation.vocabulary import decode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
