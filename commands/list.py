@@ -12,9 +12,9 @@ from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.sources import SOURCES
-from ecsuite.eval.xtreme.tasks import TASKS as XTREME
-from ecsuite.eval.xtreme_transfer.presets import PRESETS as TRANSFER
-from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS as WAYS
+from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
+from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
+from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.making import WORLDS
 from ecsuite.games.tasks import TASKS

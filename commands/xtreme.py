@@ -67,9 +67,9 @@ def xtreme(
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     from ecsuite.downloads.downloads import data_folder
     from ecsuite.eval.icy.study import num_cores, read_seeds
-    from ecsuite.eval.xtreme.tasks import TASKS
-    from ecsuite.eval.xtreme_transfer.presets import PRESETS
-    from ecsuite.eval.xtreme_transfer.protocols import PROTOCOLS
+    from ecsuite.eval.xtreme.presets import PRESETS
+    from ecsuite.eval.xtreme.protocols import PROTOCOLS
+    from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
     look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
@@ -84,15 +84,15 @@ def xtreme(
     folder_of_tasks = data or data_folder("xtreme")
     spoken = () if languages is None else _names(languages)
     if baselines:
-        from ecsuite.eval.xtreme.baseline_report import baseline_report
+        from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
         with Reporter() as reporter:
             found = baseline_report(folder_of_tasks, names, spoken, reporter.progress)
         found.publish(out=out, picture=None, as_json=as_json)
         return
-    from ecsuite.eval.xtreme_transfer.experiment import xtreme_transfer
-    from ecsuite.eval.xtreme_transfer.report import report
-    from ecsuite.eval.xtreme_transfer.study import Request
+    from ecsuite.eval.xtreme.experiment import xtreme_transfer
+    from ecsuite.eval.xtreme.report import report
+    from ecsuite.eval.xtreme.study import Request
     from ecsuite.formats import read_corpus
 
     with Reporter(kept=folder) as reporter:

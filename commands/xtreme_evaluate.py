@@ -24,8 +24,8 @@ def xtreme_evaluate(
     """Score predictions for XTREME's tasks as its own program does, and tell what is lost in transfer."""
     if out is not None:
         make_room(out)
-    from ecsuite.eval.xtreme.evaluation import evaluate
-    from ecsuite.eval.xtreme.evaluation_report import report
+    from ecsuite.eval.xtreme.scoring.evaluation import evaluate
+    from ecsuite.eval.xtreme.scoring.evaluation_report import report
 
     evaluation = evaluate(predictions, labels, languages)
     report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json)

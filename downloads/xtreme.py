@@ -1,7 +1,7 @@
 """The data of XTREME's nine tasks from where their authors publish them, as XTREME's own script has the addresses.
 
-What is taken out of the archives keeps its labels, and `ecsuite.eval.xtreme.reading` reads it as it is. XTREME's
-scripts take the labels of its test sets away, so they need not be asked of anybody here. Files are packed (`.gz`).
+What is taken out of the archives keeps its labels, and `eval.xtreme.scoring.reading` reads it as it is. Its
+scripts take the labels of its test sets away, so nobody need be asked for them here. Files are packed (`.gz`).
 """
 
 import hashlib

@@ -18,6 +18,8 @@ from ecsuite.cli import main
 
 torch.set_num_threads(1)
 
+pytest_plugins = ["xtreme_data", "xtreme_submissions"]
+
 LONGEST_NAME = 100
 """Characters of a test's name with its parameters."""
 LONGEST_VALUE = 16

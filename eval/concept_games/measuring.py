@@ -19,10 +19,10 @@ from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.concept_games.study import Row, Study
+from ecsuite.eval.metrics import ami as information
+from ecsuite.eval.metrics import cbm, topsim
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
-from ecsuite.eval.metrics.metrics import ami as information
-from ecsuite.eval.metrics.metrics import cbm, topsim
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus

@@ -1,191 +1,133 @@
-"""Finds translations by sentence embeddings: nearest neighbours for Tatoeba, mined pairs for BUCC.
+"""Retrieval: which sentences translate each other, by the states that a body has for them, without tuning.
 
-Hu et al. (2020), section 3.2; Artetxe and Schwenk (2019), "Margin-based Parallel Corpus Mining", section 3: how much
-nearer two sentences are than their neighbours are on average. The paper of XTREME speaks of plain cosine for BUCC, its
-program uses the margin.
+Hu et al. (2020), section 3.2. The benchmark's program takes the states of layer 7 of 12; of Tatoeba their mean over a
+sentence, of BUCC those of the first symbol.
 """
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from ecsuite.eval.xtreme.examples import Bitext
+from ecsuite.config import look_up
+from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.eval.xtreme.scoring.examples import Bitext
+from ecsuite.eval.xtreme.scoring.retrieval import Pair, mine_bitext, nearest, taken, tune_threshold
+from ecsuite.eval.xtreme.scoring.scoring import MINED
 
-NUM_NEIGHBOURS = 4
-"""Neighbours on either side over which the margin averages."""
-
-Embeddings = NDArray[np.floating[Any]]
-"""A row a sentence, shape (num_sentences, width)."""
+States = Callable[[Tensor, Tensor], Tensor]
+"""From sub-words and which of them are there, (batch, length) each, to states (batch, length, width)."""
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Pair = tuple[str, str]
-
-_ROUNDING = 1e-6
-"""What single precision may make of a cosine of 0."""
-_ROWS, _COLUMNS = 1024, 16384
-"""The block of similarities that is in memory at once."""
 
 
-def nearest(queries: Embeddings, candidates: Embeddings) -> Ints:
-    """The row of the candidate with the highest cosine for each query, the first of equals, shape (num_queries,).
-
-    Raises:
-        ValueError: If there is no candidate, or widths differ.
-    """
-    return _neighbours(_unit(queries), _unit(candidates), 1)[1][:, 0]
+def mean_state(states: Tensor, mask: Tensor) -> Tensor:
+    """The mean of `states` (batch, length, width) over the places in `mask` (batch, length)."""
+    there = mask[..., None].to(states.dtype)
+    return (states * there).sum(1) / there.sum(1)
 
 
-def mine_pairs(
-    sources: Embeddings, targets: Embeddings, num_neighbours: int = NUM_NEIGHBOURS
-) -> tuple[Ints, Ints, Floats]:
-    """Pair sentences off, best pairs first, each sentence at most once.
+def first_state(states: Tensor, mask: Tensor) -> Tensor:
+    """The states of the first place: what an encoder gathers of a sentence."""
+    return states[:, 0]
 
-    The score of a pair is its cosine over the mean cosine of both sentences with their nearest neighbours on the
-    other side (the ratio margin). Candidates are the best-scored neighbour of each source and of each target.
+
+def last_state(states: Tensor, mask: Tensor) -> Tensor:
+    """The states of the last place that is there: all that a decoder knows of a sentence."""
+    return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
+
+
+POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mean": mean_state,
+    "first": first_state,
+    "last": last_state,
+}
+"""By name: from states and which are there to a vector a sentence."""
+PUBLISHED_POOLING = {"tatoeba": "mean", MINED: "first"}
+"""By task, as in the benchmark's program."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Embedded:
+    """A bitext and its sentences as vectors."""
+
+    bitext: Bitext
+    """The sentences."""
+    sources: Floats
+    """A row a sentence to look for, shape (num_sources, width)."""
+    targets: Floats
+    """A row a sentence to look among, shape (num_targets, width)."""
+
+
+def embed(
+    body: Any,
+    sub_words: SubWords,
+    sentences: Sequence[str],
+    batch: int,
+    device: torch.device,
+    *,
+    pooling: str = "mean",
+    states: States | None = None,
+    context: int | None = None,
+) -> Floats:
+    """Vectors of sentences, as long as they come out.
 
     Args:
-        sources: Embeddings of one side.
-        targets: Embeddings of the other.
-        num_neighbours: How many neighbours; as many as there are where there are fewer.
+        body: A module with `states` and `context`; it is in evaluation mode afterwards.
+        sub_words: What the body reads.
+        sentences: The sentences; each is cut to the longest row. Special symbols around it count as others do.
+        batch: Sentences that are read at once.
+        device: Where the body is.
+        pooling: A name in `POOLINGS`.
+        states: Another layer's states; None for the body's last.
+        context: The longest row, in sub-words; None, or more than the body reads, for what the body reads.
 
     Returns:
-        Rows of sources, rows of targets and scores of the pairs, shape (num_pairs,) each, scores falling. A score is
-        0 where the neighbours' mean is not above 0.
+        Shape (num_sentences, width).
 
     Raises:
-        ValueError: If a side is empty, or widths differ.
+        ConfigError: If there is no such pooling.
     """
-    sources, targets = _unit(sources), _unit(targets)
-    forward, targets_near = _neighbours(sources, targets, min(num_neighbours, len(targets)))
-    backward, sources_near = _neighbours(targets, sources, min(num_neighbours, len(sources)))
-    level, target_level = forward.mean(1), backward.mean(1)
-    from_sources = _margin(forward, (level[:, None] + target_level[targets_near]) / 2)
-    from_targets = _margin(backward, (target_level[:, None] + level[sources_near]) / 2)
-    best_target, score = _best(from_sources, targets_near)
-    best_source, target_score = _best(from_targets, sources_near)
-
-    source_rows = np.concatenate((np.arange(len(sources)), best_source))
-    target_rows = np.concatenate((best_target, np.arange(len(targets))))
-    scores = np.concatenate((score, target_score))
-    kept = []
-    paired_sources, paired_targets = np.zeros(len(sources), dtype=bool), np.zeros(len(targets), dtype=bool)
-    for pair in np.argsort(
-        -scores, kind="stable"
-    ):  # a pair is free or not only once all better ones are known
-        source, target = source_rows[pair], target_rows[pair]
-        if not (paired_sources[source] or paired_targets[target]):
-            paired_sources[source] = paired_targets[target] = True
-            kept.append(pair)
-    return source_rows[kept], target_rows[kept], scores[kept]
+    pool = look_up("pooling", pooling, POOLINGS)
+    longest = min(context or body.context, body.context)
+    room = longest - len(sub_words.first) - len(sub_words.last)
+    ids = [
+        [*sub_words.first, *(encoding.ids[:room] or [sub_words.unknown]), *sub_words.last]
+        for encoding in sub_words.texts(sentences)
+    ]
+    rows = Rows(ids=ids, targets=[()] * len(ids), padding=sub_words.padding)
+    batches = rows.batches(batch)
+    body.eval()
+    vectors = []
+    with torch.inference_mode():
+        for index in batches:
+            row_ids, mask, _ = rows.take(index, device)
+            vectors.append(pool((states or body.states)(row_ids, mask).float(), mask).cpu())
+    order = np.concatenate(batches)
+    return torch.cat(vectors).numpy()[np.argsort(order)]
 
 
-def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dict[Pair, float]:
-    """Scores of the pairs of names that `mine_pairs` finds in a bitext, best first.
-
-    As in the benchmark's program a text that several sentences have is one neighbour, and no pair has one: which of
-    the names would be meant is not known.
+def retrieve(task: str, test: Embedded, dev: Embedded | None = None) -> list[int] | set[Pair]:
+    """What `score_predictions` takes.
 
     Args:
-        bitext: The sentences.
-        sources: Their embeddings.
-        targets: Those of the sentences to look among.
-    """
-    source_rows, is_source_single = _distinct(bitext.sources)
-    target_rows, is_target_single = _distinct(bitext.targets)
-    found = mine_pairs(sources[source_rows], targets[target_rows])
-    return {
-        (bitext.source_ids[source_rows[source]], bitext.target_ids[target_rows[target]]): float(score)
-        for source, target, score in zip(*found, strict=True)
-        if is_source_single[source] and is_target_single[target]
-    }
-
-
-def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> float:
-    """The threshold at which the pairs that reach it have the highest F1, for use on other sentences.
-
-    Args:
-        scores: Scores of pairs, such as those of `mine_bitext`.
-        gold: The pairs that are right.
+        task: Tatoeba or BUCC.
+        test: The sentences to find.
+        dev: For BUCC, sentences whose translations are known; the threshold of `test` is the best for them.
 
     Returns:
-        Halfway between the last score that counts and the next; the lowest of the best. 0 if no pair is right.
+        For Tatoeba the row of the nearest target for each source; for BUCC the names of the pairs that are near enough.
+
+    Raises:
+        ValueError: If the translations of `dev` are not known.
     """
-    values = np.array(list(scores.values()), dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
-    values = values[order]
-    num_right = np.cumsum(np.array([pair in gold for pair in scores], dtype=np.int64)[order])
-    if not len(values) or num_right[-1] == 0:
-        return 0.0
-    # F1 is twice what is right over what is taken and what is gold; pairs with one score are taken together.
-    f1 = 2 * num_right / (np.arange(1, len(values) + 1) + len(gold))
-    f1[:-1][values[:-1] == values[1:]] = 0.0
-    best = int(f1.argmax())
-    following = values[min(best + 1, len(values) - 1)]
-    return float((values[best] + following) / 2)
-
-
-def taken(scores: Mapping[Pair, float], threshold: float) -> set[Pair]:
-    """The pairs that reach a threshold: predictions for BUCC."""
-    return {pair for pair, score in scores.items() if score >= threshold}
-
-
-def _unit(embeddings: Embeddings) -> Floats:
-    """Rows of length 1; a row of zeros stays one, at right angles to all."""
-    if embeddings.ndim != 2 or not len(embeddings):
-        raise ValueError(f"expected embeddings of at least one sentence, got shape {embeddings.shape}")
-    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return (embeddings / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
-def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tuple[Floats, Ints]:
-    """The highest cosines and whose they are, falling, shape (num_queries, num_neighbours) each."""
-    if queries.shape[1] != candidates.shape[1]:
-        raise ValueError(f"widths differ: {queries.shape[1]} and {candidates.shape[1]}")
-    cosines, rows = [], []
-    for begin in range(0, len(queries), _ROWS):
-        block = queries[begin : begin + _ROWS]
-        best = np.empty((len(block), 0), dtype=np.float32)
-        best_rows = np.empty((len(block), 0), dtype=np.int64)
-        for start in range(0, len(candidates), _COLUMNS):
-            values = block @ candidates[start : start + _COLUMNS].T  # (rows, columns)
-            highest, columns = _highest(values, min(num_neighbours, values.shape[1]))
-            best = np.concatenate((best, highest), axis=1)
-            best_rows = np.concatenate((best_rows, columns + start), axis=1)
-            columns = np.argsort(-best, axis=1, kind="stable")[:, :num_neighbours]
-            best, best_rows = np.take_along_axis(best, columns, 1), np.take_along_axis(best_rows, columns, 1)
-        cosines.append(best)
-        rows.append(best_rows)
-    return np.concatenate(cosines), np.concatenate(rows)
-
-
-def _highest(values: Floats, number: int) -> tuple[Floats, Ints]:
-    """The highest values of each row and their columns, falling, the first of equals first; wipes them out."""
-    columns = np.empty((len(values), number), dtype=np.int64)
-    highest = np.empty((len(values), number), dtype=np.float32)
-    rows = np.arange(len(values))
-    for place in range(number):  # for few, faster than a partition
-        columns[:, place] = values.argmax(1)
-        highest[:, place] = values[rows, columns[:, place]]
-        values[rows, columns[:, place]] = -np.inf
-    return highest, columns
-
-
-def _margin(cosine: Floats, level: Floats) -> Floats:
-    return np.divide(cosine, level, out=np.zeros_like(cosine), where=level > _ROUNDING)
-
-
-def _best(scores: Floats, rows: Ints) -> tuple[Ints, Floats]:
-    """The best-scored neighbour in each row, and its score."""
-    column = scores.argmax(1)[:, None]
-    return np.take_along_axis(rows, column, 1)[:, 0], np.take_along_axis(scores, column, 1)[:, 0]
-
-
-def _distinct(sentences: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-    """The first row of each different sentence, and whether it is the only one."""
-    numbers: dict[str, int] = {}
-    text = np.array([numbers.setdefault(sentence.strip(), len(numbers)) for sentence in sentences])
-    _, first, times = np.unique(text, return_index=True, return_counts=True)
-    return first, times == 1
+    if task != MINED:
+        return [int(row) for row in nearest(test.sources, test.targets)]
+    if dev is None or dev.bitext.gold is None:
+        raise ValueError("BUCC: expected dev with its translations, to find the threshold with")
+    threshold = tune_threshold(mine_bitext(dev.bitext, dev.sources, dev.targets), dev.bitext.gold)
+    return taken(mine_bitext(test.bitext, test.sources, test.targets), threshold)

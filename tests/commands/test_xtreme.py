@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xtreme_transfer import jobs, study
+from ecsuite.eval.xtreme import jobs, study
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.evaluation import evaluate
+from ecsuite.eval.xtreme.scoring.evaluation import evaluate
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The languages against what the tasks and the paper say."""
 
 from ecsuite.downloads.languages import ISO3, LANGUAGES, OF_XTREME
-from ecsuite.eval.xtreme.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 
 def test_the_forty_are_those_of_the_tasks():

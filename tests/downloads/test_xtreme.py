@@ -13,8 +13,8 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.downloads import xtreme
 from ecsuite.downloads.xtreme import INSTEAD, ORIGINS, prepare_xtreme
-from ecsuite.eval.xtreme.reading import available, read_examples
-from ecsuite.eval.xtreme.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.reading import available, read_examples
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 SQUAD = json.dumps(
     {

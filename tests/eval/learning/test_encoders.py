@@ -12,7 +12,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.learning import encoders as bodies
 from ecsuite.eval.learning.encoders import BODIES, Decoder, Encoder, Published, new_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.xtreme_transfer.presets import FULL
+from ecsuite.eval.xtreme.presets import FULL
 
 KINDS = pytest.mark.parametrize("kind", BODIES)
 NUM_SYMBOLS = 30

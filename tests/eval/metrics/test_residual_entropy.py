@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.metrics import residual_entropy as module
+from ecsuite.eval.metrics import residual_entropy as module
 from ecsuite.eval.metrics.residual_entropy import (
     Entropies,
     exact_search,

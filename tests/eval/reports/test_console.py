@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.metrics import reporting
+from ecsuite.eval.reports import console as reporting
 from ecsuite.eval.reports.console import Report, Reporter, make_room
 
 

@@ -11,8 +11,9 @@ from matplotlib.text import Text
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, CorpusError, Ragged
-from ecsuite.eval.metrics import drawing, translation_drawing
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.eval.reports import corpus_plots as drawing
+from ecsuite.eval.reports import translation_drawing
 from ecsuite.eval.reports.canvas import MAX_LABEL, label
 from ecsuite.eval.reports.corpus_plots import (
     draw_curves,

@@ -16,7 +16,7 @@ from ecsuite.eval.metrics import DESCRIPTIONS, METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import keep_scores, score_corpus
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "metrics.json"
+GOLDEN = Path(__file__).parents[2] / "golden" / "metrics.json"
 CORPUS_METRICS = [name for name in METRICS if name != "xferbench"]
 
 

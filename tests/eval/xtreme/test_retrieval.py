@@ -1,129 +1,152 @@
-"""Retrieval on embeddings whose neighbours are known."""
+"""Sentences as vectors by a body whose states are known, and what is found with them."""
 
 import numpy as np
 import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from torch import nn
 
-from ecsuite.eval.xtreme import retrieval
-from ecsuite.eval.xtreme.examples import Bitext
-from ecsuite.eval.xtreme.retrieval import mine_bitext, mine_pairs, nearest, taken, tune_threshold
+from ecsuite.config import ConfigError
+from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.retrieval import Embedded, embed, retrieve
+from ecsuite.eval.xtreme.scoring.examples import Bitext
+from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+
+CPU = torch.device("cpu")
+FIRST, LAST, PADDING, UNKNOWN = 4, 5, 6, 7
+SIZE = 8
 
 
-def at(*degrees):
-    """Unit vectors at these angles."""
-    angles = np.radians(degrees)
-    return np.stack((np.cos(angles), np.sin(angles)), axis=1)
+class Spelling(nn.Module):
+    """The state at a place is its sub-word, one-hot; in training, noise."""
+
+    context = 6
+
+    def states(self, ids, mask):
+        return nn.functional.dropout(torch.eye(SIZE)[ids], 0.9, self.training)
 
 
-def bitext(sources, targets):
+@pytest.fixture
+def letters():
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "c": 2, "d": 3}, unk_token="d"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return SubWords(
+        tokenizer=tokenizer,
+        size=SIZE,
+        first=(FIRST,),
+        between=(LAST,),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+
+
+def counts(*ids):
+    return (np.bincount(ids, minlength=SIZE) / len(ids)).tolist()
+
+
+def test_the_mean_is_over_what_is_there(letters):
+    vectors = embed(Spelling(), letters, ["a b", "c", "a a b c"], 3, CPU)
+    assert vectors.dtype == np.float32
+    wanted = [[FIRST, 0, 1, LAST], [FIRST, 2, LAST], [FIRST, 0, 0, 1, 2, LAST]]
+    assert vectors == pytest.approx(np.array([counts(*ids) for ids in wanted]))
+
+
+@pytest.mark.parametrize(("pooling", "symbol"), [("first", FIRST), ("last", LAST)])
+def test_one_place_can_stand_for_all(letters, pooling, symbol):
+    vectors = embed(Spelling(), letters, ["a b", "c"], 2, CPU, pooling=pooling)
+    assert vectors.tolist() == [counts(symbol)] * 2
+
+
+def test_without_special_symbols_the_last_is_the_sentences_own(letters):
+    bare = SubWords(
+        tokenizer=letters.tokenizer,
+        size=SIZE,
+        first=(),
+        between=(),
+        last=(),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+    vectors = embed(Spelling(), bare, ["a b", "c", ""], 3, CPU, pooling="last")
+    assert vectors.tolist() == [counts(1), counts(2), counts(UNKNOWN)]
+
+
+def test_long_sentences_are_cut_and_empty_ones_are_unknown(letters):
+    vectors = embed(Spelling(), letters, ["a a a a b b b", ""], 1, CPU)
+    assert vectors.tolist()[0] == pytest.approx(counts(FIRST, 0, 0, 0, 0, LAST))
+    assert vectors.tolist()[1] == pytest.approx(counts(FIRST, UNKNOWN, LAST))
+    (shorter,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=4).tolist()
+    assert shorter == pytest.approx(counts(FIRST, 0, 0, LAST))
+    (no_longer,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=99).tolist()
+    assert no_longer == vectors.tolist()[0]
+
+
+def test_batches_and_order_change_nothing(letters):
+    sentences = ["a b c", "d", "a", "b b", "c d a b", "c"]
+    whole = embed(Spelling(), letters, sentences, 6, CPU)
+    for batch in (1, 4):
+        assert embed(Spelling(), letters, sentences, batch, CPU) == pytest.approx(whole)
+    assert embed(Spelling(), letters, sentences[::-1], 2, CPU)[::-1] == pytest.approx(whole)
+
+
+def test_other_states_can_be_asked_for(letters):
+    vectors = embed(Spelling(), letters, ["a"], 1, CPU, states=lambda ids, mask: ids[..., None])
+    assert vectors.tolist() == [[(FIRST + 0 + LAST) / 3]]
+
+
+def test_an_unknown_pooling_is_refused(letters):
+    with pytest.raises(ConfigError, match="unknown pooling 'maen'; did you mean 'mean'"):
+        embed(Spelling(), letters, ["a"], 1, CPU, pooling="maen")
+
+
+def bitext(sources, targets, gold):
     return Bitext(
         source_ids=tuple(f"s{row}" for row in range(len(sources))),
         sources=tuple(sources),
         target_ids=tuple(f"t{row}" for row in range(len(targets))),
         targets=tuple(targets),
-        gold=None,
+        gold=gold,
     )
 
 
-def test_nearest_is_by_angle_not_by_length():
-    candidates = at(0, 50, 90) * [[1], [100], [0.01]]
-    assert nearest(at(10, 80, 40), candidates).tolist() == [0, 2, 1]
+def test_tatoeba_is_found_by_the_nearest(letters):
+    """A translation is spelt with the same letters in another order."""
+    gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
+    examples = bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold)
+    sources, targets = (
+        embed(Spelling(), letters, side, 2, CPU) for side in (examples.sources, examples.targets)
+    )
+    found = retrieve("tatoeba", Embedded(bitext=examples, sources=sources, targets=targets))
+    assert found == [2, 0, 1]
+    assert score_predictions("tatoeba", "fi", found, examples) == {"accuracy": 100}
 
 
-def test_the_first_of_equals_is_nearest_and_zeros_are_at_right_angles():
-    assert nearest(at(0), np.concatenate((at(90), at(0, 0)))).tolist() == [1]
-    assert nearest(np.zeros((1, 2)), at(0, 90)).tolist() == [0]
+def embedded(cosines, gold):
+    """Sources along axes of their own, and targets at these cosines from them, each beside the others."""
+    number = len(cosines)
+    sources = np.eye(2 * number, dtype=np.float32)[:number] + 0.01
+    targets = np.zeros_like(sources)
+    targets[:, :number] = np.diag(cosines)
+    targets[:, number:] = np.diag(np.sqrt(1 - np.square(cosines)))
+    examples = bitext([f"x{row}" for row in range(number)], [f"y{row}" for row in range(number)], gold)
+    return Embedded(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
 
 
-def test_a_turn_of_the_space_changes_nothing():
-    rng = np.random.default_rng(0)
-    sources, targets = rng.normal(size=(40, 6)) + 1, rng.normal(size=(50, 6)) + 1
-    turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
-    assert nearest(sources, targets).tolist() == nearest(sources @ turn, targets @ turn).tolist()
-    one, other = mine_pairs(sources, targets), mine_pairs(sources @ turn, targets @ turn)
-    assert one[0].tolist() == other[0].tolist() and one[1].tolist() == other[1].tolist()
-    assert one[2] == pytest.approx(other[2], abs=1e-5)
+def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
+    cosines = [0.9, 0.8, 0.7, 0.3, 0.2]
+    right = frozenset((f"s{row}", f"t{row}") for row in range(3))
+    dev, test = embedded(cosines, right), embedded(cosines[::-1], None)
+    assert retrieve("bucc2018", test, dev) == {("s4", "t4"), ("s3", "t3"), ("s2", "t2")}
+    strict = embedded(cosines, frozenset({("s0", "t0")}))
+    assert retrieve("bucc2018", test, strict) == {("s4", "t4")}
+    assert score_predictions("bucc2018", "de", retrieve("bucc2018", dev, dev), dev.bitext)["f1"] == 100
 
 
-def test_margin_with_one_neighbour_is_the_cosine_over_the_means():
-    sources, targets = at(0, 90), at(20, 80)
-    rows, columns, scores = mine_pairs(sources, targets, num_neighbours=1)
-    assert (rows.tolist(), columns.tolist(), scores) == ([0, 1], [0, 1], pytest.approx([1, 1]))
-
-
-def test_margin_with_two_neighbours():
-    def cosine(degrees):
-        return np.cos(np.radians(degrees))
-
-    rows, columns, scores = mine_pairs(at(0, 60), at(10, 40))
-    near, far = (cosine(10) + cosine(40)) / 2, (cosine(50) + cosine(20)) / 2  # of the sources
-    first, second = (cosine(10) + cosine(50)) / 2, (cosine(40) + cosine(20)) / 2  # of the targets
-    assert (rows.tolist(), columns.tolist()) == ([0, 1], [0, 1])
-    assert scores == pytest.approx([cosine(10) / ((near + first) / 2), cosine(20) / ((far + second) / 2)])
-
-
-def test_a_hub_is_marked_down():
-    """One target is nearest to all sources; by the margin each source still gets its own."""
-    sources = at(0, 30, 60)
-    targets = np.concatenate((at(0, 30, 60), at(30)))
-    targets = np.concatenate((targets, np.zeros((4, 1))), axis=1)
-    targets[:3, 2] = 1  # so that the hub at 30 degrees is the nearest
-    sources = np.concatenate((sources, np.zeros((3, 1))), axis=1)
-    assert nearest(sources, targets).tolist() == [3, 3, 3]
-    rows, columns, _ = mine_pairs(sources, targets)
-    assert dict(zip(rows.tolist(), columns.tolist(), strict=True)) == {0: 0, 1: 3, 2: 2}
-
-
-def test_each_sentence_is_paired_once():
-    rows, columns, scores = mine_pairs(at(0, 2, 50), at(1, 51))
-    assert len(rows) == len(set(rows.tolist())) == len(set(columns.tolist())) == 2
-    assert (np.diff(scores) <= 0).all()
-
-
-def test_neighbours_all_at_right_angles_give_no_score():
-    assert mine_pairs(at(0, 0), at(90, 270))[2].tolist() == [0]
-
-
-def test_blocks_change_nothing(monkeypatch):
-    rng = np.random.default_rng(1)
-    sources, targets = rng.normal(size=(23, 5)) + 1, rng.normal(size=(31, 5)) + 1
-    whole, near = mine_pairs(sources, targets), nearest(sources, targets)
-    monkeypatch.setattr(retrieval, "_ROWS", 4)
-    monkeypatch.setattr(retrieval, "_COLUMNS", 3)
-    assert nearest(sources, targets).tolist() == near.tolist()
-    for one, other in zip(mine_pairs(sources, targets), whole, strict=True):
-        assert one == pytest.approx(other, abs=1e-6)
-
-
-def test_repeated_sentences_are_in_no_pair():
-    found = mine_bitext(bitext("aab", "xyz"), np.eye(3)[[0, 0, 1]], np.eye(3) + 0.1)
-    assert list(found) == [("s2", "t1")]
-    found = mine_bitext(bitext("abc", "xyy"), np.eye(3), np.eye(3)[[0, 1, 1]] + 0.1)
-    assert [pair for pair, score in found.items() if score > 1] == [("s0", "t0")]
-    found = mine_bitext(bitext(["a", "b"], ["x", "y"]), at(0, 60), at(1, 61))
-    assert set(found) == {("s0", "t0"), ("s1", "t1")}
-
-
-def test_threshold_has_the_highest_f1():
-    scores = {("a", "x"): 1.5, ("b", "y"): 1.2, ("c", "z"): 1.0, ("d", "w"): 0.8}
-    gold = {("a", "x"), ("b", "y")}
-    assert tune_threshold(scores, gold) == pytest.approx(1.1)
-    assert taken(scores, 1.1) == gold
-    assert tune_threshold(scores, gold | {("d", "w")}) == pytest.approx(0.8)  # the last one: its own score
-    assert tune_threshold(dict(reversed(scores.items())), gold) == pytest.approx(1.1)
-
-
-def test_pairs_with_one_score_are_taken_together():
-    scores = {("a", "x"): 1.0, ("b", "y"): 1.0, ("c", "z"): 1.0, ("d", "w"): 0.5}
-    assert taken(scores, tune_threshold(scores, {("a", "x")})) == {("a", "x"), ("b", "y"), ("c", "z")}
-
-
-def test_no_right_pair_has_no_threshold():
-    assert tune_threshold({("a", "x"): 1.0}, {("b", "y")}) == 0
-    assert tune_threshold({}, {("b", "y")}) == 0
-
-
-def test_what_is_no_embedding_is_refused():
-    with pytest.raises(ValueError, match=r"at least one sentence, got shape \(0, 2\)"):
-        nearest(at(0), np.zeros((0, 2)))
-    with pytest.raises(ValueError, match="widths differ: 2 and 3"):
-        mine_pairs(at(0), np.ones((1, 3)))
+def test_bucc_needs_a_dev_that_is_known():
+    test = embedded([0.9, 0.1], None)
+    for dev in (None, test):
+        with pytest.raises(ValueError, match="BUCC: expected dev with its translations"):
+            retrieve("bucc2018", test, dev)

@@ -1,0 +1,216 @@
+"""Evaluates a folder of predictions against one of labels: every language, task and average of XTREME."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.xtreme.scoring import averaging
+from ecsuite.eval.xtreme.scoring.scoring import chance, score_labels
+from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, Task
+
+VERSION = 1
+"""Raised whenever the same files would give another value."""
+
+LANGUAGES = {
+    "all": "every language of a task; one that is missing is an error",
+    "available": "those languages that have predictions and labels",
+}
+"""Which languages are scored."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskResult:
+    """The scores of one task."""
+
+    task: Task
+    """Which."""
+    by_language: Mapping[str, Mapping[str, float]]
+    """Metrics of each language, 0 to 100, in the task's order."""
+    chance: Mapping[str, Mapping[str, float]]
+    """The same metrics of the best guess that looks at nothing."""
+    unanswered: Mapping[str, int]
+    """Questions without an answer, which count as wrong, in the languages where there are some."""
+
+    @property
+    def score(self) -> float:
+        """The mean over languages, in the task's metric."""
+        return averaging.task_score(self.task.name, self.by_language)
+
+    @property
+    def chance_score(self) -> float:
+        """The same of the guess."""
+        return averaging.task_score(self.task.name, self.chance)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Languages of the task that were not scored."""
+        return tuple(language for language in self.task.languages if language not in self.by_language)
+
+    def to_json(self) -> dict[str, Any]:
+        """The task's entry in the results of the benchmark's program."""
+        data: dict[str, Any] = {
+            metric: {language: metrics[metric] for language, metrics in self.by_language.items()}
+            for metric in self.task.metrics
+        }
+        averages = {
+            f"avg_{metric}": averaging.average(self.by_language, metric) for metric in self.task.metrics
+        }
+        return {**data, **averages, "avg_metric": self.score}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """The scores of all tasks that were there."""
+
+    tasks: tuple[TaskResult, ...]
+    """In the order of the paper's tables; at least one."""
+    left_out: tuple[str, ...]
+    """Tasks with only predictions or only labels."""
+    labels: str
+    """Hash of all labels that were scored against."""
+
+    @property
+    def groups(self) -> dict[str, float]:
+        """The scores of groups, and over all; only what has all its tasks."""
+        return averaging.group_scores({result.task.name: result.score for result in self.tasks})
+
+    @property
+    def gaps(self) -> dict[str, float | None]:
+        """The transfer gap of each task."""
+        return {
+            result.task.name: averaging.transfer_gap(result.task.name, result.by_language)
+            for result in self.tasks
+        }
+
+    @property
+    def signature(self) -> str:
+        """The tasks, the languages and the labels that were scored."""
+        partial = [_languages(result) for result in self.tasks if result.missing]
+        names = [result.task.name for result in self.tasks]
+        return signature(
+            "xtreme",
+            VERSION,
+            tasks="all" if len(names) == len(TASKS) else "+".join(names),
+            languages="; ".join(partial) or "all",
+            labels=self.labels,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The results with the keys of the benchmark's program, and under `ecsuite` what that does not tell."""
+        tagging = [result for result in self.tasks if result.task.kind == "tagging"]
+        gaps = self.gaps
+        sides = {
+            result.task.name: averaging.english_and_others(result.task.name, result.by_language)
+            for result in self.tasks
+        }
+        ours = {
+            "signature": self.signature,
+            "gap": gaps,
+            "average_gap": averaging.average_gap(gaps),
+            "gap_metric": {name: averaging.gap_metric(name) for name in gaps},
+            "english": {name: side[0] for name, side in sides.items()},
+            "others": {name: side[1] for name, side in sides.items()},
+            "chance": {result.task.name: result.chance_score for result in self.tasks},
+            "tag_accuracy": {
+                result.task.name: {
+                    language: metrics["accuracy"] for language, metrics in result.by_language.items()
+                }
+                for result in tagging
+            },
+            "missing_languages": {result.task.name: list(result.missing) for result in self.tasks},
+            "unanswered": {
+                result.task.name: dict(result.unanswered) for result in self.tasks if result.unanswered
+            },
+            "left_out": list(self.left_out),
+        }
+        return {
+            **self.groups,
+            **{result.task.name: result.to_json() for result in self.tasks},
+            "ecsuite": ours,
+        }
+
+
+def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluation:
+    """Score every task that has a folder of predictions and one of labels.
+
+    Args:
+        predictions: The folder of predictions, see `submissions.py`.
+        labels: The folder of labels, of the same form.
+        languages: `all` or `available`.
+
+    Raises:
+        ConfigError: If no task is there, a language is missing, or a file is malformed.
+    """
+    look_up("choice of languages", languages, LANGUAGES)
+    there = [
+        {task for task in TASKS if (folder / task).is_dir()}
+        for folder in map(_require_folder, (predictions, labels))
+    ]
+    if not there[0] & there[1]:
+        raise ConfigError(
+            f"{predictions} and {labels}: expected a folder of one task in both; tasks: {', '.join(TASKS)}"
+        )
+    digest = hashlib.sha256()
+    chosen = [task for task in TASKS.values() if task.name in there[0] & there[1]]
+    results = [_evaluate_task(task, predictions, labels, languages, digest) for task in chosen]
+    return Evaluation(
+        tasks=tuple(results),
+        left_out=tuple(task for task in TASKS if task in there[0] ^ there[1]),
+        labels=digest.hexdigest()[:8],
+    )
+
+
+def _evaluate_task(
+    task: Task, predictions: Path, labels: Path, languages: str, digest: "hashlib._Hash"
+) -> TaskResult:
+    """Score a task, and let the digest see its labels."""
+    by_language, guesses = {}, {}
+    unanswered: dict[str, int] = {}
+    for language in _languages_of(task, predictions, labels, languages):
+        files = (require_file(folder, task.name, language) for folder in (predictions, labels))
+        predicted, right = read_submission(task.name, *files)
+        digest.update(_as_bytes([task.name, language, right]))
+        by_language[language] = score_labels(task.name, language, predicted, right)
+        guesses[language] = chance(task.name, language, right)
+        if task.kind == "questions":
+            num_unanswered = sum(name not in predicted for name, _ in right)
+            unanswered |= {language: num_unanswered} if num_unanswered else {}
+    return TaskResult(task=task, by_language=by_language, chance=guesses, unanswered=unanswered)
+
+
+def _require_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder with a folder for each task, such as udpos")
+    return folder
+
+
+def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
+    if languages == "all":
+        return task.languages
+    there = tuple(
+        language
+        for language in task.languages
+        if all(file_of(folder, task.name, language) for folder in (predictions, labels))
+    )
+    if not there:
+        raise ConfigError(
+            f"{predictions / task.name} and {labels / task.name}: no language has predictions and labels"
+        )
+    return there
+
+
+def _languages(result: TaskResult) -> str:
+    """How many of how many languages were scored, and which."""
+    scored, missing = tuple(result.by_language), result.missing
+    which = f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
+    return f"{result.task.name} {len(scored)}/{len(result.task.languages)} {which}"
+
+
+def _as_bytes(labels: Any) -> bytes:
+    return json.dumps(labels, ensure_ascii=False, default=sorted).encode()

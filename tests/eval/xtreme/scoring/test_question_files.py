@@ -1,0 +1,106 @@
+"""SQuAD's JSON: answers where they are and where they are not, held back ones, and ids that come again."""
+
+import json
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme.scoring.examples import Answer, Question
+from ecsuite.eval.xtreme.scoring.question_files import has_answers, read_questions
+
+CONTEXT = "Ada met Ada in Oslo."
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Writes questions about `CONTEXT`, each its id and its answers, `(text, start)`."""
+
+    def store(*asked):
+        path = tmp_path / "xx.json"
+        questions = [
+            {
+                "id": name,
+                "question": f"{name}?",
+                "answers": [{"text": text, "answer_start": start} for text, start in answers],
+            }
+            for name, answers in asked
+        ]
+        data = {
+            "version": "1.1",
+            "data": [{"title": "t", "paragraphs": [{"context": CONTEXT, "qas": questions}]}],
+        }
+        path.write_text(json.dumps(data, indent=2), encoding="utf-8")
+        return path
+
+    return store
+
+
+def test_questions_with_their_answers(stored):
+    path = stored(("a", [("Oslo", 15), ("in Oslo", 12)]))
+    answers = (Answer(text="Oslo", start=15), Answer(text="in Oslo", start=12))
+    assert read_questions(path) == [Question(id="a", question="a?", context=CONTEXT, answers=answers)]
+    assert has_answers(path)
+
+
+@pytest.mark.parametrize(("start", "found"), [(1, 0), (5, 8), (100, 8), (-3, 0), (8, 8)])
+def test_an_answer_elsewhere_is_looked_for_near_by(stored, start, found):
+    (question,) = read_questions(stored(("a", [("Ada", start)])))
+    assert question.answers == (Answer(text="Ada", start=found),)
+
+
+@pytest.mark.parametrize("answers", [[], [("", 0)]])
+def test_held_back_answers_are_none(stored, answers):
+    path = stored(("a", answers))
+    assert [question.answers for question in read_questions(path)] == [()]
+    assert not has_answers(path)
+
+
+def test_an_answer_may_be_a_quotation_mark(tmp_path):
+    path = tmp_path / "xx.json"
+    path.write_text('{"data": [{"answers": [{"text": "\\"", "answer_start": 0}]}]}')
+    assert has_answers(path)
+
+
+def test_ids_that_come_again_get_a_number(stored):
+    path = stored(("0", []), ("1", []), ("0", []), ("0", []))
+    assert [question.id for question in read_questions(path)] == ["0", "1", "0-2", "0-3"]
+
+
+def test_questions_by_the_beginning_of_their_ids(stored):
+    path = stored(("finnish-1", []), ("korean-1", []), ("finnish-2", []))
+    assert [question.question for question in read_questions(path, prefix="korean-")] == ["korean-1?"]
+    with pytest.raises(ConfigError) as error:
+        read_questions(path, prefix="thai-")
+    assert str(error.value) == f"{path}: no question whose id begins with 'thai-' in it"
+
+
+def test_an_answer_that_is_nowhere_is_an_error(stored):
+    path = stored(("a", []), ("b", [("Bergen", 15)]))
+    with pytest.raises(ConfigError) as error:
+        read_questions(path)
+    assert str(error.value) == f"{path}: question b: its context does not hold the answer 'Bergen'"
+
+
+EXPECTED = "expected data, paragraphs, context, qas, id, question, answers, text, answer_start"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"data":\n[}', ":2: not JSON: Expecting value"),
+        ('{"data": 3}',
+         f": not as SQuAD 1.1 at its beginning (TypeError: 'int' object is not iterable); {EXPECTED}"),
+        ("{}", f": not as SQuAD 1.1 at its beginning (KeyError: 'data'); {EXPECTED}"),
+        ('{"data": []}', ": no question in it"),
+        ('{"data": [{"paragraphs": [{"context": 3, "qas": []}]}]}',
+         f": not as SQuAD 1.1 at its beginning (TypeError: context is no text); {EXPECTED}"),
+        ('{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 7, "question": "q"}, {"id": 8}]}]}]}',
+         f": not as SQuAD 1.1 after question 7 (KeyError: 'question'); {EXPECTED}"),
+    ],
+)  # fmt: skip
+def test_other_json_is_told_what_it_lacks(tmp_path, text, message):
+    path = tmp_path / "xx.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        read_questions(path)
+    assert str(error.value) == f"{path}{message}"

@@ -1,0 +1,280 @@
+"""Each layout is found and read; labelled files come before stripped ones; what is not there is said."""
+
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme.scoring.reading import LAYOUTS, available, find_file, read_examples, scored_split
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+
+DATA = Path(__file__).parents[3].parent / "shared" / "data" / "xtreme"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Writes a file below `tmp_path`, packed as its name says."""
+
+    def store(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pack = {".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)
+        path.write_bytes(pack(text.encode()))
+        return path
+
+    return store
+
+
+def conllu(form, tag):
+    return f"1\t{form}\t_\t{tag}\t_\t_\t0\t_\t_\t_\n\n"
+
+
+def squad(name, text="a"):
+    answers = [{"text": text, "answer_start": 0}]
+    asked = [{"id": name, "question": "Who?", "answers": answers}]
+    return json.dumps({"data": [{"paragraphs": [{"context": "ab", "qas": asked}]}]})
+
+
+PAIR = "a\tb\tneutral\n"
+XNLI_HEADER = "language\tgold_label\tsentence1\tsentence2\n"
+PAWSX_HEADER = "id\tsentence1\tsentence2\tlabel\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "language", "split", "name", "text", "expected"),
+    [
+        ("udpos", "kk", "test", "udpos/test-kk.tsv.xz", "a\tNOUN\n", "a"),
+        ("udpos", "da", "dev", "udpos/conllu/da_ddt-ud-dev.conllu.gz", conllu("b", "X"), "b"),
+        ("udpos", "en", "train", "udpos/conllu/en_ewt-ud-train.from-sources.conllu", conllu("c", "X"), "c"),
+        ("udpos", "da", "dev", "udpos/ud-treebanks-v2.5/UD_Danish-DDT/da_ddt-ud-dev.conllu", conllu("d", "X"), "d"),
+        ("panx", "kk", "dev", "panx/dev-kk.tsv", "a\tB-LOC\n", "a"),
+        ("panx", "kk", "test", "panx/kk/test.gz", "kk:b\tB-LOC\n", "b"),
+        ("xnli", "sw", "dev", "xnli/dev-sw.tsv", PAIR, "a"),
+        ("xnli", "sw", "dev", "xnli/xnli.dev.tsv", f"{XNLI_HEADER}sw\tneutral\tc\td\n", "c"),
+        ("xnli", "sw", "test", "xnli/XNLI-1.0/xnli.test.tsv.xz", f"{XNLI_HEADER}sw\tneutral\tc\td\n", "c"),
+        ("xnli", "en", "train", "xnli/multinli.train.en.tsv", "premise\thypo\tlabel\ne\tf\tneutral\n", "e"),
+        ("xnli", "en", "train", "xnli/XNLI-MT-1.0/multinli/multinli.train.en.tsv",
+         "premise\thypo\tlabel\ne\tf\tcontradictory\n", "e"),
+        ("pawsx", "ja", "test", "pawsx/test-ja.tsv", "a\tb\t1\n", "a"),
+        ("pawsx", "ja", "test", "pawsx/x-final/ja/test_2k.tsv", f"{PAWSX_HEADER}1\tc\td\t0\n", "c"),
+        ("pawsx", "ja", "dev", "pawsx/x-final/ja/dev_2k.tsv", f"{PAWSX_HEADER}1\tc\td\t0\n", "c"),
+        ("pawsx", "en", "train", "pawsx/x-final/en/train.tsv", f"{PAWSX_HEADER}1\tc\td\t0\n", "c"),
+        ("pawsx", "ja", "train", "pawsx/x-final/ja/translated_train.tsv", f"{PAWSX_HEADER}1\tc\td\t0\n", "c"),
+        ("xquad", "ro", "test", "xquad/xquad.ro.json", squad("1"), "1"),
+        ("xquad", "en", "train", "squad/train-v1.1.json", squad("2"), "2"),
+        ("xquad", "en", "dev", "squad/dev-v1.1.json", squad("3"), "3"),
+        ("mlqa", "en", "train", "squad/train-v1.1.json.gz", squad("4"), "4"),
+        ("mlqa", "de", "dev", "mlqa/MLQA_V1/dev/dev-context-de-question-de.json", squad("5"), "5"),
+        ("tydiqa", "sw", "train", "tydiqa/tydiqa-goldp-v1.1-train/tydiqa.goldp.sw.train.json", squad("6"), "6"),
+        ("tydiqa", "sw", "test", "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.sw.dev.json", squad("7"), "7"),
+        ("tydiqa", "sw", "test", "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-swahili.json", squad("8"), "8"),
+        ("tydiqa", "sw", "train", "tydiqa/tydiqa-goldp-v1.1-train.json", squad("swahili-9"), "swahili-9"),
+        ("tydiqa", "sw", "train", "tydiqa/tydiqa-goldp-v1.1-train/tydiqa-goldp-v1.1-train.json",
+         squad("swahili-9"), "swahili-9"),
+    ],
+)  # fmt: skip
+def test_every_layout_is_read(store, tmp_path, task, language, split, name, text, expected):
+    path = store(name, text)
+    assert find_file(tmp_path, task, language, split) == path
+    (example,) = read_examples(tmp_path, task, language, split)
+    said = {
+        "tagging": lambda: example.words[0],
+        "pairs": lambda: example.first,
+        "questions": lambda: example.id,
+    }
+    assert said[TASKS[task].kind]() == expected
+    assert language in available(tmp_path, task, split)
+    assert scored_split(tmp_path, task, language) == (None if split == "train" else split)
+
+
+@pytest.mark.parametrize(
+    ("task", "language", "split", "stem"),
+    [
+        ("tatoeba", "zh", "test", "tatoeba/tatoeba.cmn-eng"),
+        ("tatoeba", "zh", "test", "tatoeba/zh-en"),
+        ("bucc2018", "zh", "dev", "bucc2018/zh-en.dev"),
+        ("bucc2018", "zh", "test", "bucc2018/zh-en.training"),
+        ("bucc2018", "zh", "dev", "bucc2018/zh-en/zh-en.sample"),
+    ],
+)
+def test_every_layout_of_two_languages_is_read(store, tmp_path, task, language, split, stem):
+    endings = ("cmn", "eng") if "cmn" in stem else ("zh", "en")
+    path, _ = (store(f"{stem}.{ending}.xz", f"{ending}-1\tx\n") for ending in endings)
+    is_raw_tatoeba = "cmn" in stem
+    assert find_file(tmp_path, task, language, split) == path
+    assert scored_split(tmp_path, task, language) == ("test" if is_raw_tatoeba else None)
+    bitext = read_examples(tmp_path, task, language, split)
+    assert (len(bitext.sources), len(bitext.targets)) == (1, 1)
+    assert (bitext.gold is not None) == is_raw_tatoeba
+    if task == "bucc2018":
+        store(f"{stem}.gold", "zh-1\ten-1\n")
+        assert scored_split(tmp_path, task, language) == split
+        assert read_examples(tmp_path, task, language, split).gold == {("zh-1", "en-1")}
+
+
+def test_labelled_files_come_before_stripped_ones(store, tmp_path):
+    stripped = store("xnli/test-fr.tsv", "a\tb\n")
+    assert find_file(tmp_path, "xnli", "fr", "test") == stripped
+    assert scored_split(tmp_path, "xnli", "fr") is None
+    assert read_examples(tmp_path, "xnli", "fr", "test")[0].label is None
+    store("xnli/dev-fr.tsv", PAIR)
+    assert scored_split(tmp_path, "xnli", "fr") == "dev"
+    original = store("xnli/XNLI-1.0/xnli.test.tsv", f"{XNLI_HEADER}fr\tneutral\tc\td\n")
+    assert find_file(tmp_path, "xnli", "fr", "test") == original
+    assert scored_split(tmp_path, "xnli", "fr") == "test"
+
+
+@pytest.mark.parametrize(
+    ("task", "language", "name", "stripped", "labelled"),
+    [
+        ("udpos", "eu", "udpos/test-eu.tsv", "a\n", "a\tNOUN\n"),
+        ("panx", "eu", "panx/test-eu.tsv", "a\n", "a\tO\n"),
+        ("pawsx", "fr", "pawsx/test-fr.tsv", "a\tb\n", "a\tb\t0\n"),
+        ("xquad", "el", "xquad/xquad.el.json", squad("1", ""), squad("1", "b")),
+    ],
+)
+def test_stripped_test_files_cannot_be_scored(store, tmp_path, task, language, name, stripped, labelled):
+    store(name, stripped)
+    assert available(tmp_path, task, "test") == (language,)
+    assert scored_split(tmp_path, task, language) is None
+    store(name, labelled)
+    assert scored_split(tmp_path, task, language) == "test"
+
+
+def test_plain_files_come_before_packed_ones(store, tmp_path):
+    store("panx/dev-eu.tsv.gz", "c\tO\n")
+    store("panx/dev-eu.tsv.xz", "b\tO\n")
+    assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("b",)
+    store("panx/dev-eu.tsv", "a\tO\n")
+    assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("a",)
+
+
+def test_treebanks_follow_the_names_of_their_files(store, tmp_path):
+    store("udpos/ud-treebanks-v2.5/UD_A/fi_tdt-ud-dev.conllu", conllu("third", "X"))
+    store("udpos/ud-treebanks-v2.5/UD_B/fi_ftb-ud-dev.conllu.xz", conllu("first", "X"))
+    store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-dev.conllu.gz", conllu("second", "X"))
+    store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-dev.txt", "no treebank")
+    store("udpos/ud-treebanks-v2.5/UD_C/fi_tdt-ud-dev.conllu.xz", conllu("once more, packed", "X"))
+    store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-test.conllu", conllu("another split", "X"))
+    words = [sentence.words[0] for sentence in read_examples(tmp_path, "udpos", "fi", "dev")]
+    assert words == ["first", "second", "third"]
+
+
+def test_languages_are_in_the_tasks_order_then_further_ones(store, tmp_path):
+    for language in ("da", "af", "en", "ar", "xx"):
+        store(f"panx/dev-{language}.tsv", "a\tO\n")
+    assert available(tmp_path, "panx", "dev") == ("ar", "af", "en", "da")
+    assert available(tmp_path, "panx", "test") == ()
+
+
+def test_one_file_of_all_languages_is_there_for_each_of_the_task(store, tmp_path):
+    store("xnli/xnli.dev.tsv", f"{XNLI_HEADER}sw\tneutral\tc\td\n")
+    assert available(tmp_path, "xnli", "dev") == TASKS["xnli"].languages
+    assert find_file(tmp_path, "xnli", "da", "dev") is None
+
+
+def test_what_is_not_there_is_said_with_what_is(store, tmp_path):
+    with pytest.raises(ConfigError) as error:
+        read_examples(tmp_path, "udpos", "eu", "test")
+    assert str(error.value) == (
+        f"{tmp_path}: no test of udpos in 'eu', such as udpos/test-eu.tsv; there is no test of udpos at all"
+    )
+    store("udpos/test-kk.tsv", "a\tX\n")
+    store("udpos/test-en.tsv", "a\tX\n")
+    with pytest.raises(ConfigError) as error:
+        read_examples(tmp_path, "udpos", "eu", "test")
+    assert str(error.value).endswith("; there is test in en, kk")
+    with pytest.raises(ConfigError) as error:
+        read_examples(tmp_path, "xquad", "en", "train")
+    assert str(error.value) == (
+        f"{tmp_path}: no train of xquad in 'en', such as squad/train-v1.1.json; there is no train of xquad at all"
+    )
+
+
+def test_not_every_task_has_every_split(tmp_path):
+    with pytest.raises(ConfigError) as error:
+        read_examples(tmp_path, "tatoeba", "eu", "train")
+    assert str(error.value) == "tatoeba has no train"
+
+
+def test_a_tag_of_the_other_task_is_an_error(store, tmp_path):
+    path = store("panx/dev-eu.tsv", "a\tNOUN\n")
+    with pytest.raises(ConfigError) as error:
+        read_examples(tmp_path, "panx", "eu", "dev")
+    assert str(error.value) == (
+        f"{path}:1: tag 'NOUN'; expected one of B-LOC, B-ORG, B-PER, I-LOC, I-ORG, I-PER, O"
+    )
+
+
+@pytest.mark.parametrize("function", [find_file, read_examples])
+def test_unknown_names(tmp_path, function):
+    with pytest.raises(ConfigError, match="unknown task 'udpso'; did you mean 'udpos'\\?"):
+        function(tmp_path, "udpso", "eu", "test")
+    with pytest.raises(ConfigError, match="unknown split 'valid'; choices: train, dev, test"):
+        function(tmp_path, "udpos", "eu", "valid")
+
+
+def test_every_task_has_a_layout():
+    assert LAYOUTS.keys() == TASKS.keys()
+
+
+@pytest.fixture(scope="module")
+def data():
+    if not DATA.is_dir():
+        pytest.skip("shared/data/xtreme is not there")
+    return DATA
+
+
+@pytest.mark.parametrize(
+    ("task", "language", "split", "number"),
+    [
+        ("udpos", "en", "train", 21_253),
+        ("udpos", "en", "dev", 3_974),
+        ("udpos", "kk", "test", 1_047),
+        ("udpos", "da", "test", 565),
+        ("panx", "en", "train", 20_000),
+        ("panx", "en", "dev", 10_000),
+        ("panx", "yo", "dev", 100),
+        ("xnli", "ur", "dev", 2_490),
+        ("xnli", "ur", "test", 5_010),
+        ("pawsx", "zh", "test", 2_000),
+        ("xquad", "th", "test", 1_190),
+        ("mlqa", "en", "dev", 1_148),
+        ("tydiqa", "en", "train", 3_696),
+    ],
+)
+def test_published_sizes(data, task, language, split, number):
+    """Hu et al. (2020), table 1, and the tables of the data sets' own papers."""
+    assert len(read_examples(data, task, language, split)) == number
+
+
+def test_published_sizes_of_tatoeba(data):
+    sizes = {
+        language: len(read_examples(data, "tatoeba", language, "test").sources) for language in ("fi", "kk")
+    }
+    assert sizes == {"fi": 1_000, "kk": 575}
+
+
+def test_ids_of_tydiqa_are_made_different(data):
+    questions = read_examples(data, "tydiqa", "en", "train")
+    assert len({question.id for question in questions}) == len(questions)
+
+
+def test_a_treebank_in_both_forms_has_the_same_words(data):
+    """Finnish dev is two treebanks; XTREME's file is of version 2.5, the treebanks are later ones."""
+    both = [
+        read_examples(data, "udpos", "fi", "dev"),
+        LAYOUTS["udpos"][1].read(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),
+    ]
+    one, other = ([sentence.words for sentence in sentences] for sentences in both)
+    assert one == other
+
+
+def test_what_can_be_scored(data):
+    assert scored_split(data, "udpos", "kk") == "test"
+    assert scored_split(data, "udpos", "de") == "dev"
+    assert scored_split(data, "panx", "kk") == "dev"
+    assert scored_split(data, "panx", "th") is None

@@ -1,0 +1,133 @@
+"""Reading predictions and labels, and what is said of files that are wrong."""
+
+import gzip
+import json
+import lzma
+import re
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads two texts as predictions and labels."""
+
+    def read(task, predicted, right):
+        for name, text in (("predicted", predicted), ("right", right)):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return read_submission(task, tmp_path / "predicted", tmp_path / "right")
+
+    return read
+
+
+@pytest.fixture
+def refused(read, tmp_path):
+    """What is said of two texts, without the folder."""
+
+    def refused(task, predicted, right):
+        with pytest.raises(ConfigError) as raised:
+            read(task, predicted, right)
+        return str(raised.value).replace(f"{tmp_path}/", "")
+
+    return refused
+
+
+def squad(**answers):
+    questions = [{"id": name, "answers": [{"text": text}]} for name, text in answers.items()]
+    return json.dumps({"data": [{"paragraphs": [{"qas": questions}]}]})
+
+
+def asked(**question):
+    return json.dumps([{"paragraphs": [{"qas": [question]}]}])
+
+
+def test_a_value_a_line(read):
+    assert read("xnli", "neutral\nentailment\n", "neutral\nneutral") == (
+        ["neutral", "entailment"],
+        ["neutral", "neutral"],
+    )
+    assert read("tatoeba", "3\r\n0\r\n\n", "1\n12\n") == ([3, 0], [1, 12])
+
+
+def test_tags_in_sentences(read):
+    predicted, right = read("panx", "O\nB-PER\n\n\nO", "O\nO\n\nO\n\n")
+    assert (predicted, right) == ([["O", "B-PER"], ["O"]], [["O", "O"], ["O"]])
+
+
+def test_pairs_in_any_order(read):
+    predicted, right = read("bucc2018", "b\ty\na\tx\nb\ty\n", "a\tx\n")
+    assert (predicted, right) == ({("a", "x"), ("b", "y")}, {("a", "x")})
+    assert read("bucc2018", "", "a\tx\n")[0] == frozenset()
+
+
+def test_answers(read):
+    said = json.dumps({"1": "rød", "2": ""})
+    assert read("xquad", said, squad(**{"1": "red", "2": "blue"})) == (
+        {"1": "rød", "2": ""},
+        [("1", ["red"]), ("2", ["blue"])],
+    )
+    only_data = json.dumps(json.loads(squad(**{"1": "red"}))["data"])
+    assert read("xquad", "{}", only_data) == ({}, [("1", ["red"])])
+
+
+@pytest.mark.parametrize(
+    ("task", "predicted", "right", "message"),
+    [
+        ("pawsx", "0\n1\n", "0\n1\n1\n", "predicted:3: expected 3 labels as in right, got 2"),
+        ("pawsx", "0\n1\n0\n0\n", "0\n1\n", "predicted:3: expected 2 labels as in right, got 4"),
+        ("pawsx", "0\n", "", "right: expected labels, the file has none"),
+        ("pawsx", "0\n\n1\n", "0\n1\n1\n", "predicted:2: expected one label, got ''"),
+        ("pawsx", "no\nyes\n", "0\n1\n", "predicted:1: expected labels such as 0, 1, got 'no'"),
+        ("tatoeba", "0\n1.5\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '1.5'"),
+        ("tatoeba", "0\n-1\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '-1'"),
+        ("bucc2018", "a\tx\nb\n", "a\tx\n", "predicted:2: expected two names with a tab between, got 'b'"),
+        ("udpos", "X\n\nX\nX\n", "X\n\nX\n", "predicted:3: expected a sentence of 1 tags as at right:3, got 2"),
+        ("udpos", "X\n\nX\n", "X\n\nX\n\nX\n", "predicted:5: expected 3 sentences as in right, got 2"),
+        ("udpos", "X\n\nX\n\n\nX\n", "X\n", "predicted:3: expected 1 sentences as in right, got 3"),
+        ("udpos", "", "X\n", "predicted:1: expected 1 sentences as in right, got 0"),
+        ("udpos", "X\nthe\tDET\n", "X\nX\n", "predicted:2: expected a tag and nothing else, got 'the\\tDET'"),
+        ("xquad", "{", squad(q="a"), "predicted:1: not JSON: Expecting property name enclosed in double quotes"),
+        ("xquad", "[]", squad(q="a"), "predicted: expected an object of answers by question"),
+        ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a text as the answer, got 1"),
+        ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
+        ("xquad", "{}", "[]", "right: expected questions, the file has none"),
+        ("xquad", "{}", '{"version": 1}', "right: data: expected SQuAD's keys: 'data'"),
+        ("xquad", "{}", asked(id="q"), "right: question q: expected SQuAD's keys: 'answers'"),
+        ("xquad", "{}", asked(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
+        ("xquad", "[" * 100000, squad(q="a"), "predicted: not questions or answers: nested too deeply"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(refused, task, predicted, right, message):
+    assert refused(task, predicted, right) == message
+
+
+def test_some_predictions_may_be_no_labels(read):
+    assert read("xnli", "maybe\nneutral\n", "neutral\nneutral\n")[0] == ["maybe", "neutral"]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), ("", bytes)])
+def test_files_may_be_packed(tmp_path, ending, pack):
+    (tmp_path / "pawsx").mkdir()
+    file = tmp_path / "pawsx" / f"test-de.tsv{ending}"
+    assert file_of(tmp_path, "pawsx", "de") is None
+    file.write_bytes(pack(b"1\n"))
+    assert file_of(tmp_path, "pawsx", "de") == file
+    assert read_submission("pawsx", file, file) == (["1"], ["1"])
+
+
+def test_a_missing_file_is_named(tmp_path):
+    for task, name in (("udpos", "test-de.tsv"), ("mlqa", "test-de.json")):
+        with pytest.raises(
+            ConfigError, match=re.escape(f"{tmp_path / task / name} is not there; `--languages")
+        ):
+            require_file(tmp_path, task, "de")
+
+
+def test_a_file_that_is_no_text(tmp_path):
+    file = tmp_path / "test-de.tsv"
+    file.write_bytes(b"1\n\xff\n")
+    with pytest.raises(ConfigError, match=r"test-de\.tsv:2: not UTF-8: byte 0xff"):
+        read_submission("pawsx", file, file)

@@ -1,0 +1,167 @@
+"""Gains are paired by seed, their intervals are Student's, and a single seed tells none."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.xtreme.gains import (
+    estimate,
+    gain,
+    gains_over_controls,
+    gains_over_reference,
+    holm,
+)
+
+HALF = 4.302652729911275 / 3**0.5
+"""Of an interval from three seeds whose differences have a standard deviation of 1."""
+
+
+def leads(by_body, spread=1.0):
+    """Levels: languages and seeds differ a lot, and bodies by their lead and by -1, 0 or 1 more a seed."""
+
+    def level(body, seed, task, language):
+        base = 10 * seed + 5 * len(task) + ord(language[0]) % 7
+        return base + by_body.get(body, 0) + (spread * (seed - 1) if body == "corpus" else 0)
+
+    return level
+
+
+def test_an_interval_by_hand():
+    found = estimate(np.array([1.0, 2.0, 3.0]))
+    assert found.by_seed == (1, 2, 3)
+    assert found.mean == 2
+    assert found.ci95 == pytest.approx((2 - HALF, 2 + HALF))
+    assert found.p == pytest.approx(
+        1 - 12**0.5 / 14**0.5
+    )  # two degrees: 1 - t / sqrt(2 + t^2), and t = sqrt(12)
+    assert found.verdict == "within noise"
+
+
+def test_verdicts():
+    assert estimate(np.array([4.0, 5.0, 6.0])).verdict == "gain"
+    assert estimate(np.array([-4.0, -5.0, -6.0])).verdict == "loss"
+    assert estimate(np.array([-1.0, 1.0])).verdict == "within noise"
+
+
+def test_it_is_the_paired_test_of_scipy():
+    generator = np.random.default_rng(0)
+    first, second = generator.normal(size=(2, 5))
+    found, theirs = estimate(first - second), stats.ttest_rel(first, second)
+    assert found.p == pytest.approx(theirs.pvalue)
+    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
+
+
+def test_one_seed_tells_nothing():
+    found = estimate(np.array([30.0]))
+    assert (found.mean, found.ci95, found.p, found.verdict) == (30, None, None, "one seed")
+
+
+def test_equal_scores_give_an_interval_without_width():
+    assert estimate(np.zeros(3)).ci95 == (0, 0)
+    assert (estimate(np.zeros(3)).p, estimate(np.zeros(3)).verdict) == (1, "within noise")
+    found = estimate(np.array([0.1 + 0.2, 0.3, 0.3]) * 10)  # apart by rounding
+    assert found.ci95 == (found.mean, found.mean)
+    assert (found.p, found.verdict) == (
+        1,
+        "no spread",
+    )  # no noise is seen, which does not mean that there is none
+
+
+def test_a_gain_is_that_of_the_same_seed(make_cells, gather):
+    found = gain(gather(make_cells(leads({"corpus": 5}))), "corpus", "random init")
+    assert found.overall.by_seed == pytest.approx((4, 5, 6))
+    assert found.overall.ci95 == pytest.approx((5 - HALF, 5 + HALF))
+    assert found.verdict == "gain"
+    assert found.by_task["panx"].by_seed == pytest.approx((4, 5, 6))
+    assert found.by_language["udpos"] == pytest.approx({"en": 5, "fr": 5, "ja": 5, "kk": 5})
+    back = gain(gather(make_cells(leads({"corpus": 5}))), "random init", "corpus")
+    assert back.overall.mean == pytest.approx(-5) and back.verdict == "loss"
+
+
+def test_tasks_weigh_the_same_however_many_languages_they_have(make_cells, gather):
+    cells = [
+        *make_cells(lambda body, *_: 8 * (body == "corpus"), tasks=("udpos",), languages=("en",)),
+        *make_cells(lambda *_: 1, tasks=("panx",), languages=("en", "fr", "kk")),
+    ]
+    found = gain(gather(cells), "corpus", "random init")
+    assert (found.overall.mean, found.by_task["udpos"].mean, found.by_task["panx"].mean) == (4, 8, 0)
+
+
+def test_english_and_the_others_are_told_apart(make_cells, gather):
+    def level(body, seed, task, language):
+        return (body == "corpus") * (6 if language == "en" else 3 if task == "panx" else 1)
+
+    cells = make_cells(level)
+    found = gain(gather(cells), "corpus", "random init")
+    assert found.english.mean == 6 and found.others.mean == 2
+    in_language = gain(gather(cells, protocol="in-language"), "corpus", "random init")
+    assert in_language.english is None and in_language.others is None
+    one_side = gain(gather([cell for cell in cells if cell.language == "en"]), "corpus", "random init")
+    assert one_side.english is None and one_side.others is None
+
+
+def test_the_order_of_cells_does_not_matter(make_cells, gather):
+    cells = make_cells(leads({"corpus": 0.7, "human text": 0.3}))
+    mixed = [cells[place] for place in np.random.default_rng(1).permutation(len(cells))]
+    assert gains_over_reference(gather(cells)) == gains_over_reference(gather(mixed))
+    assert gains_over_controls(gather(cells)) == gains_over_controls(gather(mixed))
+
+
+def test_every_body_over_the_random_one(make_cells, gather):
+    result = gather(make_cells(leads({"corpus": 5, "parentheses": 2, "human text": -1})))
+    found = {each.body: each for each in gains_over_reference(result)}
+    assert list(found) == ["corpus", "parentheses", "shuffled corpus", "human text"]
+    assert {each.over for each in found.values()} == {"random init"}
+    assert [round(each.overall.mean) for each in found.values()] == [5, 2, 0, -1]
+    assert [each.verdict for each in found.values()] == ["gain", "no spread", "within noise", "no spread"]
+    assert all(each.p_holm is None for each in found.values())
+
+
+def test_the_corpus_over_further_controls(make_cells, gather):
+    found = gains_over_controls(gather(make_cells(leads({"corpus": 5, "parentheses": 2}))))
+    assert [each.over for each in found] == ["parentheses", "shuffled corpus", "human text"]
+    assert [round(each.overall.mean) for each in found] == [3, 5, 5]
+    p_of_3, p_of_5 = (1 - t / (2 + t * t) ** 0.5 for t in (3 * 3**0.5, 5 * 3**0.5))
+    assert [each.p_holm for each in found] == pytest.approx([max(p_of_3, 3 * p_of_5), 3 * p_of_5, 3 * p_of_5])
+
+
+def test_many_questions_take_a_gain_back(make_cells, gather):
+    result = gather(make_cells(leads({"corpus": 3})))
+    (alone,) = gains_over_controls(gather(make_cells(leads({"corpus": 3}), bodies=("corpus", "parentheses"))))
+    assert (alone.p_holm, alone.verdict) == (alone.overall.p, "gain")
+    for each in gains_over_controls(result):
+        assert each.overall.verdict == "gain" and each.verdict == "within noise"
+        assert each.p_holm == pytest.approx(3 * alone.overall.p)
+
+
+def test_one_seed_of_bodies(make_cells, gather):
+    result = gather(make_cells(leads({"corpus": 3}), seeds=(4,)))
+    found = (*gains_over_reference(result), *gains_over_controls(result))
+    assert {each.verdict for each in found} == {"one seed"}
+    assert {each.p_holm for each in found} == {None}
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1, 1]
+    assert holm([0.2]) == [0.2]
+
+
+def test_without_a_random_body_nothing_is_gained(make_cells, gather):
+    result = gather(make_cells(leads({}), bodies=("corpus",)))
+    assert gains_over_reference(result) == () == gains_over_controls(result)
+    with pytest.raises(ConfigError, match="unknown body 'random init'"):
+        gain(result, "corpus", "random init")
+
+
+def test_json(make_cells, gather):
+    found = gains_over_controls(gather(make_cells(leads({"corpus": 5}))))[0]
+    data = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert data["verdict"] == "gain" and data["over"] == "parentheses"
+    assert data["overall"]["ci95"] == pytest.approx([5 - HALF, 5 + HALF])
+    assert data["by_task"]["panx"]["by_seed"] == pytest.approx([4, 5, 6])
+    assert replace(found, p_holm=0.05).to_json()["verdict"] == "within noise"

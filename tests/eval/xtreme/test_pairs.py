@@ -1,0 +1,96 @@
+"""Pairs: two sentences in a row, and scores as labels."""
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.pairs import predictions, prepare
+from ecsuite.eval.xtreme.rows import IGNORED
+from ecsuite.eval.xtreme.scoring.examples import TextPair
+from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+
+FIRST, BETWEEN, LAST, PADDING, UNKNOWN = range(10, 15)
+LABELS = ("no", "yes")
+
+
+@pytest.fixture
+def digits():
+    """0 to 9, each a word."""
+    tokenizer = Tokenizer(models.WordLevel({str(digit): digit for digit in range(10)}, unk_token="0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return SubWords(
+        tokenizer=tokenizer,
+        size=15,
+        first=(FIRST,),
+        between=(BETWEEN, BETWEEN),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+
+
+def pair(first, second, label=None):
+    return TextPair(first=first, second=second, label=label)
+
+
+@pytest.mark.parametrize(("reads_both_ways", "place"), [(True, 0), (False, -1)])
+def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, reads_both_ways, place):
+    prepared = prepare([pair("1 2", "3", "yes")], digits, 20, reads_both_ways, LABELS)
+    assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
+    ((*targets,),) = prepared.rows.targets
+    assert targets.pop(place) == 1 and targets == [IGNORED] * 6
+    assert (prepared.place, prepared.labels, prepared.rows.padding) == (place, LABELS, PADDING)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted"),
+    [
+        # Six symbols of ten are left for both.
+        ("1 2 3 4 5 6 7", "8", ([1, 2, 3, 4, 5], [8])),
+        ("1", "2 3 4 5 6 7 8", ([1], [2, 3, 4, 5, 6])),
+        ("1 2 3 4 5", "6 7 8 9 1", ([1, 2, 3], [6, 7, 8])),
+        ("1 2", "6 7 8 9", ([1, 2], [6, 7, 8, 9])),
+        ("1 2", "5 6 7 8 9", ([1, 2], [5, 6, 7, 8])),
+        ("", "6 7 8 9 1 2 3", ([], [6, 7, 8, 9, 1, 2])),
+    ],
+)
+def test_of_long_pairs_the_longer_side_is_cut(digits, first, second, wanted):
+    prepared = prepare([pair(first, second)], digits, 10, True, LABELS)
+    assert prepared.rows.ids == [[FIRST, *wanted[0], BETWEEN, BETWEEN, *wanted[1], LAST]]
+
+
+@pytest.mark.parametrize("context", [6, 7, 12])
+def test_both_sides_of_a_cut_pair_are_there(digits, context):
+    """With an even or an odd number of places, none of which stays empty."""
+    long = " ".join("123456789")
+    prepared = prepare([pair(long, long), pair(long, "1"), pair("1", long)], digits, context, True, LABELS)
+    for row in prepared.rows.ids:
+        assert len(row) == context
+        assert row.index(BETWEEN) > 1 and row[-2] != BETWEEN
+
+
+def test_labels_that_cannot_be_said_and_labels_held_back_are_not_learnt(digits):
+    prepared = prepare([pair("1", "2", "perhaps"), pair("1", "2")], digits, 9, True, LABELS)
+    assert prepared.rows.targets == [[IGNORED] * 6] * 2
+
+
+@pytest.mark.parametrize("reads_both_ways", [True, False])
+@pytest.mark.parametrize("context", [6, 9, 40])
+def test_scores_of_what_is_right_give_what_is_right(digits, context, reads_both_ways):
+    random = torch.Generator().manual_seed(0)
+
+    def text():
+        return " ".join(map(str, torch.randint(10, (int(torch.randint(12, (), generator=random)),)).tolist()))
+
+    labels = ("contradiction", "entailment", "neutral")
+    examples = [pair(text(), text(), labels[place % 3]) for place in range(40)]
+    prepared = prepare(examples, digits, context, reads_both_ways, labels)
+    scores = [
+        torch.eye(3)[[target if target != IGNORED else place % 3 for place, target in enumerate(row)]]
+        for row in prepared.rows.targets
+    ]
+    found = predictions(scores, prepared)
+    assert found == [one.label for one in examples]
+    assert score_predictions("xnli", "en", found, examples) == {"accuracy": 100}

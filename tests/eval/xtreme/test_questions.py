@@ -1,0 +1,323 @@
+"""Answers that are known: by scores made by hand, by trying all stretches, and on the benchmark's own questions."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords
+from ecsuite.eval.xtreme import questions
+from ecsuite.eval.xtreme.heads import SpanHead
+from ecsuite.eval.xtreme.questions import ABSENT, predictions, prepare
+from ecsuite.eval.xtreme.scoring.examples import Answer, Question
+from ecsuite.eval.xtreme.scoring.reading import read_examples
+from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+
+DATA = Path(__file__).parents[4] / "shared" / "data" / "xtreme"
+
+FIRST, BETWEEN, LAST = 100, 101, 102
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.fixture
+def letters():
+    """A sub-word a letter: its place in the alphabet."""
+    model = models.WordLevel({letter: number for number, letter in enumerate(LETTERS)}, unk_token="z")
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return SubWords(
+        tokenizer=tokenizer,
+        size=104,
+        first=(FIRST,),
+        between=(BETWEEN,),
+        last=(LAST,),
+        padding=103,
+        mask=103,
+        unknown=103,
+    )
+
+
+@pytest.fixture(scope="module")
+def byte_subwords():
+    return learn_subwords([], 256)
+
+
+def ask(context, *answers, name="1", question="q r"):
+    return Question(
+        id=name,
+        question=question,
+        context=context,
+        answers=tuple(Answer(text=text, start=context.index(text)) for text in answers),
+    )
+
+
+def right_scores(prepared):
+    """What a head says that knows the targets."""
+    scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
+    for score, target in zip(scores, prepared.rows.targets, strict=True):
+        if tuple(target) != ABSENT:
+            score[target[0], 0] = score[target[1], 1] = 5
+    return scores
+
+
+def test_a_row_is_the_question_and_a_window(letters):
+    prepared = prepare([ask("a b c d", "b c")], letters, 12)
+    assert prepared.rows.ids == [[FIRST, 16, 17, BETWEEN, 0, 1, 2, 3, LAST]]
+    assert prepared.rows.targets == [(5, 6)]
+    assert prepared.rows.padding == letters.padding
+
+
+def test_windows_overlap_and_a_split_answer_is_whole_in_another(letters):
+    prepared = prepare([ask("a b c d e f g h i j k", "g h i")], letters, 12)  # room for 7, 4 apart
+    assert prepared.rows.ids == [
+        [FIRST, 16, 17, BETWEEN, *range(0, 7), LAST],
+        [FIRST, 16, 17, BETWEEN, *range(4, 11), LAST],
+    ]
+    assert prepared.rows.targets == [ABSENT, (6, 8)]
+    assert predictions(right_scores(prepared), prepared) == {"1": "g h i"}
+
+
+def test_windows_are_those_of_transformers(letters):
+    transformers = pytest.importorskip("transformers")
+    backend = Tokenizer.from_str(letters.tokenizer.to_str())
+    backend.post_processor = processors.BertProcessing(("c", 2), ("b", 1))
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="z")
+    ours = replace(letters, first=(1,), between=(2,), last=(2,))
+    for length in range(1, 60):
+        text = " ".join((LETTERS * 3)[:length])
+        prepared = prepare([ask(text)], ours, 24)  # room for 19, 8 apart
+        encoded = theirs(
+            "q r",
+            text,
+            truncation="only_second",
+            max_length=24,
+            stride=19 - 8,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        assert prepared.rows.ids == encoded["input_ids"]
+        found = [window.offsets.tolist() for window in prepared.windows]
+        assert found == [[list(pair) for pair in row[4:-1]] for row in encoded["offset_mapping"]]
+
+
+def test_long_questions_are_cut(letters):
+    (row,) = prepare([ask("a b", question=" ".join(LETTERS))], letters, 30).rows.ids
+    assert row == [FIRST, 0, 1, 2, 3, 4, BETWEEN, 0, 1, LAST]
+
+
+def test_the_first_answer_is_learnt(letters):
+    assert prepare([ask("a b c", "c", "a")], letters, 12).rows.targets == [(6, 6)]
+
+
+def test_held_back_and_invisible_answers_have_no_place(letters):
+    invisible = Question(id="2", question="q", context="a  b", answers=(Answer(text=" ", start=1),))
+    assert prepare([ask("a b c"), invisible], letters, 12).rows.targets == [ABSENT, ABSENT]
+
+
+def test_the_best_stretch_is_within_the_context_and_runs_forwards(letters):
+    prepared = prepare([ask("a b c d e")], letters, 24)
+    assert prepared.rows.ids[0][:4] == [FIRST, 16, 17, BETWEEN]
+    score = torch.zeros(len(prepared.rows.ids[0]), 2)
+    score[[0, 2, 9]] = 99.0  # symbols and the question
+    score[7, 0], score[5, 1] = 9.0, 9.0  # begins behind where it ends
+    score[6, 0], score[8, 1] = 6.0, 5.0
+    assert predictions([score], prepared) == {"1": "d e"}  # 9 + 5
+    score[5, 0] = 6.0
+    assert predictions([score], prepared) == {"1": "b"}  # 6 + 9
+
+
+def test_answers_are_not_longer_than_allowed(letters):
+    prepared = prepare([ask("a b c d e")], letters, 24)
+    score = torch.zeros(len(prepared.rows.ids[0]), 2)
+    score[4, 0], score[8, 1], score[6, 1] = 3.0, 5.0, 1.0
+    assert predictions([score], prepared) == {"1": "a b c d e"}
+    assert predictions([score], prepared, longest=5) == {"1": "a b c d e"}
+    assert predictions([score], prepared, longest=4) == {"1": "b c d e"}
+    assert predictions([score], prepared, longest=1) == {"1": "e"}
+
+
+def test_the_best_of_all_windows_wins_in_whatever_order(letters):
+    prepared = prepare([ask("a b c d e f g h i j k"), ask("x y", name="2")], letters, 12)
+    assert [window.question for window in prepared.windows] == [0, 0, 1]
+    scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
+    scores[0][4], scores[1][9], scores[2][5] = 2.0, 3.0, 1.0
+    assert predictions(scores, prepared) == {"1": "j", "2": "y"}
+    scores[0][4] = 4.0
+    assert predictions(scores, prepared) == {"1": "a", "2": "y"}
+
+
+def test_all_stretches_tried_one_by_one_give_the_same(letters):
+    generator = torch.Generator().manual_seed(0)
+    asked = [ask(" ".join(LETTERS[:length]), name=str(length)) for length in (1, 4, 9, 26)]
+    prepared = prepare(asked, letters, 16)
+    scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
+    best = {}
+    for score, window in zip(scores, prepared.windows, strict=True):
+        question = asked[window.question]
+        for first, (begin, _) in enumerate(window.offsets):
+            for last, (_, end) in list(enumerate(window.offsets))[first : first + 3]:
+                total = float(score[window.start + first, 0] + score[window.start + last, 1])
+                best[question.id] = max(
+                    best.get(question.id, (-99.0, "")), (total, question.context[begin:end])
+                )
+    assert predictions(scores, prepared, longest=3) == {name: text for name, (_, text) in best.items()}
+
+
+def test_how_many_at_once_and_a_shift_of_scores_change_nothing(letters, monkeypatch):
+    generator = torch.Generator().manual_seed(1)
+    asked = [ask(" ".join(LETTERS[start:]), name=str(start)) for start in range(20)]
+    prepared = prepare(asked, letters, 16)
+    scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
+    found = predictions(scores, prepared)
+    assert predictions([score + 7 for score in scores], prepared) == found
+    monkeypatch.setattr(questions, "_AT_ONCE", 3)
+    again = prepare(asked, letters, 16)
+    assert again.rows == prepared.rows
+    assert predictions(scores, again) == found
+
+
+def test_half_precision_scores(letters):
+    prepared = prepare([ask("a b c d", "b c")], letters, 12)
+    halves = [score.bfloat16() for score in right_scores(prepared)]
+    assert predictions(halves, prepared) == {"1": "b c"}
+
+
+def test_nothing_answers_from_an_empty_context(letters):
+    prepared = prepare([ask(""), ask("a", name="2")], letters, 12)
+    assert prepared.rows.ids[0] == [FIRST, 16, 17, BETWEEN, LAST]
+    assert predictions(right_scores(prepared), prepared) == {"1": "", "2": "a"}
+    nothing = prepare([], letters, 12)
+    assert (len(nothing.rows), predictions([], nothing)) == (0, {})
+
+
+def test_a_score_for_each_row_is_needed(letters):
+    with pytest.raises(ValueError, match="shorter"):
+        predictions([], prepare([ask("a")], letters, 12))
+
+
+def test_a_row_without_room_is_refused(letters):
+    message = "a row of 3 sub-words has no room for a context beside a question"
+    with pytest.raises(ConfigError, match=message):
+        prepare([ask("a")], letters, 3)
+
+
+@pytest.mark.parametrize("context", [4, 16, 64, 128])
+def test_short_rows_lose_nothing(letters, context):
+    text = " ".join(LETTERS * 20)
+    prepared = prepare([ask(text)], letters, context)
+    assert max(map(len, prepared.rows.ids)) == context
+    seen = {int(begin) for window in prepared.windows for begin in window.offsets[:, 0]}
+    assert seen == set(range(0, len(text), 2))
+    for row, window in zip(prepared.rows.ids, prepared.windows, strict=True):
+        passage = row[window.start : window.start + len(window.offsets)]
+        assert passage == [LETTERS.index(text[begin]) for begin in window.offsets[:, 0]]
+
+
+@pytest.mark.parametrize(
+    ("context", "answer"),
+    [
+        ("the Blue House stands", "Blue House"),
+        ("تقع القاهرة على النيل", "القاهرة"),
+        ("北京是中国的首都。", "中国"),
+        ("पेरिस में है", "पेरिस"),
+        ("a 😀😀 c 👩\u200d🚀 d", "😀"),
+        ("a 😀😀 c 👩\u200d🚀 d", "👩\u200d🚀"),
+        ("naïve cafe\u0301", "cafe\u0301"),
+    ],
+)
+def test_answers_in_any_script(context, answer, byte_subwords):
+    prepared = prepare([ask(context, answer)], byte_subwords, 128)
+    assert predictions(right_scores(prepared), prepared) == {"1": answer}
+
+
+def test_an_answer_inside_a_subword_gets_all_of_it(letters):
+    question = Question(id="1", question="q", context="a bcd e", answers=(Answer(text="c", start=3),))
+    prepared = prepare([question], letters, 12)
+    assert predictions(right_scores(prepared), prepared) == {"1": "bcd"}
+
+
+def test_a_head_learns_to_point(letters):
+    """The answer is what stands between x and y."""
+    generator = torch.Generator().manual_seed(0)
+    contexts = [
+        "b b x c y d e",
+        "x c b y b c d",
+        "d x e d c y b",
+        "b b x d y",
+        "c d e b x e y",
+        "e x c d y b",
+    ]
+    asked = [
+        ask(context, context.split("x ")[1].split(" y")[0], name=str(number))
+        for number, context in enumerate(contexts)
+    ]
+    prepared = prepare(asked, letters, 12)
+    embedding = torch.randn(104, 32, generator=generator)
+
+    def states(ids):  # of a body that sees its neighbours
+        own = embedding[ids]
+        return torch.cat((own.roll(1, dims=1), own, own.roll(-1, dims=1)), dim=2)
+
+    head = SpanHead(96, generator)
+    optimizer = torch.optim.Adam(head.parameters(), lr=0.05)
+    ids, mask, targets = prepared.rows.take(range(len(prepared.rows)), torch.device("cpu"))
+    for _ in range(60):
+        optimizer.zero_grad()
+        head.loss(states(ids), mask, targets).backward()
+        optimizer.step()
+    with torch.no_grad():
+        scores = [head(states(torch.tensor([row])))[0] for row in prepared.rows.ids]
+    gold = {question.id: question.answers[0].text for question in asked}
+    assert predictions(scores, prepared) == gold
+    assert score_predictions("xquad", "en", predictions(scores, prepared), asked)["f1"] == 100
+
+
+def real_questions(task, language, number):
+    """Of the split that has answers."""
+    split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
+    return read_examples(DATA, task, language, split)[:number]
+
+
+def inside_of_a_window(asked, prepared):
+    """Questions whose answer is, by their number."""
+    held = {
+        window.question
+        for window, target in zip(prepared.windows, prepared.rows.targets, strict=True)
+        if target != ABSENT
+    }
+    return [asked[number] for number in sorted(held)]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
+@pytest.mark.parametrize(
+    ("task", "language"),
+    [
+        *[(task, language) for task in ("xquad", "mlqa") for language in ("en", "zh", "ar", "hi")],
+        *[("tydiqa", language) for language in ("en", "ko")],
+    ],
+)
+def test_real_answers_come_back(task, language, byte_subwords):
+    asked = real_questions(task, language, 60)
+    prepared = prepare(asked, byte_subwords, 384)
+    inside = inside_of_a_window(asked, prepared)
+    assert len(inside) > 0.95 * len(asked)
+    found = predictions(right_scores(prepared), prepared, longest=384)
+    assert [found[question.id] for question in inside] == [
+        question.answers[0].text.strip() for question in inside
+    ]
+    assert score_predictions(task, language, found, inside)["exact_match"] >= 99
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
+def test_real_answers_come_back_in_whole_subwords():
+    asked = [question for language in ("zh", "ar") for question in real_questions("mlqa", language, 100)]
+    asked = [replace(question, id=str(number)) for number, question in enumerate(asked)]
+    prepared = prepare(asked, learn_subwords([question.context for question in asked], 2000), 384)
+    found = predictions(right_scores(prepared), prepared, longest=384)
+    inside = inside_of_a_window(asked, prepared)
+    assert all(question.answers[0].text.strip() in found[question.id] for question in inside)
+    exact = [found[question.id] == question.answers[0].text.strip() for question in inside]
+    assert 0.9 < sum(exact) / len(exact) < 1  # others end inside a sub-word

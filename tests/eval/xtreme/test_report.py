@@ -1,0 +1,214 @@
+"""Tables fit a terminal, notes say what was done, and the gain over the random body is the answer."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ecsuite.eval.xtreme.report import report
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+
+LEADS = {"corpus": 5, "parentheses": 2}
+
+
+def level(body, seed, task, language):
+    """English 60, others 20; the corpus has 4, 5 and 6 more with seeds 0, 1 and 2."""
+    jitter = seed - 1 if body == "corpus" else 0
+    return (60 if language == "en" else 20) + seed + LEADS.get(body, 0) + jitter
+
+
+def texts(found, width=80):
+    """Each table as printed."""
+
+    def text(table):
+        console = Console(file=StringIO(), width=width)
+        console.print(table)
+        return console.file.getvalue()
+
+    return [text(table) for table in found.tables]
+
+
+def table(found, title):
+    """The table with a title."""
+    return next(text for text in texts(found) if text.split("\n")[1].strip() == title)
+
+
+def row(found, title, first):
+    """The cells of the row that begins so."""
+    line = next(line for line in table(found, title).splitlines() if line.startswith(first))
+    return line.split()
+
+
+@pytest.fixture
+def found(make_cells, gather):
+    return report(gather(make_cells(level)))
+
+
+@pytest.fixture
+def nine(make_cells, gather):
+    return report(gather(make_cells(level, tasks=tuple(TASKS), languages=None)))
+
+
+def test_scores_and_gains(found):
+    title = "Scores and gains"
+    assert table(found, title).splitlines()[2].split()[:5] == ["body", "POS", "NER", "all", "gain"]
+    assert row(found, title, "corpus") == "corpus 36.0 36.0 36.0 +5.0 +2.5 to +7.5 gain".split()
+    assert row(found, title, "random init") == "random init 31.0 31.0 31.0".split()
+    assert (
+        row(found, title, "parentheses") == "parentheses 33.0 33.0 33.0 +2.0 +2.0 to +2.0 no spread".split()
+    )
+    assert row(found, title, "human text")[5:] == "+0.0 +0.0 to +0.0 within noise".split()
+
+
+def test_further_controls(found):
+    title = "Gains over further controls"
+    assert table(found, title).splitlines()[2].startswith("corpus over ")
+    assert row(found, title, "parentheses") == "parentheses +3.0 +0.5 to +5.5 0.039 gain".split()
+    assert row(found, title, "human text")[2:] == "+5.0 +2.5 to +7.5 0.039 gain".split()
+
+
+def test_by_task(found, nine):
+    assert row(found, "By task", "NER") == "NER 4/40 36.0 31.0 +5.0 +2.5 to +7.5 gain".split()
+    assert row(nine, "By task", "Tatoeba")[:4] == "Tatoeba 36 26.0 21.0".split()
+
+
+def test_transfer_beside_chance_and_baseline(found, nine):
+    title = "Transfer from English: corpus"
+    assert row(found, title, "POS") == "POS F1 66.0 26.0 40.0 5.0 4.0 70.0 20.0".split()
+    assert row(nine, title, "XQuAD")[1] == "EM"
+    assert row(nine, title, "BUCC") == "BUCC F1 26.0 4.0 20.0".split()
+
+
+def test_by_language(found):
+    title = "POS by language"
+    assert row(found, title, "English") == "English IE: Germanic Latin 66.0 61.0 +5.0 70.0 5.0".split()
+    assert row(found, title, "Kazakh") == "Kazakh Turkic Cyrillic 26.0 21.0 +5.0 20.0 4.0".split()
+    names = [line.split()[0] for line in table(found, title).splitlines()[5:]]
+    assert names == ["English", "French", "Japanese", "Kazakh"]
+
+
+def test_notes(found, nine):
+    assert found.notes == (
+        "corpus: protocol adapt, preset nano, 3 seeds (0, 1, 2).",
+        "Scores: F1 (POS, NER).",
+        "A task's score is the mean over languages; all is the mean over tasks.",
+        "gain: the same seed of both compared; intervals: Student's, over seeds.",
+        "baseline: no model, such as the most frequent tag of each English word.",
+        "p (Holm): of the paired t test, corrected for 3 controls.",
+        "gap: English less the mean of the others. It is about 0 at chance, too.",
+        "NER: scored on dev, not on test.",
+        "nano: 30 sentences a language.",
+        "Of the gain over random init: English +5.0 [+2.5 to +7.5], the other languages +5.0 [+2.5 to +7.5].",
+        "corpus over random init: +5.0 [+2.5 to +7.5] points over 3 seeds (0, 1, 2): gain.",
+        "xtreme-transfer|protocol:adapt|preset:nano|v:1",
+    )
+    assert (
+        "Scores: accuracy (XNLI, PAWS-X, Tatoeba); F1 (POS, NER, BUCC); EM and F1 (XQuAD, MLQA, TyDiQA-GoldP)."
+    ) in nine.notes
+    assert "EM and F1: their mean is the score; English, others and gap are EM alone." in nine.notes
+
+
+def test_tables_of_all_tasks_fit(nine):
+    printed = texts(nine)
+    assert [text.split("\n")[1].strip() for text in printed] == [
+        "Scores",
+        "Gains",
+        "Gains over further controls",
+        "By task",
+        "Transfer from English: corpus",
+        *(f"{task.title} by language" for task in TASKS.values()),
+    ]
+    assert max(len(line) for text in printed for line in text.splitlines()) <= 80
+    assert not any("…" in text for text in printed)
+    assert row(nine, "Scores", "corpus")[-1] == row(nine, "Gains", "corpus")[1]
+    assert row(nine, "Gains", "corpus")[-1] == "gain"
+
+
+@pytest.mark.parametrize("tasks", [("xnli", "xquad", "tatoeba"), ("xnli", "pawsx", "xquad", "mlqa")])
+def test_wide_figures_and_long_names_fit(make_cells, gather, tasks):
+    name = "a corpus with a very long name.jsonl"
+    bodies = (name, "random init", "shuffled corpus", "human text")
+
+    def level(body, seed, task, language):
+        return (100 if body == name else 0) - 20 * (seed == 1)
+
+    result = gather(make_cells(level, bodies=bodies, tasks=tasks, languages=None), corpus=name)
+    found = report(result)
+    printed = texts(found)
+    assert max(len(line) for text in printed for line in text.splitlines()) <= 80
+    assert "a corpus with … " in printed[0] and "+100.0" in "".join(printed)
+    assert "+100.0 to +100.0" in "".join(printed)
+    # only the name was cut, as it is where there is room
+    assert [text.count("…") for text in printed] == [text.count("…") for text in texts(found, width=200)]
+    assert found.notes[0].startswith(f"{name}: ") and found.notes[-2].startswith(f"{name} over random init: ")
+
+
+def test_noise_is_called_so(make_cells, gather):
+    generator = np.random.default_rng(3)
+    found = report(gather(make_cells(lambda *_: generator.normal(30, 2))))
+    assert found.notes[-2].endswith("points over 3 seeds (0, 1, 2): within noise, the interval contains 0.")
+    assert row(found, "Scores and gains", "corpus")[-2:] == ["within", "noise"]
+
+
+def test_one_seed_says_so(make_cells, gather):
+    found = report(gather(make_cells(level, seeds=(1,))))
+    assert found.notes[-2] == (
+        "corpus over random init: +5.0 points; one seed has no interval, so nobody can tell this from noise."
+    )
+    assert row(found, "Scores and gains", "corpus") == "corpus 36.0 36.0 36.0 +5.0 one seed".split()
+    assert row(found, "Gains over further controls", "human text") == "human text +5.0 one seed".split()
+    assert not any(line.startswith(("gain:", "p (Holm)")) for line in found.notes)
+
+
+def test_in_language_has_no_gap(make_cells, gather):
+    found = report(gather(make_cells(level), protocol="in-language"))
+    assert not any("Transfer from English" in text for text in texts(found))
+    assert not any("gap" in line or "Of the gain" in line for line in found.notes)
+
+
+def test_a_published_model_alone(make_cells, gather):
+    result = gather(make_cells(level, bodies=("mbert",)), corpus="mbert", protocol="published", baselines={})
+    found = report(result)
+    assert row(found, "Scores", "mbert") == "mbert 31.0 31.0 31.0".split()
+    assert len(found.tables) == 4
+    assert row(found, "POS by language", "French") == "French IE: Romance Latin 21.0 4.0".split()
+    assert found.notes[-2] == "mbert: no gain is told, since the body 'random init' was not run."
+    assert not any(line.startswith("baseline") for line in found.notes)
+
+
+def test_the_share_of_right_tags_is_told(gather, make_cells):
+    cells = make_cells(level, bodies=("corpus", "random init"), tasks=("udpos",))
+    for cell in cells:
+        cell.metrics["accuracy"] = 80.0 + cell.seed if cell.body == "corpus" else 50.0
+    found = report(gather(cells))
+    assert "POS: F1 of spans of tags; % of tags right: corpus 81.0, random init 50.0." in found.notes
+    assert not any(text.split("\n")[1].strip() == "By task" for text in texts(found))
+
+
+def test_languages_scored_on_dev_are_named(make_cells, gather):
+    cells = make_cells(level, tasks=("udpos",), languages=("en", "fr"))
+    cells += [replace(cell, split="dev") for cell in make_cells(level, tasks=("udpos",), languages=("de",))]
+    assert "POS: scored on dev, not on test in de." in report(gather(cells)).notes
+
+
+def test_json_is_complete(found):
+    data = json.loads(json.dumps(found.data, allow_nan=False))
+    assert data["verdict"] == found.notes[-2]
+    assert [each["body"] for each in data["gains_over_random_init"]] == [
+        "corpus",
+        "parentheses",
+        "shuffled corpus",
+        "human text",
+    ]
+    assert data["gains_over_random_init"][0]["overall"]["mean"] == pytest.approx(5)
+    assert len(data["gains_of_corpus_over_further_controls"]) == 3
+    assert len(data["cells"]) == 5 * 3 * 2 * 4
+    assert data["signature"] == found.notes[-1]
+
+
+def test_it_draws(found, tmp_path):
+    found.draw(tmp_path / "scores.svg")
+    assert (tmp_path / "scores.svg").read_text(encoding="utf-8").startswith("<?xml")

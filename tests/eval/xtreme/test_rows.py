@@ -1,0 +1,54 @@
+"""Rows side by side."""
+
+import torch
+
+from ecsuite.eval.xtreme.rows import IGNORED, Rows
+
+CPU = torch.device("cpu")
+
+
+def rows(*lengths, padding=9):
+    return Rows(
+        ids=[[row] * length for row, length in enumerate(lengths)],
+        targets=[[row + 10] * length for row, length in enumerate(lengths)],
+        padding=padding,
+    )
+
+
+def test_shorter_rows_are_filled_up():
+    ids, mask, targets = rows(2, 3, 1).take([2, 0], CPU)
+    assert ids.tolist() == [[2, 9], [0, 0]]
+    assert mask.tolist() == [[True, False], [True, True]]
+    assert targets.tolist() == [[12, IGNORED], [10, 10]]
+
+
+def test_padding_is_told_apart_from_the_same_symbol():
+    _, mask, _ = rows(1, 2, padding=0).take([0, 1], CPU)
+    assert mask.tolist() == [[True, False], [True, True]]
+
+
+def test_stretches_need_no_filling():
+    stretches = Rows(ids=[[1, 2, 3], [4]], targets=[(1, 2), (0, 0)], padding=0)
+    assert stretches.take([0, 1], CPU)[2].tolist() == [[1, 2], [0, 0]]
+
+
+def test_counts():
+    assert len(rows(2, 3, 1)) == 3
+    assert rows(2, 3, 1).num_tokens == 6
+
+
+def test_batches_hold_rows_of_about_one_length():
+    assert rows(5, 1, 4, 2, 3).batches(2) == [[1, 3], [4, 2], [0]]
+    assert rows().batches(2) == []
+
+
+def test_every_epoch_reads_every_row_once_in_another_order():
+    many = rows(*range(1, 21))
+    found = list(many.shuffled(2, 3, torch.Generator().manual_seed(0)))
+    assert len(found) == 30
+    epochs = [found[start : start + 10] for start in (0, 10, 20)]
+    for epoch in epochs:
+        assert sorted(row for batch in epoch for row in batch) == list(range(20))
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert found == list(many.shuffled(2, 3, torch.Generator().manual_seed(0)))
+    assert found != list(many.shuffled(2, 3, torch.Generator().manual_seed(1)))

@@ -1,0 +1,127 @@
+"""Tagging: sentences as rows, and scores as tags."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.rows import IGNORED
+from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
+from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.tagging import predictions, prepare
+
+LETTERS = "abcdefgh"
+FIRST, LAST, PADDING, UNKNOWN = 10, 11, 12, 13
+LABELS = ("NOUN", "VERB", "X")
+NOUN, VERB, X = range(3)
+
+
+@pytest.fixture
+def letters():
+    """Each letter is a sub-word: a is 0, b is 1 …"""
+    tokenizer = Tokenizer(
+        models.WordLevel({letter: place for place, letter in enumerate(LETTERS)}, unk_token="h")
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Whitespace(), pre_tokenizers.Split(Regex("."), "isolated")]
+    )
+    return SubWords(
+        tokenizer=tokenizer,
+        size=14,
+        first=(FIRST,),
+        between=(LAST,),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+
+
+def sentence(words, tags=None):
+    return TaggedSentence(words=tuple(words.split()), tags=None if tags is None else tuple(tags.split()))
+
+
+def said(targets):
+    """Scores that say the targets, and nonsense wherever there are none."""
+    scores = torch.eye(3)[[target if target != IGNORED else X for target in targets]]
+    return scores + 0.1 * torch.rand(scores.shape, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("reads_both_ways", "targets", "places"),
+    [
+        (True, [IGNORED, NOUN, IGNORED, IGNORED, VERB, IGNORED], (1, 4)),
+        (False, [IGNORED, IGNORED, IGNORED, NOUN, VERB, IGNORED], (3, 4)),
+    ],
+)
+def test_an_encoder_says_it_at_the_first_subword_and_a_decoder_at_the_last(
+    letters, reads_both_ways, targets, places
+):
+    prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, reads_both_ways, LABELS)
+    assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
+    assert prepared.rows.targets == [targets]
+    assert (prepared.places, prepared.owners, prepared.labels) == ((places,), (0,), LABELS)
+    assert prepared.rows.padding == PADDING
+
+
+def test_long_sentences_are_several_rows_of_whole_words(letters):
+    examples = [sentence("ab cd e", "NOUN VERB X"), sentence("f", "X")]
+    prepared = prepare(examples, letters, 5, True, LABELS)
+    assert prepared.rows.ids == [
+        [FIRST, 0, 1, LAST],
+        [FIRST, 2, 3, 4, LAST],
+        [FIRST, 5, LAST],
+    ]
+    assert prepared.owners == (0, 0, 1)
+    assert predictions([said(row) for row in prepared.rows.targets], prepared) == [
+        ["NOUN", "VERB", "X"],
+        ["X"],
+    ]
+
+
+@pytest.mark.parametrize(("reads_both_ways", "place"), [(True, 1), (False, 3)])
+def test_a_word_longer_than_a_row_is_cut(letters, reads_both_ways, place):
+    prepared = prepare([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, reads_both_ways, LABELS)
+    assert prepared.rows.ids == [[FIRST, 0, LAST], [FIRST, 1, 2, 3, LAST], [FIRST, 0, LAST]]
+    assert prepared.places == ((1,), (place,), (1,))
+
+
+def test_tags_that_cannot_be_said_and_tags_held_back_are_not_learnt(letters):
+    prepared = prepare([sentence("a b", "ADV NOUN"), sentence("a b")], letters, 9, True, LABELS)
+    assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
+    assert prepared.places == ((1, 2), (1, 2))
+
+
+def test_a_word_of_which_nothing_is_left_is_unknown(letters):
+    blank = TaggedSentence(words=("a", "\u00a0", "b"), tags=("X", "NOUN", "VERB"))
+    prepared = prepare([blank], letters, 9, True, LABELS)
+    assert prepared.rows.ids == [[FIRST, 0, UNKNOWN, 1, LAST]]
+    assert prepared.rows.targets == [[IGNORED, X, NOUN, VERB, IGNORED]]
+
+
+@pytest.mark.parametrize("reads_both_ways", [True, False])
+@pytest.mark.parametrize("context", [3, 4, 7, 50])
+def test_scores_of_what_is_right_give_what_is_right(letters, context, reads_both_ways):
+    """Over random sentences, however they are cut; with and without special symbols."""
+    random = torch.Generator().manual_seed(0)
+
+    def draw(most):
+        return int(torch.randint(1, most + 1, (), generator=random))
+
+    examples = []
+    for _ in range(60):
+        words = ["".join(LETTERS[draw(8) - 1] for _ in range(draw(6))) for _ in range(draw(9))]
+        tags = [LABELS[draw(3) - 1] for _ in words]
+        examples.append(TaggedSentence(words=tuple(words), tags=tuple(tags)))
+    for sub_words in (letters, replace(letters, first=(), last=())):
+        prepared = prepare(examples, sub_words, context, reads_both_ways, LABELS)
+        assert max(map(len, prepared.rows.ids)) <= context
+        room = context - len(sub_words.first) - len(sub_words.last)
+        kept = sum(min(len(word), room) for one in examples for word in one.words)
+        special = len(prepared.rows) * (context - room)
+        assert prepared.rows.num_tokens == kept + special
+        found = predictions([said(row) for row in prepared.rows.targets], prepared)
+        assert found == [list(one.tags) for one in examples]
+        assert score_predictions("udpos", "en", found, examples)["accuracy"] == 100

@@ -1,0 +1,152 @@
+"""Tuning: a head learns what states tell, and says it of rows of any length."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.xtreme import tuning as module
+from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
+from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme.rows import IGNORED, Rows
+from ecsuite.eval.xtreme.tuning import scores_of, tune
+
+NUM_SYMBOLS = 9
+RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)
+KINDS = pytest.mark.parametrize("kind", BODIES)
+
+
+@pytest.fixture
+def make(tiny):
+    """A body and a head."""
+
+    def make(kind="decoder"):
+        body = BODIES[kind](tiny, torch.Generator().manual_seed(0))
+        body.embed(torch.nn.functional.normalize(new_embedding(NUM_SYMBOLS, tiny.width, generator())))
+        return body, LabelHead(body.width, 2, generator())
+
+    return make
+
+
+def generator():
+    return torch.Generator().manual_seed(5)
+
+
+def rows(lengths=(3, 7, 5, 4, 6, 3, 8, 5), targets=None):
+    """Whether a symbol is odd is the label."""
+    draw = torch.Generator().manual_seed(1)
+    ids = [torch.randint(1, NUM_SYMBOLS, (length,), generator=draw).tolist() for length in lengths]
+    if targets is None:
+        targets = [[IGNORED, *(symbol % 2 for symbol in row[1:])] for row in ids]
+    return Rows(ids=ids, targets=targets, padding=0)
+
+
+def tuned(body, head, given, rules=RULES, *, through_body, parameters=None, tell=lambda share: None):
+    tuned = [*head.parameters(), *(body.parameters() if through_body else ())]
+    tune(
+        body,
+        head,
+        given,
+        rules,
+        parameters or tuned,
+        through_body=through_body,
+        generator=generator(),
+        tell=tell,
+    )
+
+
+def num_right(body, head, given):
+    said = [scores.argmax(-1) for scores in scores_of(body, head, given)]
+    return sum(
+        int((row == torch.tensor(target)).sum()) for row, target in zip(said, given.targets, strict=True)
+    )
+
+
+@KINDS
+def test_a_head_learns_what_states_tell(make, kind):
+    body, head = make(kind)
+    given, before = rows(), {name: weight.clone() for name, weight in body.state_dict().items()}
+    wanted = given.num_tokens - len(given)
+    tuned(body, head, given, through_body=False)
+    assert num_right(body, head, given) == wanted
+    assert all(torch.equal(weight, before[name]) for name, weight in body.state_dict().items())
+    assert all(weight.grad is None for weight in body.parameters())
+
+
+@KINDS
+def test_the_body_can_learn_with_it(make, kind):
+    body, head = make(kind)
+    before = {name: weight.clone() for name, weight in body.state_dict().items()}
+    tuned(body, head, rows(), replace(RULES, lr=0.01), through_body=True)
+    assert num_right(body, head, rows()) == rows().num_tokens - len(rows())
+    assert not any(torch.equal(weight, before[name]) for name, weight in body.named_parameters())
+
+
+def test_what_is_not_among_the_tuned_stays(make):
+    body, head = make()
+    before = body.embedding.weight.clone()
+    kept = [*head.parameters(), *body.without_embedding().values()]
+    tuned(body, head, rows(), through_body=True, parameters=kept)
+    assert torch.equal(body.embedding.weight, before)
+
+
+def test_the_same_seed_tunes_the_same(make):
+    first, second = make(), make()
+    for body, head in (first, second):
+        tuned(body, head, rows(), through_body=True)
+    assert torch.equal(first[1].linear.weight, second[1].linear.weight)
+    assert torch.equal(first[0].embedding.weight, second[0].embedding.weight)
+
+
+def test_stretches_are_learnt(make):
+    """An answer begins at symbol 1 and ends at symbol 2."""
+    body, _ = make("encoder")
+    head = SpanHead(body.width, generator())
+    ids = [[3, 1, 4, 2], [1, 2, 3, 5, 4], [4, 4, 3, 1, 2], [1, 5, 5, 2, 3, 3]]
+    given = Rows(ids=ids, targets=[(row.index(1), row.index(2)) for row in ids], padding=0)
+    tuned(body, head, given, replace(RULES, epochs=100), through_body=False)
+    found = [tuple(scores.argmax(0).tolist()) for scores in scores_of(body, head, given)]
+    assert found == given.targets
+
+
+def test_scores_are_those_of_each_row_by_itself(make, monkeypatch):
+    monkeypatch.setattr(module, "TEST_BATCH", 3)
+    body, head = make("encoder")
+    given = rows()
+    together = scores_of(body, head, given)
+    assert [scores.shape for scores in together] == [(len(row), 2) for row in given.ids]
+    for row, scores in zip(given.ids, together, strict=True):
+        (alone,) = scores_of(body, head, Rows(ids=[row], targets=[row], padding=0))
+        assert torch.allclose(scores, alone, atol=1e-5)
+    assert not body.training and not together[0].requires_grad
+
+
+def test_the_share_that_is_done_is_told(make):
+    told = []
+    body, head = make()
+    tuned(body, head, rows(), replace(RULES, epochs=2, batch=3), through_body=False, tell=told.append)
+    assert told == pytest.approx([share / 6 for share in range(1, 7)])
+
+
+def test_no_epochs_change_nothing(make):
+    body, head = make()
+    before = head.linear.weight.clone()
+    tuned(body, head, rows(), replace(RULES, epochs=0), through_body=True)
+    assert torch.equal(head.linear.weight, before)
+
+
+def test_a_warm_up_longer_than_the_tuning_is_slow_but_sound(make):
+    body, head = make()
+    before = head.linear.weight.clone()
+    tuned(body, head, rows(), replace(RULES, epochs=1, batch=8, warmup=500), through_body=False)
+    moved = (head.linear.weight - before).abs().max().item()
+    assert 0 < moved < 2 * RULES.lr / 500
+
+
+def test_a_loss_that_is_not_finite_is_an_error(make):
+    body, head = make()
+    with torch.no_grad():
+        head.linear.bias.fill_(torch.inf)
+    with pytest.raises(ArithmeticError, match=r"^the loss is nan at update 1 of 60$"):
+        tuned(body, head, rows(), through_body=False)

@@ -1,0 +1,226 @@
+"""Results made by hand, of any bodies, seeds, tasks and languages; and small presets, models and tasks to make them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.xtreme.presets import NANO, PRESETS
+from ecsuite.eval.xtreme.result import CONTROLS, Cell, TransferResult
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.study import Request
+
+BODIES = ("corpus", *CONTROLS)
+SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
+
+
+@pytest.fixture
+def make_cells():
+    """Cells whose metrics are all `level(body, seed, task, language)`."""
+
+    def make_cells(
+        level, *, bodies=BODIES, seeds=(0, 1, 2), tasks=("udpos", "panx"), languages=("en", "fr", "ja", "kk")
+    ):
+        return [
+            Cell(
+                body=body,
+                seed=seed,
+                task=task,
+                language=language,
+                split="dev" if task == "panx" else "test",
+                metrics=dict.fromkeys(TASKS[task].metrics, float(level(body, seed, task, language))),
+            )
+            for body in bodies
+            for seed in seeds
+            for task in tasks
+            for language in languages or TASKS[task].languages
+        ]
+
+    return make_cells
+
+
+@pytest.fixture
+def gather():
+    """Puts cells together, with a baseline of 20 and chance of 4, and in English of 70 and 5."""
+
+    def gather(cells, **options):
+        languages = sorted({(cell.task, cell.language) for cell in cells if cell.task in TASKS})
+        baselines, chance = {}, {}
+        for task, language in languages:
+            metrics = TASKS[task].metrics
+            is_english = language == "en"
+            baselines.setdefault(task, {})[language] = dict.fromkeys(metrics, 70.0 if is_english else 20.0)
+            chance.setdefault(task, {})[language] = dict.fromkeys(metrics, 5.0 if is_english else 4.0)
+        usual = {
+            "protocol": "adapt",
+            "preset": "nano",
+            "corpus": "corpus",
+            "baselines": baselines,
+            "chance": chance,
+            "notes": ("nano: 30 sentences a language.",),
+            "signature": SIGNATURE,
+        }
+        return TransferResult.from_cells(cells, **usual | options)
+
+    return gather
+
+
+@pytest.fixture
+def tiny():
+    """A preset that takes no time."""
+    return replace(
+        NANO,
+        num_layers=1,
+        width=16,
+        context=48,
+        pretrain_tokens=480,
+        pretrain_types=30,
+        vocab_size=280,
+        text_tokens=480,
+        max_train=10,
+        max_test=6,
+        tuning={task: replace(tuning, epochs=1, context=48) for task, tuning in NANO.tuning.items()},
+    )
+
+
+@pytest.fixture
+def tiny_bert(tmp_path):
+    """A folder with an encoder and its tokenizer, as others publish them."""
+    transformers = pytest.importorskip("transformers")
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator([" ".join(said(language, 40)) for language in ("en", "de", "ru")], trainer)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    folder = tmp_path / "bert"
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
+    ).save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    torch.manual_seed(0)
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+TAGGED = {"udpos": ("DET", "NOUN", "VERB"), "panx": ("O", "B-PER", "I-PER")}
+JUDGED = {"xnli": ("neutral", "entailment", "contradiction"), "pawsx": ("0", "1")}
+ISO3 = {"de": "deu", "ru": "rus", "eu": "eus", "id": "ind"}
+PARTS = ("train", "dev", "test")
+HAS_PARTS = {
+    "mlqa": ("dev", "test"),
+    "tydiqa": ("train", "test"),
+    "bucc2018": ("dev", "test"),
+    "tatoeba": ("test",),
+}
+
+
+def said(language, number, start=0):
+    """Sentences of three words of a language, no two alike."""
+    return [
+        f"{language}la {language}{'abcdefghij'[place % 10]}{'klmnop'[place // 10]} {language}ru"
+        for place in range(start, start + number)
+    ]
+
+
+def write_part(folder, task, language, part, number):
+    """One part of one task in a language, as XTREME lays it out; parts have nothing in common."""
+    sentences = said(language, number, PARTS.index(part) * 20)
+    plain, kind = folder / task / f"{part}-{language}.tsv", TASKS[task].kind
+    files = {}
+    if kind == "tagging":
+        files[plain] = "\n".join(
+            "".join(f"{word}\t{tag}\n" for word, tag in zip(sentence.split(), TAGGED[task], strict=True))
+            for sentence in sentences
+        )
+    elif kind == "pairs":
+        labels = JUDGED[task]
+        files[plain] = "".join(
+            f"{one}\t{sentences[0]}\t{labels[place % len(labels)]}\n" for place, one in enumerate(sentences)
+        )
+    elif kind == "questions":
+        asked = [
+            {
+                "context": f"{sentence} . {sentences[0]}",
+                "qas": [
+                    {
+                        "id": f"{language}-{part}-{place}",
+                        "question": f"{language}la ?",
+                        "answers": [{"text": sentence.split()[1], "answer_start": len(language) + 3}],
+                    }
+                ],
+            }
+            for place, sentence in enumerate(sentences)
+        ]
+        name = {
+            "xquad": f"xquad/xquad.{language}.json" if part == "test" else f"squad/{part}-v1.1.json",
+            "mlqa": f"mlqa/MLQA_V1/{part}/{part}-context-{language}-question-{language}.json",
+            "tydiqa": "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.{1}.{0}.json".format(
+                {"test": "dev"}.get(part, part), language
+            ),
+        }[task]
+        files[folder / name] = json.dumps({"data": [{"paragraphs": asked}]})
+    elif task == "bucc2018":
+        stem = folder / task / f"{language}-en.{part}"
+        for side, spoken in (("s", language), ("t", "en")):
+            lines = said(spoken, number, PARTS.index(part) * 20)
+            files[Path(f"{stem}.{spoken}")] = "".join(f"{side}{n}\t{line}\n" for n, line in enumerate(lines))
+        files[Path(f"{stem}.gold")] = "".join(f"s{n}\tt{n}\n" for n in range(number))
+    else:
+        stem = folder / task / f"tatoeba.{ISO3[language]}-eng"
+        for spoken, ending in ((language, ISO3[language]), ("en", "eng")):
+            files[Path(f"{stem}.{ending}")] = "\n".join(said(spoken, number)) + "\n"
+    for file, content in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+
+
+@pytest.fixture
+def write_data(tmp_path):
+    """Writes tasks in English and others, train in English alone; or the parts asked for, by language."""
+
+    def write_data(*tasks, parts=None, number=12, folder="data"):
+        usual = {"en": PARTS, "de": ("dev", "test"), "ru": ("dev", "test")}
+        for task in tasks or TASKS:
+            for language, there in (parts or usual).items():
+                for part in there if language in TASKS[task].languages else ():
+                    is_original = task != "xquad" or part == "test" or language == "en"
+                    if part in HAS_PARTS.get(task, PARTS) and is_original:
+                        write_part(tmp_path / folder, task, language, part, number)
+        return tmp_path / folder
+
+    return write_data
+
+
+@pytest.fixture
+def preset(monkeypatch, tiny):
+    """What nano is here: little is learnt, but not the same by all bodies."""
+    tuning = tiny.tuning | {"udpos": replace(tiny.tuning["udpos"], lr=0.05, epochs=2, batch=5)}
+    tiny = replace(tiny, languages=("de", "ru"), max_test=12, tuning=tuning, pretrain_lr=0.1, text_lr=0.1)
+    monkeypatch.setitem(PRESETS, "nano", tiny)
+    return tiny
+
+
+@pytest.fixture
+def ask(preset, tmp_path, write_data):
+    """A request, for POS in German if nothing else is said."""
+    usual = {
+        "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
+        "data": write_data("udpos", "panx", "bucc2018"),
+        "tasks": ("udpos",),
+        "languages": ("de",),
+        "preset": "nano",
+        "folder": tmp_path / "kept",
+    }
+    return lambda **others: Request(**usual | others)
