@@ -26,10 +26,10 @@ import torch
 from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 from ecsuite.devices import choose_device, routed_products
 from ecsuite.eval.icy.acquisition import School
-from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.learners import make_agent, make_pupil
 from ecsuite.eval.icy.measuring import measure as measure_study
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import make_agent, make_pupil
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.grammars.geometry import Geometry

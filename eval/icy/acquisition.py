@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ecsuite.agents.kernels import Parameters
-from ecsuite.agents.lessons import Lesson, Pupil
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.devices import routed_products
-from ecsuite.eval.icy.course import BLOCK, Course, Run
-from ecsuite.eval.icy.links import parse_link
+from ecsuite.eval.icy.batches import BLOCK, Course, Run
+from ecsuite.eval.icy.channels import parse_link
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
+from ecsuite.eval.icy.fast.supervised_batches import Lesson, Pupil
+from ecsuite.eval.icy.learners import make_agent, make_pupil
 from ecsuite.eval.icy.protocol import Protocol, Watch
-from ecsuite.eval.icy.pupils import make_agent, make_pupil
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 
@@ -71,7 +71,7 @@ def learn(
         geometry: Of all the languages.
         runs: What to learn.
         protocol: How to measure.
-        channel: What scores go through, see `ecsuite.eval.icy.links`; over any but soft a run learns alone.
+        channel: What scores go through, see `ecsuite.eval.icy.channels`; over any but soft a run learns alone.
         device: CPU if not given.
         tell: Is told how it goes.
 

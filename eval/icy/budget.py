@@ -12,15 +12,15 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.course import Run
-from ecsuite.eval.icy.links import Link, parse_link
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.channels import Link, parse_link
+from ecsuite.eval.icy.fast.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
-from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
-from ecsuite.eval.icy.teaching import teaching
+from ecsuite.eval.icy.supervised import VERSION as TEACHING_VERSION
+from ecsuite.eval.icy.supervised import teaching
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -117,7 +117,7 @@ def budget_rows(
         protocol: How to measure; `exact` reports the mean of its window about the last update, `paper` one batch.
         workshop: Where it is done.
         grammars: What to compare with CONCAT; those of the paper's tables if not given.
-        channels: What the models' scores go through, see `ecsuite.eval.icy.links`.
+        channels: What the models' scores go through, see `ecsuite.eval.icy.channels`.
         target: CONCAT's accuracy that ends its training, 0 to 1.
         max_steps: Updates after which CONCAT is given up.
         device: cpu or cuda.

@@ -15,12 +15,12 @@ from rich.text import Text
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.icy.budget import parameters_of
-from ecsuite.eval.icy.links import Link, parse_link
+from ecsuite.eval.icy.channels import Link, parse_link
 from ecsuite.eval.icy.pairs import train_pair
+from ecsuite.eval.icy.pretraining import Couple, Schooled, school
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
-from ecsuite.eval.icy.schooling import Couple, Schooled, school
-from ecsuite.eval.icy.teaching import VERSION as TEACHING_VERSION
+from ecsuite.eval.icy.supervised import VERSION as TEACHING_VERSION
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -116,7 +116,7 @@ def end_to_end_rows(
             of a pair took for CONCAT end the supervision in other grammars.
         workshop: Where it is done.
         grammars: Languages.
-        channels: Between sender and receiver, see `ecsuite.eval.icy.links`.
+        channels: Between sender and receiver, see `ecsuite.eval.icy.channels`.
         max_steps: Updates end to end.
         target: Accuracy that ends supervision, 0 to 1; pairs of which one has not come to it are masked.
         supervised: How they are taught, a key of `SUPERVISIONS`.

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import parse_agent
 from ecsuite.devices import routed_products
-from ecsuite.eval.icy.course import BLOCK, Course, Run
-from ecsuite.eval.icy.links import (
+from ecsuite.eval.icy.batches import BLOCK, Course, Run
+from ecsuite.eval.icy.channels import (
     Link,
     Noise,
     advantages,
@@ -24,8 +24,8 @@ from ecsuite.eval.icy.links import (
     score_function_loss,
     straight_through,
 )
+from ecsuite.eval.icy.learners import HardLine, ScoreLine, hears_itself, make_agent
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import HardLine, ScoreLine, hears_itself, make_agent
 from ecsuite.eval.icy.weights import unpack
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.runner import Tell

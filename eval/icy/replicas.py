@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.kernels import Parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
 class Replicas:

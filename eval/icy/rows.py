@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.fast.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
@@ -193,7 +193,7 @@ def learn_and_report(
     import torch
 
     from ecsuite.eval.icy.acquisition import learn
-    from ecsuite.eval.icy.speaking import write_speech
+    from ecsuite.eval.icy.corpus_generation import write_speech
 
     accuracies: dict[int, float] = {}
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
-from ecsuite.eval.icy.links import parse_link
+from ecsuite.eval.icy.channels import parse_link
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar

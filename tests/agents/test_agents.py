@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ecsuite.agents.parameters import parameter_count
 from ecsuite.config import ConfigError, load_experiment
 from ecsuite.devices import choose_device, choose_precision
+from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 from ecsuite.games.game import Game
 
 

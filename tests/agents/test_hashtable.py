@@ -6,7 +6,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents import make_sender
 from ecsuite.agents.hashtable import HashtableSender
-from ecsuite.agents.parameters import parameter_count
+from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 
 
 def test_it_says_what_it_was_told_first():

@@ -8,9 +8,10 @@ import torch
 from ecsuite.agents import parse_agent
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy import acquisition, pupils
+from ecsuite.eval.icy import acquisition
+from ecsuite.eval.icy import learners as pupils
 from ecsuite.eval.icy.acquisition import School, learn
-from ecsuite.eval.icy.course import Course, Run
+from ecsuite.eval.icy.batches import Course, Run
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from ecsuite.agents.spec import parse_agent
-from ecsuite.eval.icy.links import Noise, parse_link
+from ecsuite.eval.icy.channels import Noise, parse_link
+from ecsuite.eval.icy.learners import make_agent
 from ecsuite.eval.icy.pairs import Pair, train_pair
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import make_agent
 from ecsuite.eval.icy.weights import pack
 from ecsuite.grammars.geometry import Geometry
 

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from ecsuite.agents.parameters import published_parameters
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
+from ecsuite.eval.icy.fast.parameter_counts import published_parameters
 from ecsuite.eval.icy.published_acquisition import ACQUISITION, CAP, GRAMMARS, published
 
 PRINTED = {

@@ -13,7 +13,7 @@ from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.reports import corpus_plots as drawing
-from ecsuite.eval.reports import translation_drawing
+from ecsuite.eval.reports import translation_plots as translation_drawing
 from ecsuite.eval.reports.canvas import MAX_LABEL, label
 from ecsuite.eval.reports.corpus_plots import (
     draw_curves,

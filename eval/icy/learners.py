@@ -1,6 +1,6 @@
 """Pupils: any agent learns from a lesson, the way its module defines, where there is no faster one.
 
-`make_pupil` gives the fast ways of `ecsuite.agents.imitation` and `ecsuite.agents.reading` where there are some.
+The fast ones are in `eval.icy.fast`.
 """
 
 from abc import abstractmethod
@@ -12,16 +12,16 @@ from torch.func import functional_call
 
 from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.hashtable import HashtableSender
-from ecsuite.agents.imitation import make_imitator
-from ecsuite.agents.kernels import Parameters, under
-from ecsuite.agents.lessons import Lesson, Pupil
 from ecsuite.agents.message import Message
-from ecsuite.agents.reading import make_reader
 from ecsuite.agents.receivers import AttributeReader
 from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.links import Link, Noise, one_hot, straight_through, supervised_loss
+from ecsuite.eval.icy.channels import Link, Noise, one_hot, straight_through, supervised_loss
+from ecsuite.eval.icy.fast.receiver_kernels import make_reader
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, under
+from ecsuite.eval.icy.fast.supervised_batches import Lesson, Pupil
+from ecsuite.eval.icy.fast.supervised_kernels import make_imitator
 from ecsuite.grammars.geometry import Geometry
 
 

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from ecsuite.agents import make_sender, parse_agent
-from ecsuite.agents.imitation import make_imitator
-from ecsuite.agents.lessons import Lesson
+from ecsuite.eval.icy.fast.supervised_batches import Lesson
+from ecsuite.eval.icy.fast.supervised_kernels import make_imitator
 
 NUM_ATTRIBUTES, NUM_VALUES, LENGTH, VOCAB_SIZE, HIDDEN, BATCH = 3, 4, 6, 5, 8, 10
 CELLS = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]

@@ -6,11 +6,11 @@ from itertools import product
 from typing import Any
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.budget import BASIS
-from ecsuite.eval.icy.course import Run
-from ecsuite.eval.icy.links import Link
+from ecsuite.eval.icy.channels import Link
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.teaching import teaching
+from ecsuite.eval.icy.supervised import teaching
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.runner import Workshop
 

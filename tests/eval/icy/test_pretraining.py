@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite.eval.icy.links import Link
+from ecsuite.eval.icy.channels import Link
+from ecsuite.eval.icy.pretraining import Couple, school
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.schooling import Couple, school
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.runner import Workshop
 

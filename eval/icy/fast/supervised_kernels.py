@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.cells import RecurrentCell, tanh
-from ecsuite.agents.decoding import StackDecoder, UnitDecoder
 from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.hierarchical import HierarchicalSender
-from ecsuite.agents.kernels import Parameters, kernel_of
-from ecsuite.agents.lessons import Imitator, Lesson, learn_by_hand
 from ecsuite.agents.senders import RecurrentSender
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, kernel_of
+from ecsuite.eval.icy.fast.sender_kernels import StackDecoder, UnitDecoder
+from ecsuite.eval.icy.fast.supervised_batches import Imitator, Lesson, learn_by_hand
 
 
 def make_imitator(sender: nn.Module) -> Imitator | None:

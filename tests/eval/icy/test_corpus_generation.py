@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.agents.parameters import parameter_count
 from ecsuite.agents.spec import parse_agent
-from ecsuite.eval.icy import speaking
+from ecsuite.eval.icy import corpus_generation as speaking
 from ecsuite.eval.icy.acquisition import Outcome, learn
-from ecsuite.eval.icy.course import Run
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.corpus_generation import write_speech
+from ecsuite.eval.icy.fast.parameter_counts import parameter_count
+from ecsuite.eval.icy.learners import make_agent
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import make_agent
-from ecsuite.eval.icy.speaking import write_speech
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language

@@ -9,8 +9,8 @@ from torch import nn
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.acquisition import learn
-from ecsuite.eval.icy.course import Run
-from ecsuite.eval.icy.links import (
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.channels import (
     TEMPERATURE,
     Link,
     Noise,
@@ -22,8 +22,8 @@ from ecsuite.eval.icy.links import (
     straight_through,
     supervised_loss,
 )
+from ecsuite.eval.icy.learners import HardLine, hears_itself, make_agent, make_pupil
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import HardLine, hears_itself, make_agent, make_pupil
 from ecsuite.grammars.geometry import Geometry
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)

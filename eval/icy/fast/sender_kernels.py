@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.cells import RecurrentCell
-from ecsuite.agents.kernels import (
+from ecsuite.agents.message import EOS
+from ecsuite.agents.senders import Decoder
+from ecsuite.eval.icy.fast.recurrent_kernels import (
     Kernel,
     Parameters,
     Saved,
@@ -20,9 +22,7 @@ from ecsuite.agents.kernels import (
     unblend,
     under,
 )
-from ecsuite.agents.lessons import Imitator, Lesson, learn_by_hand
-from ecsuite.agents.message import EOS
-from ecsuite.agents.senders import Decoder
+from ecsuite.eval.icy.fast.supervised_batches import Imitator, Lesson, learn_by_hand
 
 
 class StepDecoder(Imitator):

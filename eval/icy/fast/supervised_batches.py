@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ecsuite.agents.kernels import Parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
 class Lesson:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.icy.course import BLOCK, Course, Run
+from ecsuite.eval.icy.batches import BLOCK, Course, Run
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 

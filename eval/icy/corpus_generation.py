@@ -9,8 +9,8 @@ import torch
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.acquisition import Outcome
+from ecsuite.eval.icy.learners import ScoreLine, make_agent
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.pupils import ScoreLine, make_agent
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.course import Run
-from ecsuite.eval.icy.links import Link
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.channels import Link
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION

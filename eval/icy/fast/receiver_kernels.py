@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.hierarchical import HierarchicalReceiver
-from ecsuite.agents.kernels import (
+from ecsuite.agents.receivers import Receiver, RecurrentReceiver
+from ecsuite.eval.icy.fast.recurrent_kernels import (
     Kernel,
     Parameters,
     Saved,
@@ -24,8 +25,7 @@ from ecsuite.agents.kernels import (
     unblend,
     under,
 )
-from ecsuite.agents.lessons import grouped
-from ecsuite.agents.receivers import Receiver, RecurrentReceiver
+from ecsuite.eval.icy.fast.supervised_batches import grouped
 
 Groups = list[list[Tensor]]
 

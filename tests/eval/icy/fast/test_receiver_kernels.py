@@ -5,7 +5,7 @@ import torch
 
 from ecsuite.agents import make_receiver
 from ecsuite.agents.message import Message
-from ecsuite.agents.reading import make_reader
+from ecsuite.eval.icy.fast.receiver_kernels import make_reader
 
 LENGTH, BATCH, HIDDEN, VOCAB = 6, 5, 8, 4
 FAST = [

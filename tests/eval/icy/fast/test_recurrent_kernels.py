@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.cells import CELLS
-from ecsuite.agents.kernels import Source, kernel_of, tanh_
+from ecsuite.eval.icy.fast.recurrent_kernels import Source, kernel_of, tanh_
 
 REPLICAS, INPUT, ROWS, HIDDEN, BATCH = 3, 5, 4, 6, 7
 FAST = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]

@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from ecsuite.agents.parameters import parameter_count, published_parameters
+from ecsuite.eval.icy.fast.parameter_counts import parameter_count, published_parameters
 
 SENDERS = {
     "FC1L": 5100,
