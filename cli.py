@@ -75,8 +75,8 @@ def train_game(
     }
     given = [f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None]
     experiment = load_experiment(game, [*(assign or []), *given])
-    from ecsuite.games.text_files import fit_to_files
     from ecsuite.games.training import train
+    from ecsuite.games.worlds.text_files import fit_to_files
 
     folder = out or Path("runs") / experiment.name
     with Reporter() as reporter:
@@ -112,7 +112,7 @@ def show(
     experiment = load_experiment(game, assign or [])
     file = out or Path(f"{experiment.name}.png")
     make_room(file)
-    from ecsuite.games.showing import show_rounds
+    from ecsuite.games.preview import show_rounds
 
     for line in show_rounds(experiment, file, num_rounds=rounds, split=split):
         print(line)
@@ -146,12 +146,12 @@ def features(
     if encoder is not None and images is None:
         raise ConfigError("--encoder goes with --images")
     make_room(out)
-    from ecsuite.games.feature_files import synthetic_features, write_features
+    from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
     if images is None:
         arrays = synthetic_features(seed, num_classes, images_per_class, num_features, num_attributes)
     else:
-        from ecsuite.games.image_encoding import DEFAULT_ENCODER, encode_folder
+        from ecsuite.games.worlds.image_encoding import DEFAULT_ENCODER, encode_folder
 
         with Reporter() as reporter:
             arrays = encode_folder(

@@ -113,8 +113,8 @@ def our_step(experiment: Experiment, device: torch.device, precision: str) -> Ca
     import numpy as np
 
     from ecsuite.devices import PRECISIONS
+    from ecsuite.games.factory import make_world
     from ecsuite.games.game import Game
-    from ecsuite.games.making import make_world
 
     torch.manual_seed(1)
     game, world = Game(experiment, PRECISIONS[precision]).to(device), make_world(experiment)
@@ -139,8 +139,8 @@ def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[
     import numpy as np
     from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
 
-    from ecsuite.games.making import make_world
-    from ecsuite.games.worlds import one_hot
+    from ecsuite.games.factory import make_world
+    from ecsuite.games.worlds.attributes import one_hot
 
     world = make_world(experiment)
     features = world.num_attributes * world.num_values

@@ -20,9 +20,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from ecsuite.config import load_experiment
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
-from ecsuite.games.making import make_game, make_world
+from ecsuite.games.corpus_generation import noise_generator
+from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.set_game import SetGame
-from ecsuite.games.speaking import noise_generator
 
 PARTS = ("world", "perception", "agents", "backward", "adam")
 WARM_UP = 3

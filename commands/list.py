@@ -16,7 +16,7 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.games.channels import CHANNELS
-from ecsuite.games.making import WORLDS
+from ecsuite.games.factory import WORLDS
 from ecsuite.games.tasks import TASKS
 from ecsuite.grammars import GRAMMARS
 

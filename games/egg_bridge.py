@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedLine
+from ecsuite.games.corpus_generation import attribute_concepts
 from ecsuite.games.game import Game
-from ecsuite.games.speaking import attribute_concepts
 
 
 class EGGGame(nn.Module):

@@ -13,7 +13,7 @@ from ecsuite.agents.message import Message
 from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
 from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, Verdict
-from ecsuite.games.worlds import Examples, num_candidates, one_hot
+from ecsuite.games.worlds.attributes import Examples, num_candidates, one_hot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,8 +16,8 @@ from ecsuite.agents.perception import make_object_perception
 from ecsuite.config import Experiment
 from ecsuite.games.channels import Mode
 from ecsuite.games.game import Round, SpeakingGame
-from ecsuite.games.rounds import Integers, Rounds, SetWorld
 from ecsuite.games.tasks import Verdict
+from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
 
 MOST_SHARED = 16
 """With up to so many objects in play for each candidate of a round, every round is scored against all of them."""

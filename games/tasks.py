@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
-from ecsuite.games.worlds import one_hot
+from ecsuite.games.worlds.attributes import one_hot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,12 +15,12 @@ from ecsuite.config import ConfigError, Experiment, with_training
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
+from ecsuite.games.corpus_generation import noise_generator, record_corpus
+from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.game import SpeakingGame
-from ecsuite.games.making import make_game, make_world
-from ecsuite.games.rounds import SetWorld
 from ecsuite.games.run_folder import claim, inspect_folder, open_log, stop_signals, versions
-from ecsuite.games.speaking import noise_generator, record_corpus
-from ecsuite.games.worlds import World
+from ecsuite.games.worlds.attributes import World
+from ecsuite.games.worlds.rounds import SetWorld
 
 Stopped = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
 """Why a run ended: all epochs done, accuracy reached, time up, Ctrl-C, or asked to leave the machine."""

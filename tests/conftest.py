@@ -82,3 +82,25 @@ def as_json(ecsuite):
         return json.loads(out)
 
     return as_json
+
+
+class SoftLine:
+    def __init__(self, num_steps):
+        self.num_steps, self.scores = num_steps, []
+
+    @property
+    def is_open(self):
+        return len(self.scores) < self.num_steps
+
+    def say(self, scores):
+        self.scores.append(scores)
+        return scores.softmax(-1)
+
+    def message(self):
+        return torch.stack(self.scores)  # (num_steps, batch, vocab_size + 1)
+
+
+@pytest.fixture
+def soft_line():
+    """Makes a line for so many steps; what is said on it is the scores."""
+    return SoftLine

@@ -9,9 +9,9 @@ import torch
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.config import WORDS_OF_VALUES, load_experiment
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_world
-from ecsuite.games.speaking import record_corpus
 
 MODES = ("train", "sample", "greedy")
 OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]

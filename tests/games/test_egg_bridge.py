@@ -14,8 +14,8 @@ from ecsuite.agents.message import EOS
 from ecsuite.config import load_experiment
 from ecsuite.games.channels import Channel
 from ecsuite.games.egg_bridge import as_egg_game, attribute_values, corpus_from_interaction
+from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_world
 
 needs_egg = pytest.mark.skipif(
     find_spec("egg") is None, reason="EGG is not there (put its checkout on PYTHONPATH)"

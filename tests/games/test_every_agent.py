@@ -9,9 +9,9 @@ import torch
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.cells import CELLS
 from ecsuite.config import ConfigError
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_world
-from ecsuite.games.speaking import record_corpus
 
 
 def names(registry, *more):

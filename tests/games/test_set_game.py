@@ -10,9 +10,9 @@ import torch
 from torch.nn.functional import logsigmoid
 
 from ecsuite.config import load_experiment
-from ecsuite.games.making import make_game, make_world
-from ecsuite.games.rounds import Rounds
+from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.set_game import MOST_SHARED, OneSelection, SetSelection, score_candidates
+from ecsuite.games.worlds.rounds import Rounds
 
 TINY = (
     "world.kind=thing", "world.num_attributes=2", "world.num_values=3", "game.task=concept", "game.num_targets=2",

@@ -10,8 +10,8 @@ from ecsuite.config import WORDS_OF_VALUES, load_experiment
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_world
 from ecsuite.games.training import evaluate, train
 
 PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
-from ecsuite.games.making import make_game, make_world
+from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.training import evaluate
 
 PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Experiment
-from ecsuite.games.rounds import Integers, Rounds, SetWorld
-from ecsuite.games.rules import FREE, conjunctions, describe, split_rules
-from ecsuite.games.worlds import one_hot_array
+from ecsuite.games.worlds.attributes import one_hot_array
+from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
+from ecsuite.games.worlds.rules import FREE, conjunctions, describe, split_rules
 from ecsuite.randomness import distinct_draws, random_words
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games import shapes
-from ecsuite.games.rules import FREE
-from ecsuite.games.shapes import ShapesWorld
+from ecsuite.games.worlds import shapes
+from ecsuite.games.worlds.rules import FREE
+from ecsuite.games.worlds.shapes import ShapesWorld
 
 SPLITS = ("train", "valid", "test", "seen", "all")
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.config import load_experiment
-from ecsuite.games import shapeworld
-from ecsuite.games.formulas import KINDS, all_formulas
-from ecsuite.games.shapeworld import ShapeWorld
+from ecsuite.games.worlds import shapeworld
+from ecsuite.games.worlds.formulas import KINDS, all_formulas
+from ecsuite.games.worlds.shapeworld import ShapeWorld
 
 VARIANTS = ("ref", "setref", "concept")
 TRUTH = np.stack([formula.truth for formula in all_formulas()])

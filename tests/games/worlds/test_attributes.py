@@ -6,8 +6,8 @@ import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.making import make_world
-from ecsuite.games.worlds import AttributeValueWorld, FileWorld, one_hot, one_hot_array
+from ecsuite.games.factory import make_world
+from ecsuite.games.worlds.attributes import AttributeValueWorld, FileWorld, one_hot, one_hot_array
 from ecsuite.randomness import epoch_order
 
 

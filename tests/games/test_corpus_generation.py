@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from ecsuite.config import load_experiment
-from ecsuite.games import speaking
+from ecsuite.games import corpus_generation as speaking
+from ecsuite.games.corpus_generation import attribute_concepts, noise_generator, record_corpus, spell
+from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import make_game, make_world
-from ecsuite.games.speaking import attribute_concepts, noise_generator, record_corpus, spell
 
 
 def record(*overrides):

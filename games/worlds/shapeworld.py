@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import Experiment
-from ecsuite.games.formulas import (
+from ecsuite.games.worlds.formulas import (
     NUM_WORLDS,
     Floats,
     all_formulas,
@@ -16,9 +16,9 @@ from ecsuite.games.formulas import (
     formula_rules,
     split_formulas,
 )
-from ecsuite.games.rendering import SHAPES
-from ecsuite.games.rounds import Integers, Rounds, SetWorld
-from ecsuite.games.scenes import shapeworld_images
+from ecsuite.games.worlds.rendering import SHAPES
+from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
+from ecsuite.games.worlds.scenes import shapeworld_images
 
 Variant = Literal["ref", "setref", "concept"]
 VARIANTS: tuple[Variant, ...] = ("ref", "setref", "concept")

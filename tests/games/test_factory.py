@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError, load_experiment, named_configs
+from ecsuite.games.factory import PLAYED, SET_WORLDS, WORLDS, make_game, make_world
 from ecsuite.games.game import Game
-from ecsuite.games.making import PLAYED, SET_WORLDS, WORLDS, make_game, make_world
-from ecsuite.games.rounds import SetWorld
 from ecsuite.games.set_game import SetGame
 from ecsuite.games.tasks import TASKS
-from ecsuite.games.things import ThingWorld
-from ecsuite.games.worlds import AttributeValueWorld
+from ecsuite.games.worlds.attributes import AttributeValueWorld
+from ecsuite.games.worlds.rounds import SetWorld
+from ecsuite.games.worlds.things import ThingWorld
 
 SMALL = (
     "sender.hidden_size=8",

@@ -5,8 +5,8 @@ from pathlib import Path
 from ecsuite.config import ConfigError, Experiment, unknown_name, with_training
 from ecsuite.corpus import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
-from ecsuite.games.making import make_world
-from ecsuite.games.rounds import Rules, SetWorld
+from ecsuite.games.factory import make_world
+from ecsuite.games.worlds.rounds import Rules, SetWorld
 
 SPLITS = ("train", "valid", "test", "seen")
 """Splits of a world that can be shown."""

@@ -8,16 +8,16 @@ import torch
 
 from ecsuite.config import ConfigError, Experiment, look_up
 from ecsuite.games.game import Game, SpeakingGame
-from ecsuite.games.rounds import SetWorld
 from ecsuite.games.set_game import SetGame
 from ecsuite.games.tasks import TASKS
-from ecsuite.games.worlds import AttributeValueWorld, FileWorld, World
+from ecsuite.games.worlds.attributes import AttributeValueWorld, FileWorld, World
+from ecsuite.games.worlds.rounds import SetWorld
 
 SET_WORLDS: Mapping[str, str] = {
-    "thing": "ecsuite.games.things:ThingWorld",
-    "shape": "ecsuite.games.shapes:ShapesWorld",
-    "shapeworld": "ecsuite.games.shapeworld:ShapeWorld",
-    "features": "ecsuite.games.features:FeatureWorld",
+    "thing": "ecsuite.games.worlds.things:ThingWorld",
+    "shape": "ecsuite.games.worlds.shapes:ShapesWorld",
+    "shapeworld": "ecsuite.games.worlds.shapeworld:ShapeWorld",
+    "features": "ecsuite.games.worlds.features:FeatureWorld",
 }
 """Worlds whose rounds are about sets of objects, `module:class`; imported when asked for."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.rendering import CIRCLE, ELLIPSE, RECTANGLE, SHAPES, SQUARE, TRIANGLE, reach, render
+from ecsuite.games.worlds.rendering import CIRCLE, ELLIPSE, RECTANGLE, SHAPES, SQUARE, TRIANGLE, reach, render
 
 AREAS = {
     CIRCLE: lambda width, height: np.pi * width**2 / 4,

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ecsuite.games.formulas import (
+from ecsuite.games.worlds.formulas import (
     KINDS,
     NUM_WORLDS,
     all_formulas,
@@ -14,8 +14,8 @@ from ecsuite.games.formulas import (
     formula_rules,
     split_formulas,
 )
-from ecsuite.games.rendering import SHAPES
-from ecsuite.games.scenes import COLORS
+from ecsuite.games.worlds.rendering import SHAPES
+from ecsuite.games.worlds.scenes import COLORS
 
 COUNTS = {
     "color": 12,

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Experiment
-from ecsuite.games.rounds import Integers, Rounds, SetWorld
-from ecsuite.games.rules import FREE, conjunctions, describe, pairs_broken, split_rules
-from ecsuite.games.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
+from ecsuite.games.worlds.rules import FREE, conjunctions, describe, pairs_broken, split_rules
+from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""

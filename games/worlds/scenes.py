@@ -7,7 +7,7 @@ picture can be drawn again. Position, size, rotation and shade vary from index t
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.rendering import (
+from ecsuite.games.worlds.rendering import (
     CIRCLE,
     ELLIPSE,
     IMAGE_SIZE,

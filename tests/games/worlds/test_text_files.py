@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.text_files import fit_to_files, read_examples
+from ecsuite.games.worlds.text_files import fit_to_files, read_examples
 
 
 def read(tmp_path, text, task="discrimination", num_values=4):

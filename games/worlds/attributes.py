@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.config import ConfigError, Experiment
-from ecsuite.games.text_files import read_examples
+from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.randomness import distinct_draws, epoch_order, random_words
 
 Integers = NDArray[np.int64]

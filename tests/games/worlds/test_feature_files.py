@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.games.feature_files import check_classes, read_features, synthetic_features, write_features
+from ecsuite.games.worlds.feature_files import (
+    check_classes,
+    read_features,
+    synthetic_features,
+    write_features,
+)
 
 NEEDED = {"train": 4, "valid": 2, "test": 2}
 

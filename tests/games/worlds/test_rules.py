@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.games.rules import FREE, conjunctions, describe, pairs_broken, split_rules
-from ecsuite.games.scenes import SHAPE_CONCEPTS
+from ecsuite.games.worlds.rules import FREE, conjunctions, describe, pairs_broken, split_rules
+from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS
 
 SHAPE = (5, 6, 3, 3)
 

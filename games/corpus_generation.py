@@ -11,9 +11,9 @@ from ecsuite.agents.message import EOS, PAD
 from ecsuite.config import WORDS_OF_VALUES, Experiment
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.game import Game, SpeakingGame
-from ecsuite.games.rounds import Rules, SetWorld
 from ecsuite.games.set_game import SetGame
-from ecsuite.games.worlds import World
+from ecsuite.games.worlds.attributes import World
+from ecsuite.games.worlds.rounds import Rules, SetWorld
 
 BATCH = 4096
 """Meanings spoken of at a time."""

@@ -7,8 +7,8 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecsuite.games.rendering import ELLIPSE, RECTANGLE, SHAPES
-from ecsuite.games.scenes import (
+from ecsuite.games.worlds.rendering import ELLIPSE, RECTANGLE, SHAPES
+from ecsuite.games.worlds.scenes import (
     COLORS,
     COLUMNS,
     ROWS,

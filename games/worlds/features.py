@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Experiment
 from ecsuite.corpus import Ragged
-from ecsuite.games.feature_files import SPLITS, FeatureFile, check_classes, read_features
-from ecsuite.games.rounds import Integers, Rounds, Rules, SetWorld
-from ecsuite.games.shapeworld import VARIANTS, Variant, evaluation_matrix
+from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.worlds.rounds import Integers, Rounds, Rules, SetWorld
+from ecsuite.games.worlds.shapeworld import VARIANTS, Variant, evaluation_matrix
 
 KEPT_BACK = 0.2
 """Share of each training class's images that only `seen` rounds use."""

@@ -3,8 +3,8 @@
 import pytest
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.making import make_world
-from ecsuite.games.showing import show_rounds, title
+from ecsuite.games.factory import make_world
+from ecsuite.games.preview import show_rounds, title
 
 
 def test_titles_are_the_rules_of_the_first_rounds(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.feature_files import synthetic_features, write_features
-from ecsuite.games.features import FeatureWorld
+from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.games.worlds.features import FeatureWorld
 
 VARIANTS = ("ref", "setref", "concept")
 

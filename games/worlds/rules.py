@@ -10,7 +10,7 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
-from ecsuite.games.rounds import Integers, Rules
+from ecsuite.games.worlds.rounds import Integers, Rules
 
 FREE = -1
 """Stands in a rule where any value will do."""

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError, load_experiment
-from ecsuite.games.rules import FREE
-from ecsuite.games.things import ThingWorld
+from ecsuite.games.worlds.rules import FREE
+from ecsuite.games.worlds.things import ThingWorld
 
 SPLITS = ("train", "valid", "test", "seen", "all")
 

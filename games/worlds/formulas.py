@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Ragged
-from ecsuite.games.rendering import SHAPES
-from ecsuite.games.rounds import Integers, Rules
-from ecsuite.games.scenes import COLORS
+from ecsuite.games.worlds.rendering import SHAPES
+from ecsuite.games.worlds.rounds import Integers, Rules
+from ecsuite.games.worlds.scenes import COLORS
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Worlds: where meanings come from, a world a file."""
