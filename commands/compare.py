@@ -41,8 +41,9 @@ def compare(
         require_matplotlib()
     from ecsuite.eval.comparison.results import gather
     from ecsuite.eval.xferbench.comparison.comparison import compare as compare_results
+    from ecsuite.eval.xferbench.comparison.comparison_report import report
 
-    compare_results(gather(results), baseline).report().publish(out=out, picture=picture, as_json=as_json)
+    report(compare_results(gather(results), baseline)).publish(out=out, picture=picture, as_json=as_json)
 
 
 def correlate(

@@ -8,8 +8,6 @@ from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 
-import pytest
-
 import ecsuite
 
 ROOT = Path(ecsuite.__file__).parent
@@ -112,13 +110,11 @@ def imports():
                     yield own, full if full in modules else module, where
 
 
-@pytest.mark.xfail(reason="parts are being moved", strict=False)
 def test_every_module_is_of_a_part():
     modules = {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in SOURCES}
     assert {module for module in modules if part_of(module) is None} == {"__init__", "eval.__init__"}
 
 
-@pytest.mark.xfail(reason="parts are being moved", strict=False)
 def test_files_import_only_from_floors_below():
     between = set()
     for own, other, where in imports():
@@ -131,7 +127,6 @@ def test_files_import_only_from_floors_below():
     assert not [pair for pair in between if pair[::-1] in between]
 
 
-@pytest.mark.xfail(reason="parts are being moved", strict=False)
 def test_no_module_imports_itself_through_others():
     graph = {}
     for own, other, _ in imports():

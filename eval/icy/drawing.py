@@ -1,15 +1,14 @@
 """The picture of a study of grammars: bars as in the ICY paper's figure 3."""
 
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from ecsuite.config import ConfigError
+from ecsuite.corpus import write_atomically
+from ecsuite.eval.icy.grammar_metrics import Study
 from ecsuite.eval.icy.measures import MEASURES
-
-if TYPE_CHECKING:
-    from ecsuite.eval.icy.grammar_metrics import Study
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's, which colour-blind people tell apart."""
@@ -17,14 +16,15 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """So that bars differ without colour, too."""
 
 
-def draw_bars(study: "Study") -> bytes:
-    """Draw a group of bars a grammar, a bar a measure, with the 95 % confidence interval.
+def draw_bars(study: Study, file: Path) -> None:
+    """Draw a group of bars a grammar, a bar a measure, with the 95 % confidence interval, as in the paper's figure 3.
 
     Measures between 0 and 1 stand on the left-hand axis, others on the right-hand one; `none` stands where a
     measure is undefined.
 
-    Returns:
-        A PNG.
+    Args:
+        study: What was measured.
+        file: The PNG to write.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -87,4 +87,4 @@ def draw_bars(study: "Study") -> bytes:
     )
     buffer = BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})  # the same picture, the same bytes
-    return buffer.getvalue()
+    write_atomically(file, buffer.getvalue())

@@ -79,16 +79,6 @@ class Study:
         table.caption_justify = "left"
         return table
 
-    def draw(self, path: Path | str) -> None:
-        """Write the picture, a PNG: bars as in the paper's figure 3, what isn't bounded by 1 on a right-hand axis.
-
-        Raises:
-            ConfigError: If matplotlib is not installed.
-        """
-        from ecsuite.eval.icy.drawing import draw_bars
-
-        write_atomically(path, draw_bars(self))
-
 
 def run_study(
     config: Mapping[str, Any], progress: Callable[[str, float, float], None] = no_progress

@@ -128,6 +128,7 @@ def _end_to_end(config: StudyConfig, workshop: Workshop, device: str) -> Report:
 
 
 def _metrics(config: StudyConfig, progress: Callable[[str, float, float], None]) -> Report:
+    from ecsuite.eval.icy.drawing import draw_bars
     from ecsuite.eval.icy.grammar_metrics import run_study
 
     given = {
@@ -139,7 +140,9 @@ def _metrics(config: StudyConfig, progress: Callable[[str, float, float], None])
         "geometry": asdict(config.geometry),
     }
     study = run_study({key: value for key, value in given.items() if value is not None}, progress)
-    return Report(tables=(study.table(),), notes=(), data=study.to_json(), draw=study.draw)
+    return Report(
+        tables=(study.table(),), notes=(), data=study.to_json(), draw=lambda file: draw_bars(study, file)
+    )
 
 
 def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:

@@ -1,14 +1,9 @@
-"""Several XferBench results side by side: a table of scores, one of differences by language, JSON, and a picture."""
+"""Several XferBench results side by side: their differences, and whether these are more than noise."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import (
@@ -21,8 +16,7 @@ from ecsuite.eval.comparison.differences import (
 )
 from ecsuite.eval.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.comparison.results import UNSIGNED, Result
-from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.intervals import FEWEST, NUM_RESAMPLES, SEED, Interval, expanded_level
+from ecsuite.eval.statistics.intervals import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.xferbench.comparison.anchors import (
     PUBLISHED_NAME,
     RUN_DEGREES,
@@ -34,12 +28,6 @@ from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_
 
 PUBLISHED = "published"
 """As a baseline: the published scores without pretraining."""
-WIDTH = 80
-"""Columns of a terminal that tables fit."""
-NAME_WIDTH = 24
-"""Of the names of sources in tables."""
-NARROW_NAME_WIDTH = 19
-"""In tables of ten languages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,72 +66,6 @@ class Comparison:
         """Whether the baseline is the published one."""
         return self.baseline is not None and self.baseline.name == PUBLISHED_NAME
 
-    def table(self) -> Table:
-        """Scores, and differences to the baseline with their verdicts."""
-        table = _new_table()
-        table.add_column("source", max_width=NAME_WIDTH, overflow="fold")
-        table.add_column("score", justify="right", no_wrap=True)
-        table.add_column("seeds", justify="right", no_wrap=True)
-        if self.baseline is not None:
-            _add_difference_columns(table)
-        of_source = {each.source: each for each in self.differences}
-        for result in self.results:
-            spread = _standard_deviation(result)
-            cells: list[str | Text] = [
-                f"{result.score:.3f}" + ("" if spread is None else f" ±{_short(spread)}"),
-                str(len(result.seeds)),
-            ]
-            if result is self.baseline:
-                cells += [Text("baseline", "dim"), "", ""]
-            elif self.baseline is not None:
-                cells += _difference_cells(of_source[result.name])
-            table.add_row(Text(result.name), *cells)
-        return _titled(f"XferBench, nats per token, lower is better\n{self.signature}", table)
-
-    def tables(self) -> list[Table]:
-        """All tables: scores, pairs (without a baseline), differences by language, writing systems."""
-        tables = [self.table()]
-        if self.baseline is None and self.differences:
-            tables.append(self._pair_table())
-        if self.differences:
-            tables += self.language_tables()
-        for matrix, what in ((self.scripts, "script"), (self.kinds, "type of writing system")):
-            if matrix is not None:
-                tables.append(_writing_table(matrix, what))
-        return tables
-
-    def language_tables(self) -> list[Table]:
-        """Differences by language; several tables where a terminal is too narrow for all languages."""
-        against = "the second source" if self.baseline is None else self.baseline.name
-        rows = {
-            target: [_short(each.by_target[target]) for each in self.differences] for target in self.targets
-        }
-        width = 1 + max(len(text) for target, cells in rows.items() for text in (target, *cells))
-        at_once = max(1, (WIDTH - NARROW_NAME_WIDTH) // width)
-        tables = []
-        for start in range(0, len(self.targets), at_once):
-            targets = self.targets[start : start + at_once]
-            table = _new_table(tight=True)
-            table.add_column("source", max_width=NARROW_NAME_WIDTH, overflow="fold")
-            for target in targets:
-                table.add_column(target, justify="right", no_wrap=True)
-            for number, each in enumerate(self.differences):
-                table.add_row(self._label(each), *(rows[target][number] for target in targets))
-            tables.append(_titled(f"Difference to {against} by language, nats per token", table))
-        return tables
-
-    def _pair_table(self) -> Table:
-        """Each source against each."""
-        table = _new_table()
-        table.add_column("sources", max_width=NAME_WIDTH + 12, overflow="fold")
-        _add_difference_columns(table)
-        for each in self.differences:
-            table.add_row(self._label(each), *_difference_cells(each))
-        return _titled("Each pair: the first less the second; better means that the first is", table)
-
-    def _label(self, each: Difference) -> Text:
-        return Text(each.source if self.baseline is not None else f"{each.source} - {each.baseline}")
-
     def notes(self) -> list[str]:
         """What a reader of the tables has to know."""
         return [
@@ -166,7 +88,7 @@ class Comparison:
                     "score": result.score,
                     "seeds": list(result.seeds),
                     "seed_scores": result.values().mean(1).tolist(),
-                    "seed_sd": _standard_deviation(result),
+                    "seed_sd": standard_deviation(result),
                     "by_target": dict(
                         zip(self.targets, result.values(self.targets).mean(0).tolist(), strict=True)
                     ),
@@ -186,21 +108,6 @@ class Comparison:
             "bootstrap": {"method": "BCa", "resamples": NUM_RESAMPLES, "seed": SEED},
             "notes": [note for note in self.notes() if note],
         }
-
-    def draw(self, file: Path) -> None:
-        """Draw scores and differences into a PNG or SVG file.
-
-        Raises:
-            ConfigError: If matplotlib is missing, or the file has another suffix.
-        """
-        from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
-
-        draw_comparison(self, file)
-
-    def report(self) -> Report:
-        """What a command prints and writes."""
-        notes = tuple(note for note in self.notes() if note)
-        return Report(tables=self.tables(), notes=notes, data=self.to_json(), draw=self.draw)
 
 
 def compare(results: Sequence[Result], baseline: str | None = None) -> Comparison:
@@ -282,52 +189,6 @@ def _no_anchors(signature: str) -> str:
     return "they are of preset full with protocol published-2024, and levels differ"
 
 
-def _standard_deviation(result: Result) -> float | None:
+def standard_deviation(result: Result) -> float | None:
     """Of a source's score over its seeds."""
     return float(result.values().mean(1).std(ddof=1)) if len(result.seeds) > 1 else None
-
-
-def _new_table(*, tight: bool = False) -> Table:
-    """An empty table; a tight one has a space between columns instead of two."""
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0 if tight else 1, 0, 0))
-
-
-def _titled(title: str, table: Table) -> Table:
-    """A table under a title that may be wider than it, and an empty line."""
-    whole = Table.grid()
-    whole.add_row(Text(title, overflow="fold"))
-    whole.add_row(table)
-    whole.add_row("")
-    return whole
-
-
-def _add_difference_columns(table: Table) -> None:
-    table.add_column("difference", justify="right", no_wrap=True)
-    table.add_column("95 % CI", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-
-
-def _difference_cells(each: Difference) -> list[str | Text]:
-    style = {"better": "green", "worse": "red"}.get(each.verdict, "dim")
-    return [_short(each.mean), _interval(each.ci95), Text(each.verdict, style)]
-
-
-def _writing_table(matrix: WritingMatrix, what: str) -> Table:
-    """Mean normalised scores of human sources by how source and target are written."""
-    table = _new_table()
-    table.add_column("source", no_wrap=True)
-    for target in matrix.targets:
-        table.add_column(target, justify="right", no_wrap=True)
-    for source, row in zip(matrix.sources, matrix.values, strict=True):
-        table.add_row(source, *(f"{value:.2f}" for value in row))
-    return _titled(f"Human sources by {what}, targets across: normalised scores, lower is better", table)
-
-
-def _interval(interval: Interval | None) -> str:
-    return "" if interval is None else f"{_short(interval[0])} … {_short(interval[1])}"
-
-
-def _short(value: float) -> str:
-    """Three decimals without a leading zero: -.035."""
-    text = f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
-    return ".000" if text == "-.000" else text

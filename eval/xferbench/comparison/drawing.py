@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -10,9 +10,7 @@ from scipy.optimize import isotonic_regression
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xferbench.comparison.anchors import Anchor, anchors_for
-
-if TYPE_CHECKING:
-    from ecsuite.eval.xferbench.comparison.comparison import Comparison
+from ecsuite.eval.xferbench.comparison.comparison import Comparison
 
 GREY = "#777777"
 VERDICT_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}
@@ -26,7 +24,7 @@ LABEL_GAP = 0.14
 """Between the middles of upright labels, in inches."""
 
 
-def draw_comparison(comparison: "Comparison", *paths: Path) -> None:
+def draw_comparison(comparison: Comparison, *paths: Path) -> None:
     """Draw a row a source, the best above, as in the paper's figure 2.
 
     The left-hand panel has a source's score, its seeds as small circles, and the interval of the paper's procedure as
@@ -88,7 +86,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> Floa
     return np.asarray(np.maximum(low, np.minimum(fitted, high - steps[-1])) + steps)
 
 
-def _draw_scores(comparison: "Comparison", axes: Any) -> None:
+def _draw_scores(comparison: Comparison, axes: Any) -> None:
     """Scores, seeds and the paper's intervals."""
     bounds = {each.name: each.program for each in comparison.normalised}
     for row, result in enumerate(comparison.results):
@@ -108,7 +106,7 @@ def _draw_scores(comparison: "Comparison", axes: Any) -> None:
     axes.set_xlabel("XferBench, nats per token (lower is better)", fontsize=FONT_SIZE)
 
 
-def _draw_differences(comparison: "Comparison", axes: Any) -> None:
+def _draw_differences(comparison: Comparison, axes: Any) -> None:
     """Differences of each language, their mean and its interval, and what seeds alone can make."""
     assert comparison.baseline is not None
     of_source = {each.source: each for each in comparison.differences}

@@ -12,6 +12,7 @@ from scipy.stats import ttest_1samp
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.icy.drawing import draw_bars
 from ecsuite.eval.icy.grammar_metrics import grammar_metrics, run_study, write_rows
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.resnick import resnick_residual_bits
@@ -155,7 +156,7 @@ def test_rows_are_json(study, tmp_path):
 def test_the_picture_is_the_same_each_time(study, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("first.png", "second.png"):
-        study.draw(tmp_path / name)
+        draw_bars(study, tmp_path / name)
     data = (tmp_path / "first.png").read_bytes()
     assert data.startswith(b"\x89PNG")
     assert data == (tmp_path / "second.png").read_bytes()
@@ -164,7 +165,7 @@ def test_the_picture_is_the_same_each_time(study, tmp_path):
 def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[plots\]'"):
-        study.draw(tmp_path / "picture.png")
+        draw_bars(study, tmp_path / "picture.png")
     assert not list(tmp_path.iterdir())
 
 
@@ -174,7 +175,7 @@ def test_a_picture_of_what_is_undefined(tmp_path):
     config = {"grammars": ["concat"], "seeds": [1], "geometry": SMALL}
     pictures = []
     for metrics in (["resent_resnick_bits"], ["resent_ours_bits"], ["hce", "resent_resnick_bits"]):
-        run_study(config | {"metrics": metrics}).draw(tmp_path / "picture.png")
+        draw_bars(run_study(config | {"metrics": metrics}), tmp_path / "picture.png")
         pictures.append((tmp_path / "picture.png").read_bytes())
     assert len(set(pictures)) == 3
 

@@ -10,6 +10,7 @@ from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import UNSIGNED, Result
 from ecsuite.eval.statistics import intervals
+from ecsuite.eval.xferbench.comparison import comparison_report
 from ecsuite.eval.xferbench.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
 from ecsuite.eval.xferbench.comparison.comparison import compare
 
@@ -56,7 +57,7 @@ def row(text, name):
 
 
 def test_the_table_of_scores():
-    text = printed(compare(sources(num_seeds=3, noise=0.002)).table())
+    text = printed(comparison_report.score_table(compare(sources(num_seeds=3, noise=0.002))))
     assert MINI in text
     assert row(text, "words")[:5] == ["words", "6.032", "±.002", "3", "-.040"]
     assert row(text, "words")[-1] == "better"
@@ -70,13 +71,13 @@ def test_the_table_of_scores():
 def test_every_table_of_ten_languages_fits_80_columns():
     long_names = [source(f"{name} {'and more ' * 4}", gaps) for name, gaps in GAPS.items()]
     for comparison in (compare(sources()), compare(long_names), compare(paper_results())):
-        text = printed(*comparison.tables())
+        text = printed(*comparison_report.tables(comparison))
         assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
         assert "…" not in text.replace(" … ", "")  # nothing is cut
 
 
 def test_the_table_of_languages():
-    [table] = compare(sources()).language_tables()
+    [table] = comparison_report.language_tables(compare(sources()))
     text = printed(table)
     assert "Difference to nothing by language" in text
     assert row(text, "source") == ["source", *XFERBENCH_TARGETS]
@@ -89,7 +90,7 @@ def test_long_names_of_targets_make_several_tables():
         Result(name=name, by_target=(dict.fromkeys(targets, value),), seeds=(0,), signature=MINI)
         for name, value in (("words", 4.0), ("nothing", 5.5))
     ]
-    tables = compare(results).language_tables()
+    tables = comparison_report.language_tables(compare(results))
     assert len(tables) == 2
     assert row(printed(*tables), "words").count("-1.500") == 4
     assert printed(*tables).count("-1.500") == 8
@@ -101,7 +102,7 @@ def test_without_a_baseline_each_is_compared_with_each():
     pairs = [(each.source, each.baseline) for each in comparison.differences]
     long = "much longer name than a column has room for"
     assert pairs == [("words", "like_nothing"), ("words", long), ("like_nothing", long)]
-    text = printed(*comparison.tables())
+    text = printed(*comparison_report.tables(comparison))
     assert "difference" not in text.split("Each pair")[0]
     assert row(text, "words - like_nothing")[-1] == "better"
 
@@ -125,7 +126,7 @@ def test_a_constant_per_language_does_not_change_differences():
 
 
 def test_notes_of_one_seed():
-    notes = compare(sources()).report().notes
+    notes = comparison_report.report(compare(sources())).notes
     assert notes == (
         "95 % CI: paired BCa bootstrap over 10 languages, taken at 98.3% since they are few.",
         "One seed each: the noise of training is unknown, and verdicts are about these runs only.",
@@ -135,7 +136,7 @@ def test_notes_of_one_seed():
 
 def test_notes_of_several_seeds_and_few_languages():
     few = [source(name, gaps[:4], num_seeds=2, noise=0.01) for name, gaps in GAPS.items()]
-    notes = compare(few).report().notes
+    notes = comparison_report.report(compare(few)).notes
     assert notes[0] == "No intervals: 4 targets, an interval takes at least 5."
     assert notes[1] == (
         "Seeds: standard deviation 0.0071 of a score (pooled over 4 sources); a verdict takes more than "
@@ -148,7 +149,7 @@ def test_one_source_is_shown_alone():
     assert comparison.differences == ()
     assert comparison.normalised_reason == "it normalises over sources, of which there is one"
     assert comparison.notes()[0] == "One source: there is nothing to compare it with."
-    assert row(printed(*comparison.tables()), "words") == ["words", "6.032", "1"]
+    assert row(printed(*comparison_report.tables(comparison)), "words") == ["words", "6.032", "1"]
     assert compare([source("nothing", GAPS["nothing"])]).differences == ()
 
 
@@ -166,7 +167,10 @@ def test_the_published_baseline():
     [found] = comparison.differences
     assert found.baseline == "no pretrain (published)"
     assert found.mean == pytest.approx(-0.04)
-    assert "no pretrain (published): the mean of three runs, counted as one." in comparison.report().notes
+    assert (
+        "no pretrain (published): the mean of three runs, counted as one."
+        in comparison_report.report(comparison).notes
+    )
     assert comparison.to_json()["anchors"]["no pretrain"] == 6.072
     reason = "they are of preset full with protocol published-2024, and levels differ"
     with pytest.raises(ConfigError, match=f"^--baseline published: {reason}$"):
@@ -219,4 +223,4 @@ def test_the_paper_compares_as_it_says():
     bounds = {each.name: each.program for each in comparison.normalised}
     low = max(bounds[name][1] for name in ("Chinese", "Korean", "Arabic"))
     assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
-    assert "Human sources by script" in printed(*comparison.tables())
+    assert "Human sources by script" in printed(*comparison_report.tables(comparison))

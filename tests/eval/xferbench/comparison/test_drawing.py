@@ -13,7 +13,7 @@ from ecsuite.eval.statistics import intervals
 from ecsuite.eval.xferbench.comparison import drawing
 from ecsuite.eval.xferbench.comparison.anchors import SOURCES, paper_results
 from ecsuite.eval.xferbench.comparison.comparison import compare
-from ecsuite.eval.xferbench.comparison.drawing import spread
+from ecsuite.eval.xferbench.comparison.drawing import draw_comparison, spread
 
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 
@@ -109,12 +109,12 @@ def test_one_source_and_few_languages(figure):
 def test_files_come_out_equal(tmp_path, suffix):
     comparison = compare(paper_results()[-3:])
     first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
-    comparison.draw(first)
-    comparison.draw(second)
+    draw_comparison(comparison, first)
+    draw_comparison(comparison, second)
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 5000
 
 
 def test_other_suffixes_are_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg or \.png$"):
-        compare(paper_results()[-2:]).draw(tmp_path / "a.pdf")
+        draw_comparison(compare(paper_results()[-2:]), tmp_path / "a.pdf")

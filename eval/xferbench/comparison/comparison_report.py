@@ -1,0 +1,148 @@
+"""Tables of a comparison: scores, differences to a baseline or of each pair and by language, writing systems."""
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from ecsuite.eval.comparison.differences import Difference
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.statistics.intervals import Interval
+from ecsuite.eval.xferbench.comparison.comparison import Comparison, standard_deviation
+from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
+from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
+
+WIDTH = 80
+"""Columns of a terminal that tables fit."""
+NAME_WIDTH = 24
+"""Of the names of sources in tables."""
+NARROW_NAME_WIDTH = 19
+"""In tables of ten languages."""
+
+
+def report(comparison: Comparison) -> Report:
+    """What a command prints, writes and draws."""
+    notes = tuple(note for note in comparison.notes() if note)
+    return Report(
+        tables=tables(comparison),
+        notes=notes,
+        data=comparison.to_json(),
+        draw=lambda file: draw_comparison(comparison, file),
+    )
+
+
+def tables(comparison: Comparison) -> list[Table]:
+    """All tables: scores, pairs (without a baseline), differences by language, writing systems."""
+    tables = [score_table(comparison)]
+    if comparison.baseline is None and comparison.differences:
+        tables.append(_pair_table(comparison))
+    if comparison.differences:
+        tables += language_tables(comparison)
+    for matrix, what in ((comparison.scripts, "script"), (comparison.kinds, "type of writing system")):
+        if matrix is not None:
+            tables.append(_writing_table(matrix, what))
+    return tables
+
+
+def score_table(comparison: Comparison) -> Table:
+    """Scores, and differences to the baseline with their verdicts."""
+    table = _new_table()
+    table.add_column("source", max_width=NAME_WIDTH, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("seeds", justify="right", no_wrap=True)
+    if comparison.baseline is not None:
+        _add_difference_columns(table)
+    of_source = {each.source: each for each in comparison.differences}
+    for result in comparison.results:
+        spread = standard_deviation(result)
+        cells: list[str | Text] = [
+            f"{result.score:.3f}" + ("" if spread is None else f" ±{_short(spread)}"),
+            str(len(result.seeds)),
+        ]
+        if result is comparison.baseline:
+            cells += [Text("baseline", "dim"), "", ""]
+        elif comparison.baseline is not None:
+            cells += _difference_cells(of_source[result.name])
+        table.add_row(Text(result.name), *cells)
+    return _titled(f"XferBench, nats per token, lower is better\n{comparison.signature}", table)
+
+
+def language_tables(comparison: Comparison) -> list[Table]:
+    """Differences by language; several tables where a terminal is too narrow for all languages."""
+    against = "the second source" if comparison.baseline is None else comparison.baseline.name
+    rows = {
+        target: [_short(each.by_target[target]) for each in comparison.differences]
+        for target in comparison.targets
+    }
+    width = 1 + max(len(text) for target, cells in rows.items() for text in (target, *cells))
+    at_once = max(1, (WIDTH - NARROW_NAME_WIDTH) // width)
+    tables = []
+    for start in range(0, len(comparison.targets), at_once):
+        targets = comparison.targets[start : start + at_once]
+        table = _new_table(tight=True)
+        table.add_column("source", max_width=NARROW_NAME_WIDTH, overflow="fold")
+        for target in targets:
+            table.add_column(target, justify="right", no_wrap=True)
+        for number, each in enumerate(comparison.differences):
+            table.add_row(_label(comparison, each), *(rows[target][number] for target in targets))
+        tables.append(_titled(f"Difference to {against} by language, nats per token", table))
+    return tables
+
+
+def _pair_table(comparison: Comparison) -> Table:
+    """Each source against each."""
+    table = _new_table()
+    table.add_column("sources", max_width=NAME_WIDTH + 12, overflow="fold")
+    _add_difference_columns(table)
+    for each in comparison.differences:
+        table.add_row(_label(comparison, each), *_difference_cells(each))
+    return _titled("Each pair: the first less the second; better means that the first is", table)
+
+
+def _label(comparison: Comparison, each: Difference) -> Text:
+    return Text(each.source if comparison.baseline is not None else f"{each.source} - {each.baseline}")
+
+
+def _new_table(*, tight: bool = False) -> Table:
+    """An empty table; a tight one has a space between columns instead of two."""
+    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0 if tight else 1, 0, 0))
+
+
+def _titled(title: str, table: Table) -> Table:
+    """A table under a title that may be wider than it, and an empty line."""
+    whole = Table.grid()
+    whole.add_row(Text(title, overflow="fold"))
+    whole.add_row(table)
+    whole.add_row("")
+    return whole
+
+
+def _add_difference_columns(table: Table) -> None:
+    table.add_column("difference", justify="right", no_wrap=True)
+    table.add_column("95 % CI", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+
+
+def _difference_cells(each: Difference) -> list[str | Text]:
+    style = {"better": "green", "worse": "red"}.get(each.verdict, "dim")
+    return [_short(each.mean), _interval(each.ci95), Text(each.verdict, style)]
+
+
+def _writing_table(matrix: WritingMatrix, what: str) -> Table:
+    """Mean normalised scores of human sources by how source and target are written."""
+    table = _new_table()
+    table.add_column("source", no_wrap=True)
+    for target in matrix.targets:
+        table.add_column(target, justify="right", no_wrap=True)
+    for source, row in zip(matrix.sources, matrix.values, strict=True):
+        table.add_row(source, *(f"{value:.2f}" for value in row))
+    return _titled(f"Human sources by {what}, targets across: normalised scores, lower is better", table)
+
+
+def _interval(interval: Interval | None) -> str:
+    return "" if interval is None else f"{_short(interval[0])} … {_short(interval[1])}"
+
+
+def _short(value: float) -> str:
+    """Three decimals without a leading zero: -.035."""
+    text = f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+    return ".000" if text == "-.000" else text
