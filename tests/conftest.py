@@ -5,6 +5,7 @@ One thread a process: tests are small, and run side by side. And no data that th
 
 import json
 import os
+import shutil
 import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -48,3 +49,10 @@ def as_json(ecsuite):
         return json.loads(out)
 
     return as_json
+
+
+@pytest.fixture
+def files_of_0_1(monkeypatch, tmp_path):
+    """Files as version 0.1.0 wrote them, copied into the folder in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(os.path.join(os.path.dirname(__file__), "fixtures", "v0.1"), tmp_path, dirs_exist_ok=True)
