@@ -49,12 +49,13 @@ def require_listed(name, value):
     """The keys of a JSON value are those that the listing has under this name."""
     listing = json.loads(LISTING.read_text())
     known, found = set(listing.get(name, [])), key_paths(value)
-    assert not known - found, f"{name}: keys went that programs of users may read; bring them back"
+    gone, new = sorted(known - found), sorted(found - known)
+    assert not gone, f"{name}: keys went that programs of users may read; bring them back: {gone}"
     if os.environ.get("EXTEND_JSON_KEYS"):
         listing = dict(sorted((listing | {name: sorted(found)}).items()))
         LISTING.write_text(json.dumps(listing, indent=1, ensure_ascii=False) + "\n")
         return
-    assert not found - known, f"{name}: keys were added that {LISTING.name} lacks; see the top of {__file__}"
+    assert not new, f"{name}: {LISTING.name} lacks new keys; add them as the top of this file says: {new}"
 
 
 def test_key_paths():
