@@ -21,6 +21,7 @@ from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
 from ecsuite.config import ConfigError, DamagedError, load_experiment
 from ecsuite.corpus import CorpusError
 from ecsuite.eval.reports.console import Reporter, make_room, print_json
+from ecsuite.file_formats import FormatError
 
 app = typer.Typer(
     name="ecsuite",
@@ -244,7 +245,7 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug, 2 user input, 3 damaged state, 75 preempted."""
     try:
         app()
-    except (ConfigError, CorpusError, OSError) as error:
+    except (ConfigError, CorpusError, FormatError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
     except ArithmeticError as error:  # training that went astray, which is nobody's mistake in the input

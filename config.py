@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import yaml
 
+from ecsuite.file_formats import without_format
+
 Entry = TypeVar("Entry")
 
 WORDS_OF_VALUES = ("quantized", "continuous")
@@ -275,6 +277,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
 
     Raises:
         ConfigError: If there is no such config or file, or it is not keys and values.
+        FormatError: If its `format`, which may be left out, is not known.
     """
     if name_or_file.endswith((".yaml", ".yml")):
         name = Path(name_or_file).stem
@@ -291,7 +294,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         raise ConfigError(f"{name_or_file}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(tree, dict):
         raise ConfigError(f"{name_or_file}: expected keys and values, got {type(tree).__name__}")
-    return {"name": name, **tree}
+    return {"name": name, **without_format("config", tree, name_or_file)}
 
 
 def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:

@@ -45,7 +45,7 @@ def score(
     from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import keep_scores, score_corpus
+    from ecsuite.eval.reports.scorecard import keep_scores, read_scores, score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
@@ -59,6 +59,9 @@ def score(
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
         make_room(out)
+    has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
+    if has_scores:
+        read_scores(corpus / "scores.json")  # so that a newer one is refused now, not after minutes of work
     draws = plot or plot_folder is not None
     if draws:
         require_matplotlib()
@@ -79,7 +82,7 @@ def score(
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)
-    if corpus.is_dir() and (corpus / "metadata.json").is_file():
+    if has_scores:
         keep_scores(corpus / "scores.json", data)
     if as_json:
         print_json(data)

@@ -22,6 +22,7 @@ import torch
 import ecsuite
 from ecsuite.config import ConfigError, DamagedError, Experiment, load_experiment, with_training
 from ecsuite.corpus import write_atomically
+from ecsuite.file_formats import FORMATS, KEY
 from ecsuite.games.checkpoints import checkpoints
 
 LEFTOVER = re.compile(
@@ -44,6 +45,7 @@ def inspect_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dic
     Raises:
         ConfigError: If the folder holds another run, or an unfinished one and `resume` is False.
         DamagedError: If its config can't be read.
+        FormatError: If a newer version wrote it.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file: choose another folder with --out")
@@ -74,7 +76,8 @@ def claim(folder: Path, experiment: Experiment) -> None:
     for file in folder.iterdir():
         if LEFTOVER.fullmatch(file.name):
             file.unlink()
-    write_atomically(folder / "config.yaml", experiment.to_yaml().encode())
+    text = f"{KEY}: {FORMATS['config']}\n{experiment.to_yaml()}"
+    write_atomically(folder / "config.yaml", text.encode())
 
 
 def open_log(file: Path, num_lines: int) -> BinaryIO:

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ecsuite.corpus import write_atomically
+from ecsuite.file_formats import with_format, without_format
 
 Tell = Callable[[str, float], None]
 """Told by a job now and then: what it is at, and the share that is done, 0 to 1."""
@@ -162,14 +163,18 @@ class Workshop:
             kept = json.loads(path.read_text())
         except ValueError:
             return None  # not ours, or damaged: it is computed anew
-        is_ours = isinstance(kept, dict) and kept.get("key") == json.loads(json.dumps(job.key))
-        return kept.get("result") if is_ours else None
+        if not isinstance(kept, dict):
+            return None
+        kept = without_format("kept result", kept, path)
+        return kept.get("result") if kept.get("key") == json.loads(json.dumps(job.key)) else None
 
     def _write(self, job: Job, result: Any) -> None:
         path = self._path(job)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({"key": job.key, "result": result}, indent=1, allow_nan=False)
+            text = json.dumps(
+                with_format("kept result", {"key": job.key, "result": result}), indent=1, allow_nan=False
+            )
             write_atomically(path, (text + "\n").encode())
 
 

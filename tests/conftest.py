@@ -6,6 +6,7 @@ One thread a process: tests are small, and run side by side. And no data that th
 import json
 import os
 import re
+import shutil
 import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -104,3 +105,10 @@ class SoftLine:
 def soft_line():
     """Makes a line for so many steps; what is said on it is the scores."""
     return SoftLine
+
+
+@pytest.fixture
+def files_of_0_1(monkeypatch, tmp_path):
+    """Files as version 0.1.0 wrote them, copied into the folder in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(os.path.join(os.path.dirname(__file__), "fixtures", "v0.1"), tmp_path, dirs_exist_ok=True)

@@ -34,6 +34,7 @@ def test_no_stray_module_at_the_root():
         "cli.py",
         "config.py",
         "corpus.py",
+        "file_formats.py",
         "devices.py",
         "randomness.py",
     }
@@ -71,7 +72,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "corpus config devices randomness",
+    "file_formats corpus config devices randomness",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

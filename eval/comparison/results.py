@@ -16,6 +16,7 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.file_formats import without_format
 
 UNSIGNED = "unsigned (another program)"
 """The signature of results that have none: nobody but the user knows what they may be compared with."""
@@ -148,6 +149,7 @@ def _read_file(file: Path) -> Iterator[Result]:
         data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(f"{file}: not JSON: {error}") from None
+    data = without_format("scores", data, file) if isinstance(data, dict) else data
     if isinstance(data, dict) and isinstance(data.get("scores"), list):
         corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
         scores = [

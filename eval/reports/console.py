@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import write_atomically
+from ecsuite.file_formats import with_format
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -31,13 +32,14 @@ class Report:
 
     def publish(self, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
         """Write the files that were asked for, and print JSON or the tables and notes."""
+        data = with_format("result", self.data)
         if out is not None:
-            write_json(out, self.data)
+            write_json(out, data)
         if picture is not None:
             assert self.draw is not None
             self.draw(picture)
         if as_json:
-            print_json(self.data)
+            print_json(data)
             return
         from rich.console import Console
 

@@ -16,6 +16,7 @@ from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import write_json
 from ecsuite.eval.statistics.counting import flat
+from ecsuite.file_formats import with_format, without_format
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """What of a corpus's metadata tells which corpus it is."""
@@ -41,7 +42,8 @@ class Scorecard:
 
         With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, of ELCC, `analysis`.
         """
-        data = {"corpus": self.corpus, "scores": [score.to_json() for score in self.scores]}
+        scores = [score.to_json() for score in self.scores]
+        data = with_format("scores", {"corpus": self.corpus, "scores": scores})
         by_name = {score.name: score for score in self.scores if score.value is not None}
         if "xferbench" not in by_name:
             return data
@@ -140,13 +142,26 @@ def score_corpus(
     return Scorecard(corpus=describe(corpus), scores=tuple(scores))
 
 
-def keep_scores(file: Path, data: dict[str, Any]) -> None:
-    """Write scores into the file of a run folder, beside those it has of the same corpus under other signatures."""
+def read_scores(file: Path) -> dict[str, Any]:
+    """What the file of a run folder holds; nothing if there is none, or it is not ours.
+
+    Raises:
+        FormatError: If a newer version wrote it.
+    """
     try:
         before = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return without_format("scores", before, file) if isinstance(before, dict) else {}
+
+
+def keep_scores(file: Path, data: dict[str, Any]) -> None:
+    """Write scores into the file of a run folder, beside those it has of the same corpus under other signatures."""
+    before = read_scores(file)
+    try:
         is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
         older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         older = {}  # there is none, or it is not ours
     newer = {(score["name"], score["signature"]): score for score in data["scores"]}
     write_json(file, {**data, "scores": list((older | newer).values())})

@@ -42,6 +42,7 @@ from ecsuite.eval.translation.scoring import (
 )
 from ecsuite.eval.translation.stages import Progress, Run, fingerprint, load, save
 from ecsuite.eval.translation.vocabulary import NUM_SPECIAL, learn
+from ecsuite.file_formats import without_format
 
 VERSION = 1
 TRANSLATION_TOKENS = 25
@@ -106,7 +107,8 @@ def translate_experiment(
     key = {"signature": line, "sizes": repr(sizes), "corpus": fingerprint(corpus)}
     kept = run.path("result", key, ".json")
     if kept is not None and kept.is_file():
-        return replace(TranslationResult.from_dict(json.loads(kept.read_text())), name=_name(corpus))
+        found = without_format("result", json.loads(kept.read_text()), kept)
+        return replace(TranslationResult.from_dict(found), name=_name(corpus))
     devices = [torch.cuda.current_device()] if place.type == "cuda" else []
     with routed_products(place, precision), torch.random.fork_rng(devices=devices):
         result = _measure(run, corpus, split, line, key, setting)

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from ecsuite.eval.translation.scoring import BeamScore
+from ecsuite.file_formats import with_format
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = "the paper's size; pairs, split and sentence ends differ from its program's (docs/translate.md)"
@@ -69,12 +70,13 @@ class TranslationResult:
         """All of it, JSON-ready."""
         data = asdict(self)
         data["beams"] = {str(beam): asdict(score) for beam, score in self.beams.items()}
-        return {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note, **data}
+        told = {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note}
+        return with_format("result", told | data)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TranslationResult":
         """What `as_dict` was made from."""
-        fields = {key: value for key, value in data.items() if key not in ("chrf", "bleu", "note")}
+        fields = {key: value for key, value in data.items() if key not in ("format", "chrf", "bleu", "note")}
         fields["beams"] = {int(beam): BeamScore(**score) for beam, score in data["beams"].items()}
         return cls(**fields)
 

@@ -131,14 +131,14 @@ def test_a_damaged_file_is_made_anew(tmp_path, damaged):
     assert workshop.run([job(1)]) == [result(1)]
     assert workshop.num_kept == 0
     assert CALLS == [1]
-    assert json.loads(path.read_text()) == {"key": {"number": 1}, "result": result(1)}
+    assert json.loads(path.read_text()) == {"format": 1, "key": {"number": 1}, "result": result(1)}
 
 
 def test_a_file_says_what_it_is_the_result_of(tmp_path):
     shop(tmp_path).run([job(3)])
     (path,) = tmp_path.iterdir()
     assert path.name == f"{job(3).digest}.json"
-    assert json.loads(path.read_text()) == {"key": {"number": 3}, "result": result(3)}
+    assert json.loads(path.read_text()) == {"format": 1, "key": {"number": 3}, "result": result(3)}
 
 
 def test_a_fault_in_a_job_reaches_the_caller_and_earlier_results_are_kept(tmp_path):

@@ -16,6 +16,7 @@ from ecsuite.eval.comparison.results import UNSIGNED, gather
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.file_formats import without_format
 
 METRICS = ("chrf", "bleu")
 """What translation is measured by; better when higher."""
@@ -102,6 +103,7 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
             continue
         if not is_result:
             raise ConfigError(f"{file}: expected an object with `name` and `{metric}`, or a list of such")
+        entry = without_format("result", entry, file)
         value = entry[metric]
         if type(value) not in (int, float) or not math.isfinite(value):
             raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {value!r}")

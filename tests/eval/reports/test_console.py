@@ -39,7 +39,11 @@ def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
     assert capsys.readouterr().out.splitlines() == ["a table", "another", "a note"]
     report.publish(out=tmp_path / "a.json", picture=tmp_path / "a.png", as_json=True)
     printed = capsys.readouterr().out
-    assert printed == (tmp_path / "a.json").read_text() and json.loads(printed) == {"a": 1.5, "ä": None}
+    assert printed == (tmp_path / "a.json").read_text() and json.loads(printed) == {
+        "format": 1,
+        "a": 1.5,
+        "ä": None,
+    }
     assert drawn == [tmp_path / "a.png"]
 
 

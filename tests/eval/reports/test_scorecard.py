@@ -246,7 +246,7 @@ def test_with_xferbench_it_has_the_keys_of_the_authors_results():
     assert data["score"] == next(score["value"] for score in data["scores"] if score["name"] == "xferbench")
     assert list(data["by_target"]) == ["artificial-1", "artificial-2"]
     assert list(data["analysis"])[:2] == ["Token Count", "Line Count"] and len(data["analysis"]) == 13
-    assert set(score_corpus(corpus, ["elcc"]).to_json()) == {"corpus", "scores"}
+    assert set(score_corpus(corpus, ["elcc"]).to_json()) == {"format", "corpus", "scores"}
 
 
 def test_a_run_folder_keeps_scores_of_the_same_corpus(tmp_path):

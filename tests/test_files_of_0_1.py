@@ -1,0 +1,186 @@
+"""What version 0.1.0 wrote is read by the command that reads it; a format that nobody knows yet is refused by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ecsuite.corpus import CorpusError
+from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.translation.result import TranslationResult
+from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
+from ecsuite.file_formats import FORMATS, FormatError, with_format, without_format
+from ecsuite.formats import read_corpus
+from ecsuite.games.checkpoints import checkpoints
+from ecsuite.jobs.runner import Job, Workshop
+
+pytestmark = pytest.mark.usefixtures("files_of_0_1")
+SCORES = ("score.json", "score_perm.json", "baseline_no_pretrain.json")
+TRANSLATED = tuple(f"translate_{name}.json" for name in ("finished", "perm", "no_pretrain"))
+ON_CPU = ("--device", "cpu")
+
+
+def read(file):
+    return json.loads(Path(file).read_text())
+
+
+def assert_close(found, expected, where=""):
+    """The same but for the last digits of numbers, which differ between machines."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), where
+        for key in expected:
+            assert_close(found[key], expected[key], f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for place, value in enumerate(expected):
+            assert_close(found[place], value, f"{where}[{place}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9), where
+    else:
+        assert found == expected, where
+
+
+def test_a_config_is_trained(as_json):
+    told = as_json("train-game", "game.yaml", *ON_CPU)
+    assert (told["step"], told["was_done"]) == (16, False)
+    written = yaml.safe_load(Path("runs/game/config.yaml").read_text())
+    assert written == {"format": 1} | yaml.safe_load(Path("finished/config.yaml").read_text())
+    assert "format" not in read("runs/game/metadata.json")["config"]
+
+
+def test_the_config_of_a_run_folder_is_trained(as_json):
+    assert as_json("train-game", "finished/config.yaml", *ON_CPU, "--out", "again")["step"] == 16
+
+
+def test_a_finished_run_is_still_the_same_run(as_json):
+    training = read("finished/metadata.json")["training"]
+    told = as_json("train-game", "game.yaml", *ON_CPU, "--out", "finished")
+    assert told["was_done"] and told["step"] == 16
+    assert told["measures"] == {name: training[name] for name in ("loss", "accuracy", "length")}
+
+
+def test_a_stopped_run_goes_on(ecsuite, as_json):
+    command = ["train-game", "game.yaml", *ON_CPU, "--epochs", "3", "--out", "stopped"]
+    assert "holds this run, unfinished" in ecsuite(*command)[2]
+    log = Path("stopped/log.jsonl").read_text()
+    told = as_json(*command, "--resume")
+    assert (told["stopped"], told["step"]) == ("epochs", 24)
+    grown = Path("stopped/log.jsonl").read_text()
+    assert grown.startswith(log)
+    assert [json.loads(line)["step"] for line in grown.splitlines()] == [8, 16, 24]
+    assert checkpoints(Path("stopped"))[0].name == "checkpoint-000000024.safetensors"
+    assert Path("stopped/config.yaml").read_text().startswith("format: 1\n")
+
+
+def test_a_run_has_the_scores_that_it_had(as_json):
+    names = [
+        name for name in METRICS if name != "xferbench"
+    ]  # what a trained model scores is a machine's own
+    before = read("finished/scores.json")
+    found = as_json("score", "finished", "--metrics", ",".join(names))
+    assert found["corpus"] == before["corpus"]
+    assert_close(found["scores"], [score for score in before["scores"] if score["name"] != "xferbench"])
+    kept = read("finished/scores.json")
+    assert kept["format"] == 1
+    assert [score["name"] for score in kept["scores"]] == [score["name"] for score in before["scores"]]
+
+
+@pytest.mark.parametrize("scores", [SCORES, ("finished", "perm", SCORES[2])], ids=["files", "folders"])
+def test_scores_are_compared(as_json, scores):
+    found = as_json("compare", *scores, "baseline_random.json")
+    assert_close(found, {"format": 1} | read("compare.json"))
+
+
+def test_scores_are_correlated(as_json):
+    found = as_json("correlate", *SCORES, "--translation", "inputs/translations.json")
+    assert_close(found, {"format": 1} | read("correlate.json"))
+
+
+def test_translations_are_read():
+    found = read_translation([Path(file) for file in TRANSLATED], "chrf")
+    assert found == {"full": dict.fromkeys(("finished", "perm", "no_pretrain"), 0.0)}
+    for file in sorted(Path("kept/translate").iterdir()):
+        assert TranslationResult.from_dict(read(file)).as_dict() == {"format": 1} | read(file)
+
+
+@pytest.mark.parametrize("folder", ["icy", "xferbench"])
+def test_kept_results_are_found_by_their_keys(folder):
+    files = sorted(Path("kept", folder).iterdir())
+    jobs = [Job(function=pytest.fail, inputs={}, key=read(file)["key"]) for file in files]
+    workshop = Workshop(num_workers=1, folder=Path("kept", folder), progress=pytest.fail)
+    assert workshop.run(jobs) == [read(file)["result"] for file in files]
+
+
+def test_a_corpus_is_read():
+    for folder, num_messages in {"finished": 16, "perm": 9}.items():
+        corpus = read_corpus(folder)
+        assert len(corpus.messages) == len(corpus.meanings) == num_messages
+        assert corpus.metadata["source_format"] == "ecsuite corpus"
+
+
+TOO_NEW = {
+    "config": ("config", "game.yaml", "train-game game.yaml --out new"),
+    "run folder, found": ("config", "finished/config.yaml", "train-game game.yaml --out finished"),
+    "run folder, resumed": ("config", "stopped/config.yaml", "train-game game.yaml --out stopped --resume"),
+    "config of an icy study": ("config", "icy_study.yaml", "icy icy_study.yaml"),
+    "config of a cbm study": ("config", "cbm_study.yaml", "cbm cbm_study.yaml"),
+    "scores of a run": ("scores", "finished/scores.json", "score finished --metrics cbm"),
+    "scores compared": ("scores", "score.json", "compare score.json score_perm.json"),
+    "scores correlated": (
+        "scores",
+        "score.json",
+        "correlate score.json --translation inputs/translations.json",
+    ),
+    "result": ("result", "translate_perm.json", "correlate score.json --translation translate_perm.json"),
+}
+"""The kind of file that a newer version wrote, the file, and the command that reads it."""
+
+
+@pytest.mark.parametrize(("kind", "file", "command"), TOO_NEW.values(), ids=TOO_NEW)
+def test_a_newer_format_is_refused_in_one_line(ecsuite, kind, file, command):
+    newer, text = FORMATS[kind] + 1, Path(file).read_text()
+    is_yaml = file.endswith(".yaml")
+    Path(file).write_text(
+        f"format: {newer}\n{text}" if is_yaml else json.dumps(read(file) | {"format": newer})
+    )
+    there = contents()
+    code, out, err = ecsuite(*command.split())
+    assert (code, out) == (2, "")
+    assert err == (
+        f"{file}: format {newer} of a {kind} file is not known; this version of ecsuite reads 1, and files without a "
+        "format\n"
+    )
+    assert contents() == there
+
+
+def contents():
+    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+def test_kept_results_of_a_newer_format_are_refused_in_one_line(ecsuite):
+    command = ["icy", "icy_study.yaml", "--seeds", "1", "--workers", "1", "--cache", "here"]
+    assert ecsuite(*command)[0] == 0
+    for file in Path("here").iterdir():
+        assert read(file)["format"] == 1
+        file.write_text(json.dumps(read(file) | {"format": 2}))
+    code, out, err = ecsuite(*command)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("here/") and "format 2 of a kept result file is not known" in err
+
+
+def test_a_corpus_of_a_newer_format_is_refused():
+    file = Path("perm/metadata.json")
+    file.write_text(json.dumps(read(file) | {"format_version": 2}))
+    with pytest.raises(CorpusError, match='"format_version" is 2: damaged, or of a newer version'):
+        read_corpus("perm")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_format_is_added_and_taken_away(kind):
+    data = {"key": "value"}
+    assert list(with_format(kind, data)) == ["format", "key"]
+    assert without_format(kind, with_format(kind, data), "file") == without_format(kind, data, "file") == data
+    for wrong in (FORMATS[kind] + 1, 0, -1, 1.0, True, "1", None, [1]):
+        with pytest.raises(FormatError, match=r"^file: format .* is not known; this"):
+            without_format(kind, data | {"format": wrong}, "file")

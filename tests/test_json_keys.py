@@ -1,0 +1,200 @@
+"""The keys of `--json`, of `log.jsonl` and of `metadata.json`, and the names of scores: programs of users read them.
+
+`contracts/json_keys.json` lists them, as 0.1.0 had them and as they grew. None may go and none may change its name.
+After one was added, `EXTEND_JSON_KEYS=1 pytest -n 0 tests/test_json_keys.py` adds it to the listing.
+"""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ecsuite.eval.xtreme import study
+from ecsuite.eval.xtreme.presets import NANO
+
+LISTING = Path(__file__).parent / "contracts" / "json_keys.json"
+NANO_CPU = ("--preset", "nano", "--device", "cpu", "--workers", "1")
+ICY = ("icy", "icy_study.yaml", "--seeds", "1", "--workers", "1")
+SIZES = ("--num-attributes", "2", "--num-values", "3", "--word-length", "2")
+TASKS = ("--tasks", "udpos", "--data", "inputs/tasks")
+
+
+@pytest.fixture(autouse=True)
+def in_folder(files_of_0_1, monkeypatch):
+    """The files of 0.1.0 in the folder, and the signals as they were afterwards."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def key_paths(value, path=""):
+    """Every key in a JSON value with the keys that lead to it, such as `scores[].details.null_mean`."""
+    found = set()
+    if isinstance(value, dict):
+        for key, item in value.items():
+            own = f"{path}.{key}" if path else key
+            found |= {own} | key_paths(item, own)
+    elif isinstance(value, list):
+        for item in value:
+            found |= key_paths(item, f"{path}[]")
+    return found
+
+
+def require_listed(name, value):
+    """The keys of a JSON value are those that the listing has under this name."""
+    listing = json.loads(LISTING.read_text())
+    known, found = set(listing.get(name, [])), key_paths(value)
+    gone, new = sorted(known - found), sorted(found - known)
+    assert not gone, f"{name}: keys went that programs of users may read; bring them back: {gone}"
+    if os.environ.get("EXTEND_JSON_KEYS"):
+        listing = dict(sorted((listing | {name: sorted(found)}).items()))
+        LISTING.write_text(json.dumps(listing, indent=1, ensure_ascii=False) + "\n")
+        return
+    assert not new, f"{name}: {LISTING.name} lacks new keys; add them as the top of this file says: {new}"
+
+
+def test_key_paths():
+    assert key_paths({"a": [{"b": None}, {"c": {"d": [[{"e": 1}]]}}], "f": []}) == {
+        "a", "a[].b", "a[].c", "a[].c.d", "a[].c.d[][].e", "f",
+    }  # fmt: skip
+
+
+WRITTEN = {
+    "score": "score",
+    "baseline": "baseline_no_pretrain",
+    "icy, exact": "icy_exact",
+    "icy, paper": "icy_paper",
+    "icy, budget": "icy_budget",
+    "icy, end-to-end": "icy_end_to_end",
+    "icy, metrics": "icy_metrics",
+    "cbm": "cbm",
+    "compare": "compare",
+    "correlate": "correlate",
+    "translate": "translate_perm",
+    "xtreme": "xtreme",
+    "xtreme --baselines": "xtreme_baselines",
+    "xtreme-evaluate": "xtreme_evaluate",
+    "metadata.json": "finished/metadata",
+}
+"""What 0.1.0 wrote, by the name in the listing."""
+
+
+@pytest.mark.parametrize(("name", "file"), WRITTEN.items(), ids=WRITTEN)
+def test_the_listing_has_what_0_1_0_wrote(name, file):
+    data = json.loads(Path(f"{file}.json").read_text())
+    if name == "score":
+        scores = {score["name"]: score for score in data.pop("scores")}
+        require_in_listing("score, scores by name", scores)
+    require_in_listing(name, data)
+
+
+def require_in_listing(name, value):
+    """No key of a JSON value is missing in the listing."""
+    assert not key_paths(value) - set(json.loads(LISTING.read_text())[name])
+
+
+def test_train_game(as_json):
+    require_listed("train-game", as_json("train-game", "game.yaml", "--device", "cpu", "--out", "run"))
+    for line in Path("run/log.jsonl").read_text().splitlines():
+        require_listed("log.jsonl", json.loads(line))
+    require_listed("metadata.json", json.loads(Path("run/metadata.json").read_text()))
+
+
+def test_score_with_every_metric(as_json):
+    found = as_json("score", "finished", *NANO_CPU)
+    scores = found.pop("scores")
+    require_listed("score", found)
+    names = [score["name"] for score in scores]
+    assert len(set(names)) == len(names)
+    require_listed("score, scores by name", {score["name"]: score for score in scores})
+
+
+def test_baseline(as_json):
+    require_listed("baseline", as_json("baseline", "no_pretrain", *NANO_CPU))
+
+
+def test_grammar(as_json):
+    require_listed("grammar", as_json("grammar", "perm", *SIZES))
+
+
+PROTOCOLS = {
+    "exact": (),
+    "paper": (),
+    "budget": ("--max-steps", "50"),
+    "end-to-end": ("--receiver", "fc1l", "--max-steps", "5", "--grammar", "concat"),
+}
+
+
+@pytest.mark.parametrize(("protocol", "options"), PROTOCOLS.items(), ids=PROTOCOLS)
+def test_icy(as_json, protocol, options):
+    require_listed(f"icy, {protocol}", as_json(*ICY, "--protocol", protocol, *options))
+
+
+def test_icy_of_metrics(as_json):
+    found = as_json("icy", "--protocol", "metrics", "--grammar", "perm", "--seeds", "1", *SIZES)
+    require_listed("icy, metrics", found)
+
+
+def test_cbm(as_json):
+    small = (
+        "training.num_examples=64", "training.num_epochs=1", "evaluation.num_valid=32", "evaluation.corpus_size=60",
+        "world.num_values=4", "game.num_targets=4", "game.num_distractors=4",
+    )  # fmt: skip
+    given = [argument for setting in small for argument in ("--set", setting)]
+    require_listed("cbm", as_json("cbm", "cbm_study.yaml", *given, "--workers", "1", "--device", "cpu"))
+
+
+def test_compare(as_json):
+    scores = ("score.json", "score_perm.json", "baseline_no_pretrain.json", "baseline_random.json")
+    require_listed("compare", as_json("compare", *scores))
+
+
+def test_correlate(as_json):
+    scores = ("score.json", "score_perm.json", "baseline_no_pretrain.json")
+    found = as_json("correlate", *scores, "--translation", "inputs/translations.json")
+    require_listed("correlate", found)
+
+
+def test_translate(as_json):
+    pytest.importorskip("sacrebleu")
+    command = ["translate", "perm", "--pairs", "inputs/pairs.tsv", "--preset", "nano", "--device", "cpu"]
+    require_listed("translate", as_json(*command, "--folder", "kept/translate"))
+
+
+def test_xtreme(as_json, monkeypatch):
+    tiny = replace(
+        NANO, num_layers=1, width=16, pretrain_tokens=480, pretrain_types=30, text_tokens=480, max_train=10
+    )
+    monkeypatch.setitem(study.PRESETS, "nano", tiny)
+    require_listed("xtreme", as_json("xtreme", "finished", *TASKS, *NANO_CPU, "--languages", "de"))
+
+
+def test_baselines_of_xtreme(as_json):
+    require_listed("xtreme --baselines", as_json("xtreme", "--baselines", *TASKS))
+
+
+def test_xtreme_evaluate(as_json):
+    folders = ("--predictions", "inputs/predictions", "--labels", "inputs/labels")
+    require_listed("xtreme-evaluate", as_json("xtreme-evaluate", *folders, "--languages", "available"))
+
+
+@pytest.mark.parametrize(
+    "what", ["wikipedia --languages da --articles 2", "wmt14 --pairs 2"], ids=["wikipedia", "wmt14"]
+)
+def test_data(ecsuite, monkeypatch, what):
+    rows = [{"text": "abcde", "translation": {"en": "one", "fr": "un"}}] * 2
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=lambda *_, **__: rows))
+    out = "pairs.gz" if what.startswith("wmt14") else "texts"
+    code, told, _ = ecsuite("data", *what.split(), "--out", out, "--json")
+    assert code == 0
+    require_listed(f"data {what.split()[0]}", json.loads(told))
+
+
+def test_list(as_json):
+    """Its kinds; what there is of each is in the registries."""
+    require_listed("list", dict.fromkeys(as_json("list")))
