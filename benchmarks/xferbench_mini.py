@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.icy.study import num_cores
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.sources import Request, make_source
 from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
 from ecsuite.eval.xferbench.transfer import transfer
 from ecsuite.formats import read_corpus
+from ecsuite.jobs.runner import num_cores
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")
 PUBLISHED = {

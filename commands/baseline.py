@@ -41,7 +41,6 @@ def baseline(
     as_json: Json = False,
 ) -> None:
     """Measure by XferBench what corpora are held against: parentheses, noise, a human language, or nothing."""
-    from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
@@ -49,6 +48,7 @@ def baseline(
     from ecsuite.eval.xferbench.sources import Request, make_source
     from ecsuite.eval.xferbench.texts import preset_folder
     from ecsuite.eval.xferbench.transfer import score_source
+    from ecsuite.jobs.runner import num_cores
 
     sizes = look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)

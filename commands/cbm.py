@@ -31,8 +31,9 @@ def cbm(
     as_json: Json = False,
 ) -> None:
     """Train the games of the CBM paper and measure their languages, beside the published tables."""
+    from ecsuite.commands.options import read_seeds
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
-    from ecsuite.eval.icy.study import num_cores, read_seeds
+    from ecsuite.jobs.runner import num_cores
 
     chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
     if picture is not None and picture.suffix not in (".svg", ".png"):

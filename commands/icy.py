@@ -59,7 +59,9 @@ def icy(
     as_json: Json = False,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
-    from ecsuite.eval.icy.study import load_study, num_cores, read_seeds
+    from ecsuite.commands.options import read_seeds
+    from ecsuite.eval.icy.study import FIRST_SEED, load_study
+    from ecsuite.jobs.runner import num_cores
 
     config = load_study(
         study,
@@ -70,7 +72,7 @@ def icy(
             "protocol": protocol,
             "channels": channel or None,
             "grammars": grammar or None,
-            "seeds": read_seeds(seeds),
+            "seeds": read_seeds(seeds, FIRST_SEED),
             "target": target,
             "cap_ratio": cap,
             "max_steps": max_steps,

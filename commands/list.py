@@ -1,28 +1,31 @@
-"""Everything that can be named on the command line and in a YAML file."""
+"""`ecsuite list`: everything that can be named on the command line and in a YAML file."""
 
 import inspect
 
-from ecsuite import agents
-from ecsuite.agents.perception import PERCEPTIONS
-from ecsuite.config import named_configs
-from ecsuite.eval.concept_games.study import named_studies as cbm_studies
-from ecsuite.eval.icy.study import PROTOCOLS, named_studies
-from ecsuite.eval.metrics import DESCRIPTIONS
-from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
-from ecsuite.eval.xferbench.presets import PRESETS
-from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
-from ecsuite.eval.xferbench.sources import SOURCES
-from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
-from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
-from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
-from ecsuite.games.channels import CHANNELS
-from ecsuite.games.factory import WORLDS
-from ecsuite.games.tasks import TASKS
-from ecsuite.grammars import GRAMMARS
+from ecsuite.commands.options import Json
+from ecsuite.eval.reports.console import print_json
 
 
 def registered_names() -> dict[str, dict[str, str]]:
     """What can be named, by kind, with a line each."""
+    from ecsuite import agents
+    from ecsuite.agents.perception import PERCEPTIONS
+    from ecsuite.config import named_configs
+    from ecsuite.eval.concept_games.study import named_studies as cbm_studies
+    from ecsuite.eval.icy.study import PROTOCOLS, named_studies
+    from ecsuite.eval.metrics import DESCRIPTIONS
+    from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
+    from ecsuite.eval.xferbench.sources import SOURCES
+    from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
+    from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
+    from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
+    from ecsuite.games.channels import CHANNELS
+    from ecsuite.games.factory import WORLDS
+    from ecsuite.games.tasks import TASKS
+    from ecsuite.grammars import GRAMMARS
+
     return {
         "games": named_configs(),
         "worlds": dict(WORLDS),
@@ -53,3 +56,15 @@ def registered_names() -> dict[str, dict[str, str]]:
 def first_line(entry: object) -> str:
     """The first line of a thing's documentation."""
     return (inspect.getdoc(entry) or "").split("\n")[0]
+
+
+def list_names(as_json: Json = False) -> None:
+    """List every game, world, grammar, sender, receiver, channel, metric, study and preset, a line each."""
+    names = registered_names()
+    if as_json:
+        print_json(names)
+        return
+    for kind, entries in names.items():
+        print(kind)
+        for name, about in entries.items():
+            print(f"  {name:23}{about}")

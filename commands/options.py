@@ -1,9 +1,12 @@
 """Options that several commands have, each written once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ecsuite.config import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -25,3 +28,42 @@ Cache = Annotated[
     Path, typer.Option(help="Folder of XferBench's finished stages, which are not computed again.")
 ]
 CACHE = Path("runs/xferbench")
+MAX_SEEDS = 10_000
+"""Most seeds of a study."""
+Results = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files of `ecsuite score --out`, results.json files, or folders that hold such.",
+        show_default=False,
+    ),
+]
+
+
+def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
+    """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
+
+    Args:
+        text: What the user wrote; None gives None.
+        first: Where seeds begin if only their number is given.
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    if text is None:
+        return None
+    try:
+        start, dash, end = text.partition("-")
+        if "," in text:
+            seeds: Sequence[int] = [int(part) for part in text.split(",") if part.strip()]
+        elif dash:
+            seeds = range(int(start), int(end) + 1)
+        else:
+            seeds = range(first, first + int(text))
+        # Not len(), which has no number for a range of more than 2^63.
+        if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
+            raise ValueError
+        return tuple(seeds)
+    except ValueError:
+        raise ConfigError(
+            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
+        ) from None

@@ -42,13 +42,13 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Measure a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
-    from ecsuite.eval.icy.study import num_cores
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import keep_scores, read_scores, score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
+    from ecsuite.jobs.runner import num_cores
 
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:

@@ -65,11 +65,12 @@ def xtreme(
     """Learn a corpus, meet human languages, and do XTREME's tasks in them, beside bodies that learnt other things."""
     if (corpus is not None) + (model is not None) + baselines != 1:
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
+    from ecsuite.commands.options import read_seeds
     from ecsuite.downloads.downloads import data_folder
-    from ecsuite.eval.icy.study import num_cores, read_seeds
     from ecsuite.eval.xtreme.presets import PRESETS
     from ecsuite.eval.xtreme.protocols import PROTOCOLS
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
+    from ecsuite.jobs.runner import num_cores
 
     look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)

@@ -1,7 +1,6 @@
 """A study: which models, grammars and seeds, by which protocol; one call measures it."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
@@ -16,9 +15,6 @@ from ecsuite.grammars.icy import parse as parse_grammar
 
 FIRST_SEED = 123
 """Where seeds begin if only their number is given, as in the paper."""
-
-MAX_SEEDS = 10_000
-"""Most seeds of a study."""
 
 MAX_WIDTH = 16_384
 """Widest agents: they and their gradients are kept in memory."""
@@ -200,46 +196,8 @@ def _shipped() -> dict[str, Traversable]:
     return {name: file for name, file in shipped_configs("paper").items() if name.startswith("icy_")}
 
 
-def read_seeds(text: str | None, first: int = FIRST_SEED) -> tuple[int, ...] | None:
-    """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
-
-    Args:
-        text: What the user wrote; None gives None.
-        first: Where seeds begin if only their number is given.
-
-    Raises:
-        ConfigError: If it is none of these.
-    """
-    if text is None:
-        return None
-    try:
-        start, dash, end = text.partition("-")
-        if "," in text:
-            seeds: Sequence[int] = [int(part) for part in text.split(",") if part.strip()]
-        elif dash:
-            seeds = range(int(start), int(end) + 1)
-        else:
-            seeds = range(first, first + int(text))
-        # Not len(), which has no number for a range of more than 2^63.
-        if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
-            raise ValueError
-        return tuple(seeds)
-    except ValueError:
-        raise ConfigError(
-            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
-        ) from None
-
-
 def _refuse_repeats(key: str, names: Sequence[str], meant: Sequence[object]) -> None:
     """Refuse two names that mean the same."""
     for name, meaning in zip(names, meant, strict=True):
         if meant.count(meaning) > 1:
             raise ConfigError(f"{key}: {name} stands there twice")
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-__all__ = ["PROTOCOLS", "StudyConfig", "load_study", "named_studies", "num_cores", "read_seeds"]

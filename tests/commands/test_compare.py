@@ -6,7 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ecsuite.commands.compare import compare, correlate
+from ecsuite.commands.compare import compare
+from ecsuite.commands.correlate import correlate
 from ecsuite.config import ConfigError
 from ecsuite.eval.statistics import intervals
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, paper_results

@@ -5,7 +5,7 @@ import pytest
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
-from ecsuite.eval.icy.study import MAX_SEEDS, StudyConfig, load_study, named_studies, read_seeds
+from ecsuite.eval.icy.study import StudyConfig, load_study, named_studies
 from ecsuite.grammars.geometry import Geometry
 
 
@@ -117,49 +117,6 @@ def test_one_receiver_serves_all_senders_and_a_sender_may_meet_several():
 def test_extremes_that_can_be_measured():
     StudyConfig(models=("fc1l",), target=1.0, cap_ratio=1.0, held_out=0.9, clip=1e-9, seeds=(0, 2**63 - 1))
     StudyConfig(models=("fc1l",), num_attributes=1, num_values=1, word_length=1, vocab_size=1, hidden_size=1)
-
-
-@pytest.mark.parametrize(
-    ("text", "seeds"),
-    [
-        ("1", (123,)),
-        ("3", (123, 124, 125)),
-        ("123-125", (123, 124, 125)),
-        ("7-7", (7,)),
-        ("5,9,2", (5, 9, 2)),
-        ("5,", (5,)),
-        (" 4 , 6 ", (4, 6)),
-        (None, None),
-    ],
-)
-def test_seeds_as_users_write_them(text, seeds):
-    assert read_seeds(text) == seeds
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0",
-        "-3",
-        "5-3",
-        "abc",
-        "",
-        ",",
-        "1.5",
-        "1-2-3",
-        "1,x",
-        "1-",
-        str(10**30),
-        f"1-{10**30}",
-        str(MAX_SEEDS + 1),
-    ],
-)
-def test_what_is_no_seeds(text):
-    with pytest.raises(
-        ConfigError, match=r"--seeds .*: expected how many \(10\), a range .* or a list"
-    ) as error:
-        read_seeds(text)
-    assert str(error.value).startswith(f"--seeds {text}: ")
 
 
 def test_every_shipped_study_can_be_read():

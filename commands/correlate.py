@@ -1,0 +1,41 @@
+"""`ecsuite correlate`: XferBench scores against translation."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Json, Out
+from ecsuite.config import ConfigError
+from ecsuite.eval.reports.console import make_room
+
+
+def correlate(
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="XferBench results, as for `ecsuite compare`.", show_default=False),
+    ] = None,
+    translation: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="JSON of `ecsuite translate` (name, chrf), a list of such, or a folder; can be repeated."
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="chrf or bleu.")] = "chrf",
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Take the 17 sources of the paper's Tables 2 and 5.")
+    ] = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Correlate XferBench with translation over sources, as in the paper's Table 2."""
+    if out is not None:
+        make_room(out)
+    if paper and (results or translation):
+        raise ConfigError("--paper brings its own numbers: leave out results and --translation")
+    if not paper and not (results and translation):
+        raise ConfigError("expected XferBench results and --translation FILE, or --paper")
+    from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
+
+    report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
+    report.publish(out=out, picture=None, as_json=as_json)

@@ -1,0 +1,51 @@
+"""`ecsuite features`: write a feature file, from images or synthetic."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Device
+from ecsuite.config import ConfigError
+from ecsuite.eval.reports.console import Reporter, make_room
+
+
+def features(
+    out: Annotated[Path, typer.Argument(help="The npz file to write.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of images, or of a folder of images for each class.")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="What sees the images: a folder, or a name on Hugging Face's hub; a ResNet if not given."
+        ),
+    ] = None,
+    device: Device = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of made-up features.")] = 0,
+    num_classes: Annotated[int, typer.Option(help="Made-up classes.")] = 40,
+    images_per_class: Annotated[int, typer.Option(help="Made-up rows a class.")] = 40,
+    num_features: Annotated[int, typer.Option(help="Width of a made-up feature vector.")] = 64,
+    num_attributes: Annotated[int, typer.Option(help="Attributes that a made-up row has or has not.")] = 16,
+) -> None:
+    """Write a feature file: what an encoder sees in your images or, to try games without data, one made up."""
+    if out.suffix != ".npz":
+        raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
+    if encoder is not None and images is None:
+        raise ConfigError("--encoder goes with --images")
+    make_room(out)
+    from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+
+    if images is None:
+        arrays = synthetic_features(seed, num_classes, images_per_class, num_features, num_attributes)
+    else:
+        from ecsuite.games.worlds.image_encoding import DEFAULT_ENCODER, encode_folder
+
+        with Reporter() as reporter:
+            arrays = encode_folder(
+                images, encoder or DEFAULT_ENCODER, device=device, progress=reporter.progress
+            )
+    write_features(out, arrays)
+    num_rows, width = arrays["features"].shape
+    classes = f" of {arrays['class_id'].max() + 1:,} classes" if "class_id" in arrays else ""
+    print(f"{num_rows:,} rows{classes}, {width:,} features each, in {out}")

@@ -1,0 +1,74 @@
+"""`ecsuite train-game`: train a sender and a receiver on a game."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Device, Json, Set
+from ecsuite.config import load_experiment
+from ecsuite.eval.reports.console import Reporter, print_json
+
+
+def train_game(
+    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME if not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, examples and noise.")] = None,
+    sender: Annotated[str | None, typer.Option(help="Architecture of the sender.")] = None,
+    receiver: Annotated[str | None, typer.Option(help="Architecture of the receiver.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step.")] = None,
+    until_accuracy: Annotated[
+        float | None, typer.Option(help="Stop at this validation accuracy, 0 to 1.")
+    ] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    train_data: Annotated[str | None, typer.Option(help="Text file of training examples.")] = None,
+    valid_data: Annotated[str | None, typer.Option(help="Text file of validation examples.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="The npz file of world features; `ecsuite features` makes one up.")
+    ] = None,
+    assign: Set = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the run folder's newest checkpoint.")
+    ] = False,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Train a sender and a receiver on a game, and write what the sender says as a corpus."""
+    options = {
+        "training.seed": seed,
+        "sender.architecture": sender,
+        "receiver.architecture": receiver,
+        "training.num_epochs": epochs,
+        "training.batch_size": batch_size,
+        "training.until_accuracy": until_accuracy,
+        "training.max_minutes": max_minutes,
+        "world.train_data": train_data,
+        "world.valid_data": valid_data,
+        "world.features": features,
+    }
+    given = [f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None]
+    experiment = load_experiment(game, [*(assign or []), *given])
+    from ecsuite.games.training import train
+    from ecsuite.games.worlds.text_files import fit_to_files
+
+    folder = out or Path("runs") / experiment.name
+    with Reporter() as reporter:
+        result = train(
+            fit_to_files(experiment),
+            folder,
+            resume=resume,
+            device=device,
+            progress=reporter.progress,
+            note=reporter.note,
+        )
+    if as_json:
+        print_json({"folder": str(folder), **asdict(result)})
+    else:
+        print(result.summary())
+        if result.stopped != "preempted":
+            print(f"Corpus in {folder}; next: ecsuite score {folder / 'corpus.jsonl'}")
+    if result.stopped == "preempted":
+        raise typer.Exit(75)
