@@ -96,8 +96,8 @@ def features(folder: Path) -> Path:
 
 
 def grammar(folder: Path) -> Path:
-    """A chain of two grammars: 27 messages of six symbols, without EOS."""
-    size = ("--num-attributes", "3", "--num-values", "3", "--word-length", "2", "--seed", "3")
+    """A chain of two grammars: 27 messages of three symbols, without EOS."""
+    size = ("--num-attributes", "3", "--num-values", "3", "--word-length", "1", "--seed", "3")
     run("grammar", "rot+perm", *size, "--out", "corpus", folder=folder)
     return folder / "corpus"
 

@@ -15,7 +15,7 @@ from comparison import Bound, Case
 
 BOUND = Bound(relative=1e-4)
 NUM_LOSSES = 8
-BATCH = 8
+BATCH = 4
 
 USUAL = (
     "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
@@ -35,7 +35,7 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "mu_shapeworld_ref": (*SETS, "world.images_per_world=2"),
     "mu_shapeworld_setref": (*SETS, "world.images_per_world=2"),
     "recon_large": ("channel.max_len=8",),
-    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=32")),
+    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=16")),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
     "yao": (*SEEN, "game.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
 }
