@@ -1,0 +1,63 @@
+"""The first eight losses of every shipped game, in nats, on training and on validation examples.
+
+Reduced in size, in fp32, on one thread. Bound: 1e-4 of each loss. Processors add products in other orders, which
+changes the seventh digit of a loss; eight updates make no more of it than that, while any other order of draws, of
+examples or of operations changes the second.
+"""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from access import as_json, run
+from comparison import Bound, Case
+
+BOUND = Bound(relative=1e-4)
+NUM_LOSSES = 8
+BATCH = 4
+
+USUAL = (
+    "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
+    "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
+    f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
+    "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
+)  # fmt: skip
+SEEN = ("sender.perception_size=8", "receiver.perception_size=12")
+SETS = (*SEEN, "game.num_targets=3", "game.num_distractors=4")
+
+REDUCTIONS: dict[str, tuple[str, ...]] = {
+    "disc_large": ("channel.max_len=8",),
+    "disc_small": (),
+    "disc_tiny": (),
+    "mu_cub": (*SETS, "world.features=features.npz"),
+    "mu_shapeworld": (*SETS, "world.images_per_world=3"),
+    "mu_shapeworld_ref": (*SETS, "world.images_per_world=2"),
+    "mu_shapeworld_setref": (*SETS, "world.images_per_world=2"),
+    "recon_large": ("channel.max_len=8",),
+    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=16")),
+    **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
+    "yao": (*SEEN, "game.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
+}
+"""What makes each game small, beside `USUAL`; only settings that the game reads."""
+
+
+def losses(folder: Path, game: str) -> dict[str, list[float]]:
+    """The losses of each update, and those of the examples held out."""
+    settings = (*USUAL, *REDUCTIONS[game])
+    if "world.features=features.npz" in settings:
+        classes = ("--num-classes", "20", "--images-per-class", "16", "--num-features", "12")
+        run("features", "features.npz", *classes, folder=folder)
+    given = [part for setting in settings for part in ("--set", setting)]
+    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
+    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    return {part: [entry[part]["loss"] for entry in entries] for part in ("train", "valid")}
+
+
+def names(folder: Path) -> Any:
+    """The shipped games: a new one needs a case here."""
+    return sorted(as_json("list", folder=folder)["games"])
+
+
+CASES = {"names": Case(names)}
+CASES |= {game: Case(partial(losses, game=game), BOUND) for game in REDUCTIONS}

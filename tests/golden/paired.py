@@ -1,0 +1,259 @@
+"""Run two versions of the package on this machine, and see what is bit-identical.
+
+    python tests/golden/paired.py OLD_COMMIT              # against the files of this tree as they are now
+    python tests/golden/paired.py OLD_COMMIT NEW_COMMIT
+
+Each version is exported into a temporary folder named `ecsuite` and runs the same commands of its own command line,
+on one thread; each program asserts that the package it imported lies there. Compared are: tensors of the newest
+checkpoint, bytes of corpora, losses in log.jsonl, and the numbers of scores. Not compared: metadata, texts for people,
+times, signatures, the layout of other files; keys may be added anywhere but in a score's details. If tensors were
+renamed but hold the same bytes, the table says so and counts them as identical.
+
+Bound: none, since one machine with one number of threads promises the same bytes. It takes two to three minutes.
+XferBench is run at preset `nano`: its stages are those of `mini`, which takes a minute a version (`--mini` adds it).
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from comparison import differences
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL = """
+import sys
+from pathlib import Path
+import ecsuite
+assert Path(ecsuite.__file__).resolve().parent == Path(sys.argv.pop(1)).resolve(), ecsuite.__file__
+from ecsuite.cli import main
+sys.argv[0] = "ecsuite"
+main()
+"""
+"""Started in a program of its own with the package's folder, and what is typed after `ecsuite`."""
+SET_GAME = ("thing_qt", "--set", "training.num_examples=6400", "--set", "training.num_epochs=1")
+SET_GAME += ("--set", "training.evaluate_every=20", "--set", "evaluation.num_valid=256")
+FP32 = ("--set", "training.precision=fp32", "--device", "cpu")
+ICY = (
+    "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
+    "--hidden-size", "32", "--seeds", "2", "--grammar", "perm", "--grammar", "hol", "--workers", "1",
+)  # fmt: skip
+XFERBENCH = ("--metrics", "xferbench", "--workers", "1", "--device", "cpu")
+NOT_FIGURES = (
+    "seconds",
+    "examples_per_second",
+    "about",
+    "reason",
+    "signature",
+    "note",
+    "warning",
+    "reference",
+)
+"""Keys whose values are times, or texts for people, or tell of versions."""
+
+
+class Version:
+    """One version of the package, exported, and the folder it works in."""
+
+    def __init__(self, package: Path, work: Path) -> None:
+        self.package, self.work = package, work
+        work.mkdir()
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """A command in a program of its own."""
+        here = {"PYTHONPATH": str(self.package.parent), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        program = [sys.executable, "-c", CALL, str(self.package), *arguments]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(program, cwd=self.work, env={**os.environ, **here}, **streams)
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """What a command prints; it must end with the exit code."""
+        return self.end(self.start(*arguments), code)
+
+    def end(self, program: "subprocess.Popen[str]", code: int = 0) -> str:
+        """What a program printed until its end, with that exit code."""
+        out, error = program.communicate()
+        if program.returncode != code:
+            raise RuntimeError(f"{self.package}: exit {program.returncode}, expected {code}:\n{error or out}")
+        return out
+
+    def as_json(self, *arguments: str) -> Any:
+        """What a command prints with `--json`."""
+        return json.loads(self.run(*arguments, "--json"))
+
+
+def disc_tiny(version: Version) -> dict[str, Any]:
+    """A game of four epochs, and all metrics of what is said."""
+    version.run("train-game", "disc_tiny", "--epochs", "4", *FP32, "--out", "disc")
+    metrics = [name for name in version.as_json("list")["metrics"] if name != "xferbench"]
+    scores = version.as_json("score", "disc/corpus.jsonl", "--metrics", ",".join(metrics))
+    return {**run_folder(version.work / "disc"), "scores": scores["scores"]}
+
+
+def set_game(version: Version) -> dict[str, Any]:
+    """A game about sets of objects."""
+    version.run("train-game", *SET_GAME, *FP32, "--out", "sets")
+    return run_folder(version.work / "sets")
+
+
+def resumed(version: Version) -> dict[str, Any]:
+    """A game that is told to stop after its first evaluation, and then goes on to its end."""
+    command = ("train-game", "disc_tiny", "--seed", "2", *FP32, "--out", "resumed")
+    program, log = version.start(*command), version.work / "resumed" / "log.jsonl"
+    while program.poll() is None and not (log.exists() and log.stat().st_size):
+        time.sleep(0.01)
+    program.send_signal(signal.SIGTERM)
+    version.end(program, code=75)
+    version.run(*command, "--resume")
+    return run_folder(version.work / "resumed")
+
+
+def icy(version: Version) -> dict[str, Any]:
+    """Two rows of the benchmark of grammars."""
+    return {"rows": version.as_json("icy", *ICY)["rows"]}
+
+
+def grammar(version: Version) -> dict[str, Any]:
+    """The corpus that XferBench then learns."""
+    size = ("--num-attributes", "4", "--num-values", "5")
+    version.run("grammar", "rot+shufdet", *size, "--out", "grammar")
+    return run_folder(version.work / "grammar")
+
+
+def xferbench(version: Version, preset: str = "nano") -> dict[str, Any]:
+    """A language model that learns the corpus of `grammar`, and is tuned on two targets."""
+    found = version.as_json("score", "grammar", *XFERBENCH, "--preset", preset)
+    return {key: found[key] for key in ("scores", "score", "by_target")}
+
+
+CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
+    "training of disc_tiny": disc_tiny,
+    "a set game": set_game,
+    "stopped and resumed": resumed,
+    "ICY rows": icy,
+    "a grammar": grammar,
+    "XferBench nano": xferbench,
+}
+
+
+def run_folder(folder: Path) -> dict[str, Any]:
+    """What a run leaves: digests of tensors and of corpora, and its log."""
+    found: dict[str, Any] = {}
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        if (folder / name).exists():
+            found[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    if (folder / "log.jsonl").exists():
+        found["log.jsonl"] = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    checkpoints = sorted(folder.rglob("*.safetensors"))
+    if checkpoints:
+        found["tensors"] = tensors(checkpoints[-1])
+    return found
+
+
+def tensors(path: Path) -> dict[str, str]:
+    """By name, the type, the shape and the SHA-256 of each tensor of a safetensors file."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    header.pop("__metadata__", None)
+    told = {}
+    for name, entry in sorted(header.items()):
+        begin, end = entry["data_offsets"]
+        digest = hashlib.sha256(data[start + begin : start + end]).hexdigest()
+        told[name] = f"{entry['dtype']} {entry['shape']} {digest}"
+    return told
+
+
+def compare(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Where what a check gave differs; a line that begins with `(` is a remark."""
+    tensors_before, tensors_now = before.get("tensors", {}), now.get("tensors", {})
+    is_renamed = tensors_before.keys() != tensors_now.keys()
+    if is_renamed and sorted(tensors_before.values()) == sorted(tensors_now.values()):
+        yield "(tensors have other names)"
+        before, now = ({**found, "tensors": {}} for found in (before, now))
+    yield from differences(before, now, ignored=NOT_FIGURES, may_add=True)
+
+
+def export(commit: str | None, folder: Path) -> Path:
+    """The files of a commit, or of this tree as they are, in a folder named `ecsuite`."""
+    package = folder / "ecsuite"
+    package.mkdir(parents=True)
+    if commit is not None:
+        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+        subprocess.run(["tar", "-x", "-C", str(package)], input=archive.stdout, check=True)
+        return package
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, package / name)
+    return package
+
+
+def describe(commit: str | None) -> str:
+    """How a version is told of."""
+    if commit is None:
+        return f"the files of {ROOT} as they are"
+    line = ["git", "log", "-1", "--format=%h %s", commit]
+    return subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> None:
+    """Run all checks on both versions, and print a line each; exit code 1 if one differs."""
+    parser = argparse.ArgumentParser(description="See whether two versions give the same bits.")
+    parser.add_argument("old", help="a commit")
+    parser.add_argument("new", nargs="?", help="a commit; the files of this tree as they are, if not given")
+    parser.add_argument("--mini", action="store_true", help="run XferBench mini, too")
+    given = parser.parse_args()
+    checks = dict(CHECKS)
+    if given.mini:
+        checks["XferBench mini"] = lambda version: xferbench(version, "mini")
+    print(f"old: {describe(given.old)}\nnew: {describe(given.new)}\n")
+    print(f"{'check':24}{'compared':>10}  {'identical':10} {'seconds':>8}  first difference")
+    is_different = False
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        versions = [
+            Version(export(commit, folder / name), folder / f"{name}-work")
+            for name, commit in (("old", given.old), ("new", given.new))
+        ]
+        for name, check in checks.items():
+            began = time.monotonic()
+            before, now = (check(version) for version in versions)
+            seconds = time.monotonic() - began
+            found = list(compare(before, now))
+            faults = [line for line in found if not line.startswith("(")]
+            is_different |= bool(faults)
+            number = sum(1 for _ in leaves(before))
+            answer = "no" if faults else "yes"
+            first = next(iter(faults or found), "")
+            print(f"{name:24}{number:>10}  {answer:10} {seconds:8.1f}  {first}", flush=True)
+            print(f"{'':24}{', '.join(before)}", flush=True)
+    sys.exit(int(is_different))
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The values of a tree that are compared."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in NOT_FIGURES:
+                yield from leaves(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from leaves(value)
+    else:
+        yield tree
+
+
+if __name__ == "__main__":
+    main()
