@@ -101,8 +101,8 @@ def test_what_cannot_be_done_is_said_in_a_line(xtreme, arguments, message):
     ],
 )
 def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     code, out, err = xtreme(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1

@@ -195,8 +195,8 @@ def test_a_folder_without_a_tokenizer_is_refused(tiny_bert, tmp_path):
 
 
 def test_a_name_that_cannot_be_reached_is_refused(monkeypatch):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ConfigError) as raised:
         Published("nobody/no-such-model")
     (line,) = str(raised.value).splitlines()
