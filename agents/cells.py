@@ -77,22 +77,25 @@ class RecurrentCell(nn.Module, ABC):
     def unroll(self, dtype: torch.dtype) -> Step:
         """Start a loop over steps in the given precision."""
         from_input, from_hidden = self.input_map.unroll(dtype), self.hidden_map.unroll(dtype)
-        idle_input, idle_hidden = self._at_rest(self.input_map, dtype), self._at_rest(self.hidden_map, dtype)
+        input_bias, hidden_bias = (
+            self._bias_only(self.input_map, dtype),
+            self._bias_only(self.hidden_map, dtype),
+        )
 
         def step(inputs: Tensor | None, state: State | None) -> State:
             # Zeros need no product: only the bias is left of a map.
             if state is None:
                 assert inputs is not None, "a step needs an input or a state"
                 state = self.start(inputs.new_zeros(inputs.shape[0], self.hidden_size))
-                hidden = idle_hidden.expand(inputs.shape[0], -1)
+                hidden = hidden_bias.expand(inputs.shape[0], -1)
             else:
                 hidden = from_hidden(state[0])
-            entering = idle_input.expand(len(state[0]), -1) if inputs is None else from_input(inputs)
+            entering = input_bias.expand(len(state[0]), -1) if inputs is None else from_input(inputs)
             return self.gates(entering, hidden, state)
 
         return step
 
-    def _at_rest(self, layer: Linear, dtype: torch.dtype) -> Tensor:
+    def _bias_only(self, layer: Linear, dtype: torch.dtype) -> Tensor:
         """What a map gives for zeros, (num_gates * hidden_size,)."""
         if layer.bias is None:
             return layer.weight.new_zeros(layer.out_features, dtype=dtype)

@@ -14,7 +14,7 @@ from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import Line, Style
+from ecsuite.agents.senders import MessageBuilder, Style
 from ecsuite.config import ConfigError
 
 
@@ -27,7 +27,7 @@ class FeedForwardSender(nn.Module):
         num_features: Width of a meaning.
         vocab_size: Content symbols of the channel; EOS is added here.
         max_len: Most content symbols in a message.
-        hidden_size: Tanh units between meaning and scores; None for FC1L, which has none.
+        hidden_size: Tanh units between meaning and logits; None for FC1L, which has none.
     """
 
     def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
@@ -36,13 +36,13 @@ class FeedForwardSender(nn.Module):
         self.perceive = None if hidden_size is None else Linear(num_features, hidden_size)
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
-    def forward(self, meanings: Tensor, line: Line) -> Message:
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning, (batch, num_features); nothing that is said changes what follows."""
         seen = meanings if self.perceive is None else tanh(self.perceive(meanings))
         rows = iter(self.scores(seen).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
-        while line.is_open:
-            line.say(next(rows))
-        return line.message()
+        while not builder.done:
+            builder.step(next(rows))
+        return builder.message()
 
 
 class PositionalReceiver(Receiver):

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.agents.senders import Line
+from ecsuite.agents.senders import MessageBuilder
 
-SURE = 50.0
+CERTAIN_LOGIT = 50.0
 """Score of the symbol to say over all others: no draw picks another."""
 
 
@@ -39,13 +39,13 @@ class HashtableSender(nn.Module):
         """Share of right symbols, 0 to 1, in what it says of meanings, against messages (batch, max_len)."""
         return (self.predict(meanings) == messages).float().mean().item()
 
-    def forward(self, meanings: Tensor, line: Line) -> Message:
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning. See `RecurrentSender.forward`."""
         steps = iter(self.predict(meanings).unbind(1))
-        while line.is_open:
-            scores = SURE * nn.functional.one_hot(next(steps), self.vocab_size + 1)
-            line.say(scores.to(meanings.dtype))
-        return line.message()
+        while not builder.done:
+            logits = CERTAIN_LOGIT * nn.functional.one_hot(next(steps), self.vocab_size + 1)
+            builder.step(logits.to(meanings.dtype))
+        return builder.message()
 
 
 def _keys(meanings: Tensor) -> list[bytes]:

@@ -13,7 +13,7 @@ from ecsuite.agents.cells import CELLS, State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import Decoder, Line, Style
+from ecsuite.agents.senders import Decoder, MessageBuilder, Style
 
 
 def scale(state: State, share: Tensor) -> State:
@@ -33,7 +33,7 @@ class HierarchicalSender(Decoder):
 
         u_t = s_{t-1} upper(0, u_{t-1}) + (1 - s_{t-1}) u_{t-1}
         l_t = lower(x_t, s_{t-1} u_t + (1 - s_{t-1}) l_{t-1})
-        s_t = sigmoid(stop(l_t)),    scores_t = scores(l_t)
+        s_t = sigmoid(stop(l_t)),    scores_t = logits(l_t)
 
     where x_t is the last symbol said (HUSendA) or zeros (HUSendZ). All parts of a state are blended alike.
 
@@ -63,31 +63,31 @@ class HierarchicalSender(Decoder):
         self.upper = CELLS[cell](idle_size, hidden_size)
         self.lower = CELLS[cell](idle_size if zero_input else embedding_size, hidden_size)
         self.stop = Linear(hidden_size, 1)
-        self.add_voice(vocab_size, embedding_size, hears_itself=not zero_input)
+        self.add_output_layers(vocab_size, embedding_size, is_autoregressive=not zero_input)
 
-    def forward(self, meanings: Tensor, line: Line) -> Message:
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning.
 
         Args:
             meanings: (batch, num_features), in the precision in which to compute.
-            line: The open channel.
+            builder: Collects the message, symbol by symbol.
         """
         dtype = meanings.dtype
         upper_step, lower_step = self.upper.unroll(dtype), self.lower.unroll(dtype)
-        stop, scores = self.stop.unroll(dtype), self.scores.unroll(dtype)
+        stop, logits = self.stop.unroll(dtype), self.scores.unroll(dtype)
         embed = None if self.embed is None else self.embed.unroll(dtype)
         inputs = self.first_input(meanings)
         # At s_0 = 1 nothing is blended: the first word is fetched, and the lower level begins from it.
         upper = upper_step(None, self.upper.start(self.perceive(meanings)))
         lower = lower_step(inputs, upper)
-        said = line.say(scores(lower[0]))
-        while line.is_open:
+        said = builder.step(logits(lower[0]))
+        while not builder.done:
             stopness = stop(lower[0]).sigmoid()  # (batch, 1)
             inputs = None if embed is None else embed(said)
             upper = blend(upper, upper_step(None, upper), stopness)
             lower = lower_step(inputs, blend(lower, upper, stopness))
-            said = line.say(scores(lower[0]))
-        return line.message()
+            said = builder.step(logits(lower[0]))
+        return builder.message()
 
 
 class HierarchicalReceiver(Receiver):

@@ -37,9 +37,9 @@ class Linear(nn.Linear):
         if not torch.is_grad_enabled():
             return lambda inputs: nn.functional.linear(inputs, weight, bias)
         sums = torch.zeros_like(self.weight), None if self.bias is None else torch.zeros_like(self.bias)
-        tap = _collect_gradient(self.weight, self.bias, sums)
+        grad_anchor = _collect_gradient(self.weight, self.bias, sums)
         weight, bias = weight.detach(), None if bias is None else bias.detach()
-        return lambda inputs: _step(inputs, tap, weight, bias, sums)
+        return lambda inputs: _step(inputs, grad_anchor, weight, bias, sums)
 
 
 class SymbolEmbedding(Linear):
@@ -80,7 +80,7 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, tap: Tensor, weight: Tensor, bias: Tensor | None, sums: _Sums
+        ctx: Any, inputs: Tensor, grad_anchor: Tensor, weight: Tensor, bias: Tensor | None, sums: _Sums
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight)
         ctx.sums = sums

@@ -18,14 +18,14 @@ and the first input is that of EOS, which stands for the start.
 """
 
 
-class Line(Protocol):
-    """An open channel: takes a sender's scores step by step, gives back the symbol that was said."""
+class MessageBuilder(Protocol):
+    """An open channel: takes a sender's logits step by step, gives back the symbol that was said."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether another symbol may be said."""
+    def done(self) -> bool:
+        """Whether the message is complete."""
 
-    def say(self, scores: Tensor) -> Tensor:
+    def step(self, logits: Tensor) -> Tensor:
         """Scores (batch, vocab_size + 1) to the symbol said: weights of the same shape, or ids (batch,)."""
 
     def message(self) -> Message:
@@ -41,7 +41,7 @@ def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear
 
 
 class Decoder(nn.Module):
-    """What senders share that speak step by step: perception, scores, and an ear for what they said.
+    """What senders share that speak step by step: perception, logits, and an ear for what they said.
 
     Args:
         num_features: Width of a meaning.
@@ -60,11 +60,11 @@ class Decoder(nn.Module):
         self.style: Style = style
         self.perceive = make_perception(num_features, hidden_size, style)
 
-    def add_voice(self, vocab_size: int, embedding_size: int, *, hears_itself: bool) -> None:
-        """Make the scores, and where it hears itself the embedding of symbols and the first input."""
+    def add_output_layers(self, vocab_size: int, embedding_size: int, *, is_autoregressive: bool) -> None:
+        """Make the logits, and where it hears itself the embedding of symbols and the first input."""
         self.scores = Linear(self.perceive.out_features, vocab_size + 1)
-        self.embed = SymbolEmbedding(vocab_size + 1, embedding_size) if hears_itself else None
-        learns_start = hears_itself and self.style == "egg"
+        self.embed = SymbolEmbedding(vocab_size + 1, embedding_size) if is_autoregressive else None
+        learns_start = is_autoregressive and self.style == "egg"
         self.start = nn.Parameter(torch.randn(embedding_size) * 0.01) if learns_start else None
 
     def first_input(self, meanings: Tensor) -> Tensor | None:
@@ -107,27 +107,27 @@ class RecurrentSender(Decoder):
         super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
         widths = [embedding_size] + [hidden_size] * (num_layers - 1)
         self.cells = nn.ModuleList(CELLS[cell](width, hidden_size) for width in widths)
-        self.add_voice(vocab_size, embedding_size, hears_itself=not zero_input)
+        self.add_output_layers(vocab_size, embedding_size, is_autoregressive=not zero_input)
 
-    def forward(self, meanings: Tensor, line: Line) -> Message:
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning.
 
         Args:
             meanings: (batch, num_features), in the precision in which to compute.
-            line: The open channel.
+            builder: Collects the message, symbol by symbol.
         """
         dtype = meanings.dtype
         cells = cast(list[RecurrentCell], list(self.cells))
         steps = [cell.unroll(dtype) for cell in cells]
-        scores = self.scores.unroll(dtype)
+        logits = self.scores.unroll(dtype)
         embed = None if self.embed is None else self.embed.unroll(dtype)
         states: list[State | None] = [cells[0].start(self.perceive(meanings)), *[None] * (len(cells) - 1)]
         inputs = self.first_input(meanings)
-        while line.is_open:
+        while not builder.done:
             for layer, step in enumerate(steps):
                 state = step(inputs, states[layer])
                 states[layer], inputs = state, state[0]
             assert inputs is not None
-            said = line.say(scores(inputs))
+            said = builder.step(logits(inputs))
             inputs = None if embed is None else embed(said)
-        return line.message()
+        return builder.message()

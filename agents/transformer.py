@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.senders import Decoder, Line, Style
+from ecsuite.agents.senders import Decoder, MessageBuilder, Style
 
 
 class Attention(nn.Module):
@@ -110,25 +110,25 @@ class TransformerSender(Decoder):
         for _ in range(num_layers - 1):
             layers.append(copy.deepcopy(layers[0]) if init == "copied" else DecoderLayer(hidden_size))
         self.layers = nn.ModuleList(layers)
-        self.add_voice(vocab_size, hidden_size, hears_itself=True)
+        self.add_output_layers(vocab_size, hidden_size, is_autoregressive=True)
         self.register_buffer("positions", position_codes(max_len, hidden_size), persistent=False)
 
-    def forward(self, meanings: Tensor, line: Line) -> Message:
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning. See `RecurrentSender.forward`."""
         dtype = meanings.dtype
         memory = self.perceive(meanings)
         steps = [cast(DecoderLayer, layer).unroll(memory) for layer in self.layers]
         assert self.embed is not None
-        scores, embed = self.scores.unroll(dtype), self.embed.unroll(dtype)
+        logits, embed = self.scores.unroll(dtype), self.embed.unroll(dtype)
         inputs = self.first_input(meanings)
         positions = iter(self.positions.to(dtype))
-        while line.is_open:
+        while not builder.done:
             assert inputs is not None
             hidden = inputs + next(positions)
             for step in steps:
                 hidden = step(hidden)
-            inputs = embed(line.say(scores(hidden)))
-        return line.message()
+            inputs = embed(builder.step(logits(hidden)))
+        return builder.message()
 
 
 def position_codes(num_positions: int, size: int) -> Tensor:

@@ -25,9 +25,9 @@ import torch
 
 from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 from ecsuite.devices import choose_device, routed_products
-from ecsuite.eval.icy.acquisition import School
+from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.learners import make_agent, make_pupil
+from ecsuite.eval.icy.learners import make_agent, make_learner
 from ecsuite.eval.icy.measuring import measure as measure_study
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.replicas import Replicas
@@ -117,17 +117,17 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
     torch.manual_seed(SEED)
     agents = [make_agent(spec, role, geometry, protocol.hidden_size) for _ in range(replicas)]
     side_by_side = Replicas(agents, lr=protocol.lr, clip=None, device=device)
-    pupil = make_pupil(agents[0].to(device), geometry)
+    learner = make_learner(agents[0].to(device), geometry)
     runs = [Run(grammar="concat", seed=SEED + index) for index in range(replicas)]
-    school = School(runs, role, geometry, protocol, device)
+    run_group = RunGroup(runs, role, geometry, protocol, device)
     counter = iter(range(10**9))
 
     def update() -> None:
         updates = next(counter)
-        lesson = school.lesson(updates)
-        loss = pupil.loss(side_by_side.parameters(), lesson)
-        for index, accuracy in enumerate(lesson.right.tolist()):
-            school.watches[index].see(updates, accuracy)
+        examples = run_group.examples(updates)
+        loss = learner.loss(side_by_side.parameters(), examples)
+        for index, accuracy in enumerate(examples.right.tolist()):
+            run_group.early_stoppings[index].see(updates, accuracy)
         side_by_side.update(loss)
 
     return update
@@ -180,7 +180,7 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
             return GATES[spec.cell] * size * (size + rows)
         return 3 * size**2 if rows else 0  # SRU: three maps of an input of its own width
 
-    heard = 0 if spec.zero_input or spec.family == "husendz:CELL" else symbols
+    feedback = 0 if spec.zero_input or spec.family == "husendz:CELL" else symbols
     above = (spec.num_layers - 1) * cell(size)
     if role == "receiver":
         blocks = spec.number("blocks") or length.bit_length() - 1
@@ -200,7 +200,7 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
             "fc1l": features * length * symbols,
             "fc2l": features * size + size * length * symbols,
             "transformer": features * size + attended + 2 * length * size * symbols,
-        }.get(spec.family, features * size + length * (cell(heard) + upper + size * symbols))
+        }.get(spec.family, features * size + length * (cell(feedback) + upper + size * symbols))
     return 3 * 2 * forward * protocol.batch_size
 
 

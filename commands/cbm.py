@@ -46,17 +46,17 @@ def cbm(
     from ecsuite.devices import choose_device
     from ecsuite.eval.concept_games.measuring import measure_rows
     from ecsuite.eval.concept_games.report import report
-    from ecsuite.jobs.runner import Workshop
+    from ecsuite.jobs.runner import JobRunner
 
     place = choose_device(device).type
     processes = workers or (num_cores() if place == "cpu" else 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # runs in training leave a checkpoint behind
     with Reporter() as reporter:
         try:
-            with Workshop(
+            with JobRunner(
                 num_workers=processes, folder=folder / "results", progress=reporter.progress
-            ) as workshop:
-                rows = measure_rows(chosen, workshop=workshop, folder=folder, device=place)
+            ) as runner:
+                rows = measure_rows(chosen, runner=runner, folder=folder, device=place)
         except (KeyboardInterrupt, SystemExit):
             reporter.note(
                 f"stopped; what is done is kept in {folder}, and the same command goes on from there"

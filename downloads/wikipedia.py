@@ -72,7 +72,9 @@ def prepare_wikipedia(
     for index, (language, path) in enumerate(zip(languages, paths, strict=True)):
         asked = num_articles or NUM_ARTICLES.get(language, NUM_ARTICLES_ELSE)
 
-        def tell(count: int, language: str = language, index: int = index, asked: int | None = asked) -> None:
+        def report_progress(
+            count: int, language: str = language, index: int = index, asked: int | None = asked
+        ) -> None:
             share = count / asked if asked else 0.0
             progress(f"{language}: {count:,} articles", index + share, len(languages))
 
@@ -88,7 +90,7 @@ def prepare_wikipedia(
             lambda row: str(row["text"]),
             num_rows=asked,
             as_line=lambda text: json.dumps(text, ensure_ascii=False),
-            progress=tell,
+            progress=report_progress,
             note=note,
         )
         progress(language, index + 1, len(languages))

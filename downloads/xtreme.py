@@ -180,14 +180,14 @@ def prepare_xtreme(
     for index, origin in enumerate(origins):
         name = origin.url.rpartition("/")[2]
 
-        def tell(share: float, name: str = name, index: int = index) -> None:
+        def report_progress(share: float, name: str = name, index: int = index) -> None:
             progress(name, index + share, len(origins))
 
         made = _whole(folder, origin, name, note)
         if not made:
-            made = _make(folder, origin, name, tell, note)
+            made = _make(folder, origin, name, report_progress, note)
         paths += made
-        tell(1.0)
+        report_progress(1.0)
     return paths
 
 
@@ -210,7 +210,11 @@ def _whole(folder: Path, origin: Origin, name: str, note: Callable[[str], None])
 
 
 def _make(
-    folder: Path, origin: Origin, name: str, tell: Callable[[float], None], note: Callable[[str], None]
+    folder: Path,
+    origin: Origin,
+    name: str,
+    report_progress: Callable[[float], None],
+    note: Callable[[str], None],
 ) -> list[str]:
     note(f"{name}: asking {origin.url.split('/')[2] or 'this machine'}")
     archive = folder / f".{name}"
@@ -219,7 +223,7 @@ def _make(
         archive,
         sha256=origin.sha256,
         instead=INSTEAD,
-        progress=lambda share: tell(share * _HALF_WAY),
+        progress=lambda share: report_progress(share * _HALF_WAY),
     )
     made: dict[str, dict[str, Any]] = {}
     try:
@@ -228,7 +232,7 @@ def _make(
             if match is not None:
                 path = f"{match.expand(origin.path)}.gz"
                 made[path] = {"url": origin.url, **_store(folder / path, file)}
-                tell(_HALF_WAY)
+                report_progress(_HALF_WAY)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         archive.unlink(missing_ok=True)
         raise ConfigError(

@@ -1,6 +1,6 @@
 """Channels: how a sender's scores become symbols, what is fed back to it, and what it is trained on.
 
-A channel opens a `Line` for one batch. In `train` mode the line has what training needs: a relaxation with a
+A channel opens a `MessageBuilder` for one batch. In `train` mode the line has what training needs: a relaxation with a
 gradient (soft, gumbel) or log-probabilities (reinforce). In `greedy` and `sample` mode every channel says ids.
 """
 
@@ -15,7 +15,7 @@ from ecsuite.config import ChannelConfig
 Mode = Literal["train", "sample", "greedy"]
 
 
-class RelaxedLine:
+class RelaxedMessageBuilder:
     """Says softmax weights instead of symbols, so that the loss has a gradient into the sender.
 
     A message of variable length has no certain end: with p_t the weight on EOS at step t, it ends there with
@@ -35,18 +35,18 @@ class RelaxedLine:
         self.remaining: Tensor | None = None
 
     @property
-    def is_open(self) -> bool:
-        """Whether another symbol may be said."""
-        return len(self.symbols) < self.config.max_len
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.symbols) == self.config.max_len
 
-    def say(self, scores: Tensor) -> Tensor:
-        """Scores (batch, vocab_size + 1) to weights of the same shape and precision."""
-        logits = scores.float()
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
+        noisy = logits.float()
         if self.config.length == "fixed":
-            logits = without_eos(logits)
+            noisy = without_eos(noisy)
         if self.noise is not None:
-            logits = logits + self.noise[len(self.symbols)]
-        weights = (logits / self.temperature).softmax(-1)
+            noisy = noisy + self.noise[len(self.symbols)]
+        weights = (noisy / self.temperature).softmax(-1)
         if self.config.straight_through:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()
@@ -54,7 +54,7 @@ class RelaxedLine:
             stop = weights[:, EOS]
             self.ends.append(stop if self.remaining is None else self.remaining * stop)
             self.remaining = 1 - stop if self.remaining is None else self.remaining * (1 - stop)
-        self.symbols.append(weights.to(scores.dtype))
+        self.symbols.append(weights.to(logits.dtype))
         return self.symbols[-1]
 
     def message(self) -> Message:
@@ -69,7 +69,7 @@ class RelaxedLine:
         return Message(symbols=torch.stack([*self.symbols, forced]), ends=ends, length=steps @ ends)
 
 
-class DiscreteLine:
+class DiscreteMessageBuilder:
     """Says ids: the likeliest symbol, or with Gumbel noise a draw from the softmax of the scores.
 
     Args:
@@ -86,15 +86,15 @@ class DiscreteLine:
         self.alive: Tensor | None = None
 
     @property
-    def is_open(self) -> bool:
-        """Whether another symbol may be said. Outside training, not once all messages of the batch have ended."""
+    def done(self) -> bool:
+        """Whether the message is complete: outside training, as soon as all messages of the batch have ended."""
         if len(self.ids) == self.config.max_len:
-            return False
-        return self.track or self.alive is None or bool(self.alive.any())
+            return True
+        return not self.track and self.alive is not None and not bool(self.alive.any())
 
-    def say(self, scores: Tensor) -> Tensor:
-        """Scores (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
-        logits = scores.float()
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
+        logits = logits.float()
         if self.config.length == "fixed":
             logits = without_eos(logits)
         drawn = (logits if self.noise is None else logits + self.noise[len(self.ids)]).argmax(-1)
@@ -133,7 +133,7 @@ class DiscreteLine:
         )
 
 
-class ValueLine:
+class ValueMessageBuilder:
     """Says words that are vectors of values from 0 to 1: a message of `max_len` words, without EOS.
 
     Args:
@@ -146,17 +146,17 @@ class ValueLine:
         self.words: list[Tensor] = []
 
     @property
-    def is_open(self) -> bool:
-        """Whether another word may be said."""
-        return len(self.words) < self.config.max_len
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.words) == self.config.max_len
 
-    def say(self, scores: Tensor) -> Tensor:
-        """Scores (batch, word_size) to values of the same shape and precision."""
-        values = as_values(scores.float(), self.config.normalize)
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, word_size) to values of the same shape and precision."""
+        values = as_values(logits.float(), self.config.normalize)
         if self.is_rounded:
             steps = self.config.num_levels - 1
             values = values + ((values.detach() * steps).round() / steps - values.detach())
-        self.words.append(values.to(scores.dtype))
+        self.words.append(values.to(logits.dtype))
         return self.words[-1]
 
     def message(self) -> Message:
@@ -165,14 +165,14 @@ class ValueLine:
         return Message(symbols=torch.stack(self.words), ends=None, length=length)
 
 
-Line = RelaxedLine | DiscreteLine | ValueLine
+MessageBuilder = RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBuilder
 """What a channel opens."""
 
 
 class Channel(nn.Module):
     """What the sender and the receiver are joined by, and the objective that trains them through it."""
 
-    train_line: type[RelaxedLine | DiscreteLine]
+    train_builder: type[RelaxedMessageBuilder | DiscreteMessageBuilder]
     is_noisy: bool
 
     def __init__(self, config: ChannelConfig) -> None:
@@ -184,7 +184,9 @@ class Channel(nn.Module):
         """Scores that a sender gives for a symbol, and numbers that a receiver hears it as."""
         return self.config.vocab_size + 1
 
-    def open(self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0) -> Line:
+    def start_message(
+        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+    ) -> MessageBuilder:
         """Open a line for one batch.
 
         Args:
@@ -194,13 +196,13 @@ class Channel(nn.Module):
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
         if mode == "greedy":
-            return DiscreteLine(self.config, None, track=False)
+            return DiscreteMessageBuilder(self.config, None, track=False)
         noise = self._noise(like, generator) if mode == "sample" or self.is_noisy else None
         if mode == "sample":
-            return DiscreteLine(self.config, noise, track=False)
-        if self.train_line is DiscreteLine:
-            return DiscreteLine(self.config, noise, track=True)
-        return RelaxedLine(self.config, noise, self.temperature(epoch))
+            return DiscreteMessageBuilder(self.config, noise, track=False)
+        if self.train_builder is DiscreteMessageBuilder:
+            return DiscreteMessageBuilder(self.config, noise, track=True)
+        return RelaxedMessageBuilder(self.config, noise, self.temperature(epoch))
 
     def temperature(self, epoch: int) -> float:
         """Temperature in an epoch, counted from 0: decays by a factor an epoch, down to a minimum."""
@@ -225,7 +227,7 @@ class Channel(nn.Module):
 class SoftChannel(Channel):
     """Says softmax weights: a continuous channel that becomes discrete only in evaluation."""
 
-    train_line = RelaxedLine
+    train_builder = RelaxedMessageBuilder
     is_noisy = False
 
 
@@ -235,7 +237,7 @@ class GumbelChannel(Channel):
     For variable length the loss is the expectation over the step at which EOS falls, as EGG defines it.
     """
 
-    train_line = RelaxedLine
+    train_builder = RelaxedMessageBuilder
     is_noisy = True
 
 
@@ -246,7 +248,7 @@ class ReinforceChannel(Channel):
     means over all steps so far and are saved with the model.
     """
 
-    train_line = DiscreteLine
+    train_builder = DiscreteMessageBuilder
     is_noisy = True
     baselines: Tensor
     num_steps: Tensor
@@ -290,9 +292,11 @@ class QuantizedChannel(Channel):
         """The values of a word. See the base class."""
         return self.config.word_size
 
-    def open(self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0) -> Line:
+    def start_message(
+        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+    ) -> MessageBuilder:
         """See the base class."""
-        return ValueLine(self.config, is_rounded=self.is_rounded)
+        return ValueMessageBuilder(self.config, is_rounded=self.is_rounded)
 
 
 class ContinuousChannel(QuantizedChannel):
@@ -301,13 +305,13 @@ class ContinuousChannel(QuantizedChannel):
     is_rounded = False
 
 
-def as_values(scores: Tensor, normalize: str) -> Tensor:
-    """Scores (batch, word_size) to values from 0 to 1; by `minmax`, a word of equal scores is 0.5 throughout."""
+def as_values(logits: Tensor, normalize: str) -> Tensor:
+    """Logits (batch, word_size) to values from 0 to 1; by `minmax`, a word of equal logits is 0.5 throughout."""
     if normalize == "sigmoid":
-        return scores.sigmoid()
-    low, high = scores.amin(-1, keepdim=True), scores.amax(-1, keepdim=True)
+        return logits.sigmoid()
+    low, high = logits.amin(-1, keepdim=True), logits.amax(-1, keepdim=True)
     spread = high - low
-    return torch.where(spread > 0, (scores - low) / spread.clamp(min=1e-12), 0.5)
+    return torch.where(spread > 0, (logits - low) / spread.clamp(min=1e-12), 0.5)
 
 
 def without_eos(logits: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.channels import RelaxedLine
+from ecsuite.games.channels import RelaxedMessageBuilder
 from ecsuite.games.corpus_generation import attribute_concepts
 from ecsuite.games.game import Game
 
@@ -71,8 +71,8 @@ class EGGGame(nn.Module):
             candidates, targets = attribute_values(receiver_input, game.num_values), labels
         message = game.speak(meanings, "train" if self.training else "greedy")
         states, ends = game.receiver(message, game.dtype)
-        verdict = game.task(states, candidates, targets)
-        figures = {name: (ends * figure).sum(0).detach() for name, figure in verdict.measures.items()}
+        output = game.task(states, candidates, targets)
+        figures = {name: (ends * figure).sum(0).detach() for name, figure in output.measures.items()}
         interaction = Interaction(
             sender_input=sender_input,
             receiver_input=receiver_input,
@@ -83,7 +83,7 @@ class EGGGame(nn.Module):
             message_length=message.length.detach(),
             aux={"acc": figures.pop("accuracy"), **figures, "length": message.length.detach()},
         )
-        return game.channel.objective((ends * verdict.loss).sum(0), message), interaction
+        return game.channel.objective((ends * output.loss).sum(0), message), interaction
 
     def _as_egg_has_it(self, message: Message) -> Tensor:
         """The message batch first, rectangular, with EOS after its end."""
@@ -94,7 +94,7 @@ class EGGGame(nn.Module):
         ids = nn.functional.pad(
             symbols.where(symbols != PAD, EOS), (0, num_steps - symbols.shape[1]), value=EOS
         )
-        if channel.train_line is RelaxedLine:
+        if channel.train_builder is RelaxedMessageBuilder:
             return nn.functional.one_hot(ids, channel.config.vocab_size + 1).to(self.game.dtype)
         return ids
 

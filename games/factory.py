@@ -30,7 +30,7 @@ WORLDS: Mapping[str, str] = {
 }
 """Worlds by the names that users write, with a line each."""
 
-PLAYED: Mapping[str, tuple[str, ...]] = {
+TASKS_BY_WORLD: Mapping[str, tuple[str, ...]] = {
     "attributes": ("discrimination", "reconstruction"),
     "thing": ("concept",),
     "shape": ("concept",),
@@ -49,8 +49,8 @@ def make_world(experiment: Experiment) -> World | SetWorld:
     kind, task = experiment.world.kind, experiment.game.task
     look_up("world", kind, WORLDS)
     look_up("task", task, TASKS)
-    if task not in PLAYED[kind]:
-        raise ConfigError(f"game.task: world {kind} has {' and '.join(PLAYED[kind])}, got {task}")
+    if task not in TASKS_BY_WORLD[kind]:
+        raise ConfigError(f"game.task: world {kind} has {' and '.join(TASKS_BY_WORLD[kind])}, got {task}")
     if kind in ("thing", "shape") and experiment.game.variant != "setref":
         raise ConfigError(f"game.variant: world {kind} has setref, got {experiment.game.variant}")
     if kind == "attributes":

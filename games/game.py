@@ -12,12 +12,12 @@ from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
-from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, Verdict
+from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, TaskOutput
 from ecsuite.games.worlds.attributes import Examples, num_candidates, one_hot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Round:
+class PlayResult:
     """What came of one batch."""
 
     objective: Tensor
@@ -65,7 +65,9 @@ class SpeakingGame(nn.Module, ABC):
         )
 
     @abstractmethod
-    def play(self, batch: Any, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0) -> Round:
+    def play(
+        self, batch: Any, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
+    ) -> PlayResult:
         """Play one batch.
 
         Args:
@@ -79,14 +81,14 @@ class SpeakingGame(nn.Module, ABC):
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
         """What the sender says of vectors, (batch, num_features)."""
-        message: Message = self.sender(meanings, self.channel.open(mode, meanings, generator, epoch))
+        message: Message = self.sender(meanings, self.channel.start_message(mode, meanings, generator, epoch))
         return message
 
-    def settle(self, verdict: Verdict, ends: Tensor, message: Message) -> Round:
+    def compute_objective(self, output: TaskOutput, ends: Tensor, message: Message) -> PlayResult:
         """What comes of a batch, from the verdict at each possible end and the probability of each."""
-        loss = (ends * verdict.loss).sum(0)
-        measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in verdict.measures.items()}
-        return Round(
+        loss = (ends * output.loss).sum(0)
+        measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in output.measures.items()}
+        return PlayResult(
             objective=self.channel.objective(loss, message),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
@@ -112,7 +114,7 @@ class Game(SpeakingGame):
 
     def play(
         self, examples: Examples, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
-    ) -> Round:
+    ) -> PlayResult:
         """See the base class."""
         device = next(self.parameters()).device
         candidates = torch.from_numpy(examples.candidates).to(device, non_blocking=True)
@@ -120,7 +122,7 @@ class Game(SpeakingGame):
         meanings = candidates[torch.arange(len(targets), device=device), targets]
         message = self.speak(meanings, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
-        return self.settle(self.task(states, candidates, targets), ends, message)
+        return self.compute_objective(self.task(states, candidates, targets), ends, message)
 
     def speak(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0

@@ -25,13 +25,13 @@ from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS, KEY
 from ecsuite.games.checkpoints import checkpoints
 
-LEFTOVER = re.compile(
+TMP_FILES = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of files that a killed run may have been writing."""
 
 
-def inspect_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
+def check_run_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
     """Look whether the folder is free for this run, or holds it already. Changes nothing.
 
     Args:
@@ -65,7 +65,7 @@ def inspect_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dic
             raise ConfigError(
                 f"{folder} holds this run, unfinished: add --resume to go on, or choose another folder with --out"
             )
-    elif folder.is_dir() and not all(LEFTOVER.fullmatch(file.name) for file in folder.iterdir()):
+    elif folder.is_dir() and not all(TMP_FILES.fullmatch(file.name) for file in folder.iterdir()):
         raise ConfigError(f"{folder} is not empty and not a run: choose another folder with --out")
     return None
 
@@ -74,7 +74,7 @@ def claim(folder: Path, experiment: Experiment) -> None:
     """Make the folder this run's own, and remove what a killed one left half-written."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
-        if LEFTOVER.fullmatch(file.name):
+        if TMP_FILES.fullmatch(file.name):
             file.unlink()
     text = f"{KEY}: {FORMATS['config']}\n{experiment.to_yaml()}"
     write_atomically(folder / "config.yaml", text.encode())

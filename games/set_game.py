@@ -15,8 +15,8 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.perception import make_object_perception
 from ecsuite.config import Experiment
 from ecsuite.games.channels import Mode
-from ecsuite.games.game import Round, SpeakingGame
-from ecsuite.games.tasks import Verdict
+from ecsuite.games.game import PlayResult, SpeakingGame
+from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
 
 MOST_SHARED = 16
@@ -59,15 +59,15 @@ class SetGame(SpeakingGame):
 
     def play(
         self, rounds: Rounds, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
-    ) -> Round:
+    ) -> PlayResult:
         """See the base class."""
         message = self.speak(rounds, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
         vectors, places = self._see(self.receiver_perception, rounds, rounds.candidates)
         vectors = self._drop(vectors, self.receiver_dropout, generator)
         scores = score_candidates(self.question(states), vectors, places).float()
-        verdict = self.task(scores, torch.from_numpy(np.array(rounds.labels)).to(scores.device))
-        return self.settle(verdict, ends, message)
+        output = self.task(scores, torch.from_numpy(np.array(rounds.labels)).to(scores.device))
+        return self.compute_objective(output, ends, message)
 
     def speak(
         self, rounds: Rounds, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
@@ -133,12 +133,12 @@ class SetSelection:
     def __init__(self, num_targets: int, num_distractors: int, *, repeats: bool = False) -> None:
         self.num_targets, self.num_distractors, self.repeats = num_targets, num_distractors, repeats
 
-    def __call__(self, scores: Tensor, labels: Tensor) -> Verdict:
+    def __call__(self, scores: Tensor, labels: Tensor) -> TaskOutput:
         """Judge scores (num_ends, batch, num_candidates) by labels (batch, num_candidates)."""
         wanted = labels.float().expand_as(scores)
         loss = binary_cross_entropy_with_logits(scores, wanted, reduction="none").mean(-1)
         right = ((scores > 0) == labels).float()
-        return Verdict(loss=loss, measures={"accuracy": right.mean(-1), "set_accuracy": right.amin(-1)})
+        return TaskOutput(loss=loss, measures={"accuracy": right.mean(-1), "set_accuracy": right.amin(-1)})
 
     def chance(self) -> Mapping[str, float]:
         """Of a candidate, always the commoner answer; of all, as many guesses as there are different candidates."""
@@ -160,11 +160,11 @@ class OneSelection:
     def __init__(self, num_candidates: int) -> None:
         self.num_candidates = num_candidates
 
-    def __call__(self, scores: Tensor, labels: Tensor) -> Verdict:
+    def __call__(self, scores: Tensor, labels: Tensor) -> TaskOutput:
         """Judge scores (num_ends, batch, num_candidates) by labels (batch, num_candidates), one of them true."""
         wanted = labels.int().argmax(-1).expand(len(scores), -1)
         loss = cross_entropy(scores.flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
-        return Verdict(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float()})
+        return TaskOutput(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float()})
 
     def chance(self) -> Mapping[str, float]:
         """One in the number of candidates."""

@@ -14,7 +14,7 @@ from ecsuite.games.worlds.attributes import one_hot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class TaskOutput:
     """How the receiver's answers are scored, for each possible end of the message and each example."""
 
     loss: Tensor
@@ -27,7 +27,7 @@ class Task(Protocol):
     """What a game needs of a task."""
 
     @property
-    def __call__(self) -> Callable[..., Verdict]:
+    def __call__(self) -> Callable[..., TaskOutput]:
         """Judge what the receiver gives."""
 
     def chance(self) -> Mapping[str, float]:
@@ -54,7 +54,7 @@ class Discrimination(nn.Module):
         self.num_values, self.num_candidates = num_values, num_candidates
         self.encode = Linear(num_attributes * num_values, hidden_size)
 
-    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> Verdict:
+    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
         """Judge states (num_ends, batch, hidden) against candidates (batch, num_candidates, num_attributes)."""
         encodings = tanh(self.encode(one_hot(candidates, self.num_values, states.dtype)))
         scores = torch.bmm(
@@ -62,7 +62,7 @@ class Discrimination(nn.Module):
         ).float()  # (batch, num_ends, candidates)
         wanted = targets[:, None].expand(-1, len(states))
         loss = cross_entropy(scores.transpose(1, 2), wanted, reduction="none").t()
-        return Verdict(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float().t()})
+        return TaskOutput(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float().t()})
 
     def chance(self) -> Mapping[str, float]:
         """One in the number of candidates."""
@@ -85,7 +85,7 @@ class Reconstruction(nn.Module):
         self.num_attributes, self.num_values = num_attributes, num_values
         self.decode = Linear(hidden_size, num_attributes * num_values)
 
-    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> Verdict:
+    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
         """Judge states (num_ends, batch, hidden) against the only candidate, (batch, 1, num_attributes)."""
         logits = self.decode(states).float().unflatten(-1, (self.num_attributes, self.num_values))
         wanted = candidates[:, 0].expand(len(states), -1, -1)  # (num_ends, batch, num_attributes)
@@ -93,7 +93,9 @@ class Reconstruction(nn.Module):
             cross_entropy(logits.flatten(0, 2), wanted.flatten(), reduction="none").view_as(wanted).mean(-1)
         )
         right = (logits.argmax(-1) == wanted).float()
-        return Verdict(loss=loss, measures={"accuracy": right.amin(-1), "attribute_accuracy": right.mean(-1)})
+        return TaskOutput(
+            loss=loss, measures={"accuracy": right.amin(-1), "attribute_accuracy": right.mean(-1)}
+        )
 
     def chance(self) -> Mapping[str, float]:
         """Guessing every attribute."""

@@ -18,7 +18,7 @@ from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
 from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.game import SpeakingGame
-from ecsuite.games.run_folder import claim, inspect_folder, open_log, stop_signals, versions
+from ecsuite.games.run_folder import check_run_folder, claim, open_log, stop_signals, versions
 from ecsuite.games.worlds.attributes import World
 from ecsuite.games.worlds.rounds import SetWorld
 
@@ -113,7 +113,7 @@ def train(
     num_steps = steps_per_epoch * settings.num_epochs
     chance = dict(game.task.chance())
 
-    done = inspect_folder(folder, experiment, resume=resume)
+    done = check_run_folder(folder, experiment, resume=resume)
     if done is not None:
         told = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
         measures = {name: done[name] for name in ("loss", *chance, "length")}

@@ -19,7 +19,7 @@ from typing import Any, Self
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import with_format, without_format
 
-Tell = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 """Told by a job now and then: what it is at, and the share that is done, 0 to 1."""
 
 WORKER_ENVIRONMENT = {
@@ -40,7 +40,7 @@ class Job:
     """A pure function and its inputs."""
 
     function: Callable[..., Any]
-    """Importable; takes `inputs` and `tell` by keyword, and gives what JSON can hold."""
+    """Importable; takes `inputs` and `report_progress` by keyword, and gives what JSON can hold."""
     inputs: Mapping[str, Any]
     """What to call it with; can be pickled."""
     key: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Job:
         return hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()[:20]
 
 
-class Workshop:
+class JobRunner:
     """Runs jobs.
 
     Args:
@@ -109,10 +109,10 @@ class Workshop:
         for index in order:
             job, before = jobs[index], done
 
-            def tell(label: str, share: float, job: Job = job, before: float = before) -> None:
+            def report_progress(label: str, share: float, job: Job = job, before: float = before) -> None:
                 self.progress(label, before + share * job.work, total)
 
-            yield index, job.function(**job.inputs, tell=tell)
+            yield index, job.function(**job.inputs, report_progress=report_progress)
             done += job.work
 
     def _run_in_pool(self, jobs: Sequence[Job], order: list[int]) -> Iterator[tuple[int, Any]]:
@@ -204,7 +204,7 @@ def _ready() -> None:
 
 
 def _work(function: Callable[..., Any], inputs: dict[str, Any], index: int) -> Any:
-    return function(**inputs, tell=lambda label, share: _worker_news.put((index, label, share)))
+    return function(**inputs, report_progress=lambda label, share: _worker_news.put((index, label, share)))
 
 
 @contextmanager

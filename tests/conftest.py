@@ -85,15 +85,15 @@ def as_json(ecsuite):
     return as_json
 
 
-class SoftLine:
+class SoftMessageBuilder:
     def __init__(self, num_steps):
         self.num_steps, self.scores = num_steps, []
 
     @property
-    def is_open(self):
-        return len(self.scores) < self.num_steps
+    def done(self):
+        return len(self.scores) == self.num_steps
 
-    def say(self, scores):
+    def step(self, scores):
         self.scores.append(scores)
         return scores.softmax(-1)
 
@@ -102,9 +102,9 @@ class SoftLine:
 
 
 @pytest.fixture
-def soft_line():
+def soft_message_builder():
     """Makes a line for so many steps; what is said on it is the scores."""
-    return SoftLine
+    return SoftMessageBuilder
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from ecsuite.eval.xferbench.comparison.correlation_report import read_translatio
 from ecsuite.file_formats import FORMATS, FormatError, with_format, without_format
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 pytestmark = pytest.mark.usefixtures("files_of_0_1")
 SCORES = ("score.json", "score_perm.json", "baseline_no_pretrain.json")
@@ -108,8 +108,8 @@ def test_translations_are_read():
 def test_kept_results_are_found_by_their_keys(folder):
     files = sorted(Path("kept", folder).iterdir())
     jobs = [Job(function=pytest.fail, inputs={}, key=read(file)["key"]) for file in files]
-    workshop = Workshop(num_workers=1, folder=Path("kept", folder), progress=pytest.fail)
-    assert workshop.run(jobs) == [read(file)["result"] for file in files]
+    runner = JobRunner(num_workers=1, folder=Path("kept", folder), progress=pytest.fail)
+    assert runner.run(jobs) == [read(file)["result"] for file in files]
 
 
 def test_a_corpus_is_read():

@@ -14,7 +14,7 @@ from ecsuite.eval.xtreme.result import CONTROLS, Cell, TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.study import Request
 
-BODIES = ("corpus", *CONTROLS)
+BACKBONES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
 
 
@@ -23,7 +23,12 @@ def make_cells():
     """Cells whose metrics are all `level(body, seed, task, language)`."""
 
     def make_cells(
-        level, *, bodies=BODIES, seeds=(0, 1, 2), tasks=("udpos", "panx"), languages=("en", "fr", "ja", "kk")
+        level,
+        *,
+        bodies=BACKBONES,
+        seeds=(0, 1, 2),
+        tasks=("udpos", "panx"),
+        languages=("en", "fr", "ja", "kk"),
     ):
         return [
             Cell(

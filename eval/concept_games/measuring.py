@@ -27,7 +27,7 @@ from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, train
-from ecsuite.jobs.runner import Job, Tell, Workshop
+from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
 
 VERSION = 1
 """Raised whenever the same inputs would give other figures than before."""
@@ -85,12 +85,12 @@ class MeasuredRow:
         }
 
 
-def measure_rows(study: Study, *, workshop: Workshop, folder: Path, device: str) -> list[MeasuredRow]:
+def measure_rows(study: Study, *, runner: JobRunner, folder: Path, device: str) -> list[MeasuredRow]:
     """Train and score every game of a study with every seed.
 
     Args:
         study: What to train.
-        workshop: Where it is done.
+        runner: Where it is done.
         folder: Run folders go here, `NAME-SEED-…`; an unfinished run goes on from its newest checkpoint.
         device: auto, cpu or cuda.
     """
@@ -99,7 +99,7 @@ def measure_rows(study: Study, *, workshop: Workshop, folder: Path, device: str)
         for row in study.rows
         for seed in study.header.seeds
     ]
-    results = workshop.run(jobs)
+    results = runner.run(jobs)
     size = len(study.header.seeds)
     return [
         MeasuredRow(row=row, runs=tuple(results[place * size : (place + 1) * size]))
@@ -132,7 +132,9 @@ def job(experiment: Experiment, folder: Path, device: str) -> Job:
     )
 
 
-def train_and_score(*, experiment: Experiment, folder: Path, device: str, tell: Tell) -> dict[str, Any]:
+def train_and_score(
+    *, experiment: Experiment, folder: Path, device: str, report_progress: ProgressCallback
+) -> dict[str, Any]:
     """Train a game, and score its language.
 
     Returns:
@@ -147,7 +149,7 @@ def train_and_score(*, experiment: Experiment, folder: Path, device: str, tell: 
     name, seed = experiment.name, experiment.training.seed
 
     def told(label: str, done: float, total: float) -> None:
-        tell(f"{name} {seed}: {label}", done / total)
+        report_progress(f"{name} {seed}: {label}", done / total)
 
     began, threads = time.monotonic(), torch.get_num_threads()
     torch.set_num_threads(1)  # in this process as in a worker, so that the figures are the same

@@ -12,12 +12,12 @@ from torch import Tensor
 
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.devices import routed_products
-from ecsuite.eval.icy.batches import BLOCK, Course, Run
-from ecsuite.eval.icy.channels import parse_link
+from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
+from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
-from ecsuite.eval.icy.fast.supervised_batches import Lesson, Pupil
-from ecsuite.eval.icy.learners import make_agent, make_pupil
-from ecsuite.eval.icy.protocol import Protocol, Watch
+from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
+from ecsuite.eval.icy.learners import make_agent, make_learner
+from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 
@@ -61,7 +61,7 @@ def learn(
     *,
     channel: str = "soft",
     device: torch.device | None = None,
-    tell: Watcher = lambda index, updates, accuracy: None,
+    report_progress: Watcher = lambda index, updates, accuracy: None,
 ) -> list[Outcome]:
     """Train runs side by side.
 
@@ -73,7 +73,7 @@ def learn(
         protocol: How to measure.
         channel: What scores go through, see `ecsuite.eval.icy.channels`; over any but soft a run learns alone.
         device: CPU if not given.
-        tell: Is told how it goes.
+        report_progress: Is told how it goes.
 
     Returns:
         Outcomes in the order of the runs.
@@ -89,48 +89,50 @@ def learn(
             )  # the first weights, and nothing else, come from torch's own generator
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
     replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
-    pupil = make_pupil(agents[0].to(device), geometry, parse_link(channel), runs[0].seed)
-    school = School(runs, role, geometry, protocol, device)
+    learner = make_learner(agents[0].to(device), geometry, parse_channel(channel), runs[0].seed)
+    run_group = RunGroup(runs, role, geometry, protocol, device)
     outcomes = dict[int, Outcome]()
     updates = 0
     with routed_products(device, protocol.precision):
-        while school.alive:
-            lesson = school.lesson(updates)
+        while run_group.alive:
+            examples = run_group.examples(updates)
             parameters = replicas.parameters()
-            loss = pupil.loss(parameters, lesson)
+            loss = learner.loss(parameters, examples)
             ended = []
-            for place, (index, accuracy) in enumerate(zip(school.alive, lesson.right.tolist(), strict=True)):
-                verdict = school.watches[index].see(updates, accuracy)
-                if verdict is not None:
+            for place, (index, accuracy) in enumerate(
+                zip(run_group.alive, examples.right.tolist(), strict=True)
+            ):
+                decision = run_group.early_stoppings[index].see(updates, accuracy)
+                if decision is not None:
                     ended.append(place)
                     outcomes[index] = Outcome(
                         grammar=runs[index].grammar,
                         seed=runs[index].seed,
-                        steps=verdict.steps,
-                        reached=verdict.reached,
-                        is_early=verdict.is_early,
-                        accuracy=school.watches[index].accuracy,
-                        floor=school.floors[index],
-                        held_out=school.held_out_accuracy(pupil, parameters, place),
+                        steps=decision.steps,
+                        reached=decision.reached,
+                        is_early=decision.is_early,
+                        accuracy=run_group.early_stoppings[index].accuracy,
+                        floor=run_group.floors[index],
+                        held_out=run_group.held_out_accuracy(learner, parameters, place),
                         seconds=time.monotonic() - began,
                         weights=replicas.replica(place),
                     )
-            if len(ended) < len(school.alive):
+            if len(ended) < len(run_group.alive):
                 replicas.update(loss)
                 updates += 1
             if ended:
-                kept = [place for place in range(len(school.alive)) if place not in ended]
-                school.keep(kept)
+                kept = [place for place in range(len(run_group.alive)) if place not in ended]
+                run_group.keep(kept)
                 if kept:
                     replicas.keep(kept)
             if time.monotonic() - told > 0.5:
                 told = time.monotonic()
-                for index in school.alive:
-                    tell(index, updates, school.watches[index].accuracy)
+                for index in run_group.alive:
+                    report_progress(index, updates, run_group.early_stoppings[index].accuracy)
     return [outcomes[index] for index in range(len(runs))]
 
 
-class School:
+class RunGroup:
     """Runs that learn in step: their languages, batches and watches.
 
     Args:
@@ -145,13 +147,14 @@ class School:
         self, runs: Sequence[Run], role: Role, geometry: Geometry, protocol: Protocol, device: torch.device
     ) -> None:
         self.geometry, self.device = geometry, device
-        self.courses = [
-            Course(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out) for run in runs
+        self.datasets = [
+            LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
+            for run in runs
         ]
         guess = 1 / geometry.num_values
-        self.floors = [course.floor if role == "sender" else guess for course in self.courses]
-        self.watches: list[Watch] = [
-            protocol.watch(run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
+        self.floors = [dataset.floor if role == "sender" else guess for dataset in self.datasets]
+        self.early_stoppings: list[EarlyStopping] = [
+            protocol.early_stopping(run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
         ]
         self.alive = list(range(len(runs)))
         """Indices of the runs that go on; the place of a run in this list is that of its replica."""
@@ -164,33 +167,35 @@ class School:
         self.alive = [self.alive[place] for place in places]
         self._meanings, self._messages = self._meanings[:, list(places)], self._messages[:, :, list(places)]
 
-    def lesson(self, updates: int) -> Lesson:
+    def examples(self, updates: int) -> SupervisedBatch:
         """The batches of all runs that go on."""
         block, place = divmod(updates, BLOCK)
         if block != self._block:
             self._block = block
-            meanings, messages = zip(*(self.courses[index].block(block) for index in self.alive), strict=True)
+            meanings, messages = zip(
+                *(self.datasets[index].block(block) for index in self.alive), strict=True
+            )
             self._meanings = torch.stack(meanings, dim=1).to(
                 self.device
             )  # (BLOCK, replicas, attributes, batch)
             self._messages = torch.stack(messages, dim=2).to(self.device)  # (BLOCK, length, replicas, batch)
-        return self._lesson(self._meanings[place], self._messages[place])
+        return self._examples(self._meanings[place], self._messages[place])
 
-    def held_out_accuracy(self, pupil: Pupil, parameters: Parameters, place: int) -> float | None:
+    def held_out_accuracy(self, learner: Learner, parameters: Parameters, place: int) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""
-        course = self.courses[self.alive[place]]
-        if not len(course.held_out):
+        dataset = self.datasets[self.alive[place]]
+        if not len(dataset.held_out):
             return None
         own = {name: value[place : place + 1].detach() for name, value in parameters.items()}
         right = 0.0
-        for start in range(0, len(course.held_out), HELD_OUT_BATCH):
-            chosen = course.held_out[start : start + HELD_OUT_BATCH]
-            meanings, messages = course.examples(chosen[None])
-            lesson = self._lesson(meanings.to(self.device), messages[0, :, None].to(self.device))
+        for start in range(0, len(dataset.held_out), HELD_OUT_BATCH):
+            chosen = dataset.held_out[start : start + HELD_OUT_BATCH]
+            meanings, messages = dataset.examples(chosen[None])
+            examples = self._examples(meanings.to(self.device), messages[0, :, None].to(self.device))
             with torch.no_grad():
-                pupil.loss(own, lesson)
-            right += float(lesson.right) * len(chosen)
-        return right / len(course.held_out)
+                learner.loss(own, examples)
+            right += float(examples.right) * len(chosen)
+        return right / len(dataset.held_out)
 
-    def _lesson(self, meanings: Tensor, messages: Tensor) -> Lesson:
-        return Lesson(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)
+    def _examples(self, meanings: Tensor, messages: Tensor) -> SupervisedBatch:
+        return SupervisedBatch(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)

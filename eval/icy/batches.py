@@ -25,7 +25,7 @@ class Run:
     """Most updates; None for no end but the target."""
 
 
-class Course:
+class LanguageDataset:
     """The batches of a run. Batches of one seed have the same meanings in all languages.
 
     Args:

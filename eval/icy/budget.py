@@ -15,7 +15,7 @@ from rich.text import Text
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.channels import Link, parse_link
+from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
@@ -25,7 +25,7 @@ from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 VERSION = 1
 """Raised whenever the same inputs would give other accuracies than before."""
@@ -100,7 +100,7 @@ def budget_rows(
     geometry: Geometry,
     seeds: Sequence[int],
     protocol: Protocol,
-    workshop: Workshop,
+    runner: JobRunner,
     grammars: Sequence[str] | None = None,
     channels: Sequence[str] = ("soft",),
     target: float = 0.99,
@@ -115,7 +115,7 @@ def budget_rows(
         geometry: Of the languages.
         seeds: Of languages, weights, batches and noise.
         protocol: How to measure; `exact` reports the mean of its window about the last update, `paper` one batch.
-        workshop: Where it is done.
+        runner: Where it is done.
         grammars: What to compare with CONCAT; those of the paper's tables if not given.
         channels: What the models' scores go through, see `ecsuite.eval.icy.channels`.
         target: CONCAT's accuracy that ends its training, 0 to 1.
@@ -135,7 +135,7 @@ def budget_rows(
     if not seeds:
         raise ConfigError("seeds: expected at least one")
     names = [str(parse_agent(role, model)) for model in models]
-    links = [parse_link(channel) for channel in channels]
+    links = [parse_channel(channel) for channel in channels]
     if "hashtable" in names and any(link.channel != "soft" for link in links):
         raise ConfigError("hashtable has no scores that a channel could draw from; use --channel soft")
     for grammar in grammars or ():
@@ -144,7 +144,7 @@ def budget_rows(
     basis_protocol = replace(protocol, target=target, cap_ratio=1.0, early_verdict=False)
     kinds = [(link, name) for link in links for name in names]
 
-    def job(link: Link, name: str, runs: list[Run], how: Protocol) -> Job:
+    def job(link: SupervisedChannel, name: str, runs: list[Run], how: Protocol) -> Job:
         return teaching(
             model=name, role=role, geometry=geometry, runs=runs, protocol=how, link=link, device=device
         )
@@ -154,8 +154,8 @@ def budget_rows(
         for kind in kinds
         for group in _groups(seeds, *kind, role)
     ]
-    basis: dict[tuple[Link, str], dict[int, Any]] = {kind: {} for kind in kinds}
-    outcomes = workshop.run([job(*kind, runs, basis_protocol) for kind, runs in first])
+    basis: dict[tuple[SupervisedChannel, str], dict[int, Any]] = {kind: {} for kind in kinds}
+    outcomes = runner.run([job(*kind, runs, basis_protocol) for kind, runs in first])
     for (kind, _), group in zip(first, outcomes, strict=True):
         basis[kind].update({outcome["seed"]: outcome for outcome in group})
 
@@ -168,10 +168,10 @@ def budget_rows(
             for grammar in chosen
             for group in _groups(list(steps), *kind, role)
         ]
-    rest: dict[tuple[Link, str], dict[str, list[Any]]] = {
+    rest: dict[tuple[SupervisedChannel, str], dict[str, list[Any]]] = {
         kind: {grammar: [] for grammar in chosen} for kind in kinds
     }
-    outcomes = workshop.run([job(*kind, runs, rest_protocol) for kind, runs in second])
+    outcomes = runner.run([job(*kind, runs, rest_protocol) for kind, runs in second])
     for (kind, runs), group in zip(second, outcomes, strict=True):
         rest[kind][runs[0].grammar] += group
 
@@ -240,7 +240,7 @@ def _cell_text(cell: BudgetCell, published: float | None) -> Text:
     return Text.assemble(*lines)
 
 
-def _groups(seeds: Sequence[int], link: Link, model: str, role: Role) -> list[Sequence[int]]:
+def _groups(seeds: Sequence[int], link: SupervisedChannel, model: str, role: Role) -> list[Sequence[int]]:
     """Which seeds learn side by side: those of small senders over a channel without noise, where that pays."""
     is_small = role == "sender" and parse_agent(role, model).family in ("fc1l", "fc2l")
     size = 16 if is_small and link.channel == "soft" else 1
@@ -263,7 +263,7 @@ def _floors(
 
 def _row(
     *,
-    link: Link,
+    link: SupervisedChannel,
     model: str,
     role: Role,
     geometry: Geometry,

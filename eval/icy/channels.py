@@ -44,8 +44,8 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Link:
-    """A channel as agents are trained over it; `str` gives the text that `parse_link` reads."""
+class SupervisedChannel:
+    """A channel as agents are trained over it; `str` gives the text that `parse_channel` reads."""
 
     channel: ChannelName = "soft"
     form: Literal["sound", "program"] = "sound"
@@ -65,7 +65,7 @@ class Link:
         return f"channel:reinforce|entropy:{ENTROPY_WEIGHT:g}"
 
 
-def parse_link(text: str) -> Link:
+def parse_channel(text: str) -> SupervisedChannel:
     """Read `soft`, `gumbel`, `gumbel,form=program` or `reinforce`.
 
     Raises:
@@ -83,7 +83,7 @@ def parse_link(text: str) -> Link:
         look_up(f"option of channel {name}", key, options)
         look_up(f"value of {key}", value, dict.fromkeys(options[key]))
         chosen[key] = value
-    return Link(channel=name, **chosen)  # type: ignore[arg-type]
+    return SupervisedChannel(channel=name, **chosen)  # type: ignore[arg-type]
 
 
 class Noise:
@@ -151,7 +151,7 @@ def score_function_loss(scores: Tensor, drawn: Tensor, advantage: Tensor) -> Ten
 
 
 def supervised_loss(
-    link: Link, scores: Tensor, truth: Tensor, noise: Tensor | None, *, is_answer: bool
+    link: SupervisedChannel, scores: Tensor, truth: Tensor, noise: Tensor | None, *, is_answer: bool
 ) -> Tensor:
     """What an agent minimises that is told the truth.
 
@@ -170,6 +170,8 @@ def supervised_loss(
         num_right = (drawn == truth).sum(1, keepdim=True).float()  # (batch, 1)
         return score_function_loss(scores, drawn, advantages(num_right))
     if is_answer and link.form == "sound":
-        return supervised_loss(Link(), (scores + noise) / TEMPERATURE, truth, None, is_answer=True)
+        return supervised_loss(
+            SupervisedChannel(), (scores + noise) / TEMPERATURE, truth, None, is_answer=True
+        )
     said = scores if is_answer else straight_through(scores, noise)
     return nn.functional.mse_loss(said, one_hot(truth, said))

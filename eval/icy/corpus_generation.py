@@ -9,7 +9,7 @@ import torch
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.acquisition import Outcome
-from ecsuite.eval.icy.learners import ScoreLine, make_agent
+from ecsuite.eval.icy.learners import LogitsBuilder, make_agent
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
@@ -42,10 +42,10 @@ def write_speech(outcome: Outcome, model: str, geometry: Geometry, protocol: Pro
     said = []
     with torch.no_grad():
         for batch in torch.from_numpy(features).flatten(1).split(BATCH):
-            line = ScoreLine(geometry.message_length)
-            sender(batch, line)
+            builder = LogitsBuilder(geometry.message_length)
+            sender(batch, builder)
             # EOS is never a target, and a message has a fixed length: only content symbols are said.
-            said.append(torch.stack(line.scores)[..., 1:].argmax(-1).t() + 1)
+            said.append(torch.stack(builder.scores)[..., 1:].argmax(-1).t() + 1)
     messages = torch.cat(said).numpy().astype(taught.messages.dtype)
     corpus = replace(taught, messages=messages).corpus()
     about = {

@@ -15,9 +15,9 @@ from rich.text import Text
 from ecsuite.agents.spec import Role, parse_agent
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.icy.budget import parameters_of
-from ecsuite.eval.icy.channels import Link, parse_link
+from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.pairs import train_pair
-from ecsuite.eval.icy.pretraining import Couple, Schooled, school
+from ecsuite.eval.icy.pretraining import PretrainedAgents, SenderReceiverPair, pretrain
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
 from ecsuite.eval.icy.supervised import VERSION as TEACHING_VERSION
@@ -25,7 +25,7 @@ from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import language, majority_accuracy, parse
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 VERSION = 1
 """Raised whenever the same inputs would give other figures than before."""
@@ -97,7 +97,7 @@ def end_to_end_rows(
     geometry: Geometry,
     seeds: Sequence[int],
     protocol: Protocol,
-    workshop: Workshop,
+    runner: JobRunner,
     grammars: Sequence[str] = GRAMMARS,
     channels: Sequence[str] = ("reinforce",),
     max_steps: int = PUBLISHED_STEPS,
@@ -114,7 +114,7 @@ def end_to_end_rows(
         seeds: Of languages, weights, batches and noise.
         protocol: How supervision is measured, and how all are trained; `cap_ratio` times the updates that the slower
             of a pair took for CONCAT end the supervision in other grammars.
-        workshop: Where it is done.
+        runner: Where it is done.
         grammars: Languages.
         channels: Between sender and receiver, see `ecsuite.eval.icy.channels`.
         max_steps: Updates end to end.
@@ -145,28 +145,31 @@ def end_to_end_rows(
         raise ConfigError("hashtable has no weights to train end to end; name another sender")
     for grammar in grammars:
         parse(grammar)
-    links = [parse_link(channel) for channel in channels]
+    links = [parse_channel(channel) for channel in channels]
     how = replace(protocol, target=target, early_verdict=False)
-    couples = [
-        Couple(
-            sender=sender, receiver=receiver, link=link, taught_over=link if supervised == "same" else Link()
+    agent_pairs = [
+        SenderReceiverPair(
+            sender=sender,
+            receiver=receiver,
+            link=link,
+            taught_over=link if supervised == "same" else SupervisedChannel(),
         )
         for link in links
         for sender, receiver in named
     ]
-    schooled = school(
-        couples,
+    pretrained = pretrain(
+        agent_pairs,
         grammars,
         seeds,
         geometry=geometry,
         protocol=how,
         max_steps=max_supervised_steps,
         device=device,
-        workshop=workshop,
+        runner=runner,
     )
-    ready = {place: taught for place, taught in schooled.items() if taught.reason is None}
+    ready = {place: taught for place, taught in pretrained.items() if taught.reason is None}
     jobs = [_job(*place, taught, geometry, how, max_steps, device) for place, taught in ready.items()]
-    trained = dict(zip(ready, workshop.run(jobs), strict=True))
+    trained = dict(zip(ready, runner.run(jobs), strict=True))
 
     runs = {
         place: {
@@ -175,7 +178,7 @@ def end_to_end_rows(
             "reason": taught.reason,
             **trained.get(place, {}),
         }
-        for place, taught in schooled.items()
+        for place, taught in pretrained.items()
     }
     floors = {grammar: _floors(grammar, geometry, seeds) for grammar in grammars}
     about = [str(geometry), f"grammars:{GRAMMARS_VERSION}", f"seeds:{','.join(map(str, seeds))}"]
@@ -183,54 +186,54 @@ def end_to_end_rows(
     about += [f"max-steps:{max_steps}", how.signature(), f"end-to-end:{VERSION}|teaching:{TEACHING_VERSION}"]
     return [
         PairRow(
-            sender=couple.sender,
-            receiver=couple.receiver,
-            channel=str(couple.link),
+            sender=pair.sender,
+            receiver=pair.receiver,
+            channel=str(pair.link),
             parameters={
                 role: parameters_of(model, role, geometry, how.hidden_size)
-                for role, model in couple.by_role().items()
+                for role, model in pair.by_role().items()
             },
             seeds=tuple(seeds),
             max_steps=max_steps,
             cells=tuple(
-                _cell(grammar, [runs[couple, grammar, seed] for seed in seeds], floors[grammar], how)
+                _cell(grammar, [runs[pair, grammar, seed] for seed in seeds], floors[grammar], how)
                 for grammar in grammars
             ),
             signature="|".join(
                 [
-                    f"icy-end-to-end|sender:{couple.sender}|receiver:{couple.receiver}",
-                    couple.link.signature,
+                    f"icy-end-to-end|sender:{pair.sender}|receiver:{pair.receiver}",
+                    pair.link.signature,
                     *about,
                 ]
             ),
             published=(
-                published_pair(couple.sender, couple.receiver, couple.link.channel)
+                published_pair(pair.sender, pair.receiver, pair.link.channel)
                 if geometry == Geometry()
                 else {}
             ),
         )
-        for couple in couples
+        for pair in agent_pairs
     ]
 
 
 def _job(
-    couple: Couple,
+    pair: SenderReceiverPair,
     grammar: str,
     seed: int,
-    taught: Schooled,
+    taught: PretrainedAgents,
     geometry: Geometry,
     protocol: Protocol,
     max_steps: int,
     device: str,
 ) -> Job:
     inputs = {
-        "sender": couple.sender,
-        "receiver": couple.receiver,
+        "sender": pair.sender,
+        "receiver": pair.receiver,
         "geometry": geometry,
         "grammar": grammar,
         "seed": seed,
-        "channel": str(couple.link),
-        "hears_samples": couple.taught_over.channel == "gumbel",
+        "channel": str(pair.link),
+        "hears_samples": pair.taught_over.channel == "gumbel",
         "protocol": protocol,
         "max_steps": max_steps,
         "device": device,
@@ -239,13 +242,13 @@ def _job(
     }
     key = {
         "what": "end-to-end",
-        "sender": couple.sender,
-        "receiver": couple.receiver,
+        "sender": pair.sender,
+        "receiver": pair.receiver,
         "geometry": str(geometry),
         "grammar": [grammar, GRAMMARS_VERSION],
         "seed": seed,
-        "channel": couple.link.signature,
-        "taught": [couple.taught_over.signature, taught.cap],
+        "channel": pair.link.signature,
+        "taught": [pair.taught_over.signature, taught.cap],
         "protocol": protocol.signature(),
         "max_steps": max_steps,
         "device": device,

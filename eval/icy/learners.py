@@ -17,15 +17,15 @@ from ecsuite.agents.receivers import AttributeReader
 from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.channels import Link, Noise, one_hot, straight_through, supervised_loss
-from ecsuite.eval.icy.fast.receiver_kernels import make_reader
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, under
-from ecsuite.eval.icy.fast.supervised_batches import Lesson, Pupil
-from ecsuite.eval.icy.fast.supervised_kernels import make_imitator
+from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
+from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, submodule_parameters
+from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
+from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 from ecsuite.grammars.geometry import Geometry
 
 
-class ScoreLine:
+class LogitsBuilder:
     """A line of fixed length that keeps the scores, and lets the sender hear their softmax.
 
     Args:
@@ -37,11 +37,11 @@ class ScoreLine:
         self.scores: list[Tensor] = []
 
     @property
-    def is_open(self) -> bool:
-        """Whether another symbol may be said."""
-        return len(self.scores) < self.length
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.scores) == self.length
 
-    def say(self, scores: Tensor) -> Tensor:
+    def step(self, scores: Tensor) -> Tensor:
         """Scores (batch, vocab_size + 1) to weights of the same shape."""
         self.scores.append(scores)
         return scores.softmax(-1)
@@ -53,7 +53,7 @@ class ScoreLine:
         return Message(symbols=weights, ends=None, length=length)
 
 
-class HardLine(ScoreLine):
+class SampledMessageBuilder(LogitsBuilder):
     """A line that keeps the scores, and lets the sender hear what it said: one-hot rows.
 
     Args:
@@ -65,7 +65,7 @@ class HardLine(ScoreLine):
         super().__init__(length)
         self.noise = noise
 
-    def say(self, scores: Tensor) -> Tensor:
+    def step(self, scores: Tensor) -> Tensor:
         """See the base class."""
         place = len(self.scores)
         self.scores.append(scores)
@@ -74,7 +74,7 @@ class HardLine(ScoreLine):
         return straight_through(scores, self.noise[:, place])
 
 
-def hears_itself(sender: nn.Module) -> bool:
+def is_autoregressive(sender: nn.Module) -> bool:
     """Whether what a sender says changes what it says next."""
     return isinstance(sender, Decoder) and sender.embed is not None
 
@@ -93,7 +93,9 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
     return AttributeReader(receiver, geometry.num_attributes, geometry.num_values)
 
 
-def make_pupil(agent: nn.Module, geometry: Geometry, link: Link | None = None, seed: int = 0) -> Pupil:
+def make_learner(
+    agent: nn.Module, geometry: Geometry, link: SupervisedChannel | None = None, seed: int = 0
+) -> Learner:
     """How an agent learns: by its fast way, or as its module says.
 
     Args:
@@ -105,18 +107,18 @@ def make_pupil(agent: nn.Module, geometry: Geometry, link: Link | None = None, s
     Raises:
         ConfigError: If a hashtable is to learn over a channel: it has no scores to draw from.
     """
-    link = link or Link()
+    link = link or SupervisedChannel()
     if isinstance(agent, AttributeReader):
-        return ReadingPupil(agent, geometry, link, seed)
+        return ReceiverLearner(agent, geometry, link, seed)
     if isinstance(agent, HashtableSender):
         if link.channel != "soft":
             raise ConfigError(f"hashtable learns nothing over the channel {link}; use --channel soft")
-        return RememberingPupil(agent)
-    fast = make_imitator(agent) if link.channel == "soft" else None
-    return fast or SpeakingPupil(agent, geometry, link, seed)
+        return LookupTableLearner(agent)
+    fast = make_fused_sender(agent) if link.channel == "soft" else None
+    return fast or SenderLearner(agent, geometry, link, seed)
 
 
-class ModulePupil(Pupil):
+class ModuleLearner(Learner):
     """What pupils share that learn through their module, replica by replica.
 
     Args:
@@ -129,24 +131,24 @@ class ModulePupil(Pupil):
     purpose: str
     """What the noise is for, which decides what it is."""
 
-    def __init__(self, module: nn.Module, geometry: Geometry, link: Link, seed: int) -> None:
+    def __init__(self, module: nn.Module, geometry: Geometry, link: SupervisedChannel, seed: int) -> None:
         self.module, self.geometry, self.link = module, geometry, link
         self.source = Noise(seed, self.purpose)
         self.updates = 0
 
-    def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
+    def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """See the base class."""
-        assert self.link.channel == "soft" or len(lesson.features) == 1, "noise is that of one run"
+        assert self.link.channel == "soft" or len(examples.features) == 1, "noise is that of one run"
         self.source.at(self.updates)
         self.updates += torch.is_grad_enabled()
         losses, rights = zip(
             *(
-                self.replica_loss({name: value[index] for name, value in parameters.items()}, lesson, index)
-                for index in range(len(lesson.features))
+                self.replica_loss({name: value[index] for name, value in parameters.items()}, examples, index)
+                for index in range(len(examples.features))
             ),
             strict=True,
         )
-        lesson.right = torch.stack(rights)
+        examples.right = torch.stack(rights)
         return torch.stack(losses).sum()
 
     def noise(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
@@ -155,24 +157,24 @@ class ModulePupil(Pupil):
 
     @abstractmethod
     def replica_loss(
-        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
     ) -> tuple[Tensor, Tensor]:
         """Loss of one replica, and its share of right answers."""
 
 
-class SpeakingPupil(ModulePupil):
+class SenderLearner(ModuleLearner):
     """A sender. Its accuracy is that of its likeliest symbols, said without noise."""
 
     purpose = "sender"
 
     def replica_loss(
-        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        features = lesson.features[index].t().contiguous()
-        messages = lesson.messages[:, index, 0].t()  # (batch, length)
-        noise = self.noise((*messages.shape, lesson.num_symbols), features)
-        hears_samples = self.link.channel == "gumbel" and hears_itself(self.module)
+        features = examples.features[index].t().contiguous()
+        messages = examples.messages[:, index, 0].t()  # (batch, length)
+        noise = self.noise((*messages.shape, examples.num_symbols), features)
+        hears_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
         scores = self.speak(parameters, features, noise if hears_samples else None, hears_samples)
         loss = supervised_loss(self.link, scores, messages, noise, is_answer=False)
         if hears_samples:
@@ -185,26 +187,28 @@ class SpeakingPupil(ModulePupil):
     ) -> Tensor:
         """The scores of a message, (batch, length, vocab_size + 1)."""
         length = self.geometry.message_length
-        line = HardLine(length, noise) if hears_samples else ScoreLine(length)
-        functional_call(self.module, parameters, (features, line))
-        return torch.stack(line.scores, dim=1)
+        builder = SampledMessageBuilder(length, noise) if hears_samples else LogitsBuilder(length)
+        functional_call(self.module, parameters, (features, builder))
+        return torch.stack(builder.scores, dim=1)
 
 
-class ReadingPupil(ModulePupil):
+class ReceiverLearner(ModuleLearner):
     """A receiver. Its accuracy is that of its likeliest answers."""
 
     purpose = "receiver"
 
-    def __init__(self, module: AttributeReader, geometry: Geometry, link: Link, seed: int) -> None:
+    def __init__(
+        self, module: AttributeReader, geometry: Geometry, link: SupervisedChannel, seed: int
+    ) -> None:
         super().__init__(module, geometry, link, seed)
-        self.reader = make_reader(module.receiver)
+        self.fused_receiver = make_fused_receiver(module.receiver)
 
     def replica_loss(
-        self, parameters: dict[str, Tensor], lesson: Lesson, index: int
+        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        answers = self.answers(parameters, lesson.messages[:, index, 0])
-        meanings = lesson.meanings[index].t()  # (batch, attributes)
+        answers = self.answers(parameters, examples.messages[:, index, 0])
+        meanings = examples.meanings[index].t()  # (batch, attributes)
         loss = supervised_loss(
             self.link, answers, meanings, self.noise(answers.shape, answers), is_answer=True
         )
@@ -212,18 +216,20 @@ class ReadingPupil(ModulePupil):
 
     def answers(self, parameters: dict[str, Tensor], symbols: Tensor) -> Tensor:
         """Scores (batch, attributes, values) of what was said, ids (length, batch)."""
-        if self.reader is None:
+        if self.fused_receiver is None:
             length = torch.full((symbols.shape[1],), float(len(symbols)), device=symbols.device)
             message = Message(symbols=symbols, ends=None, length=length)
             read: Tensor = functional_call(self.module, parameters, (message, torch.float32))
             return read
         own = {name: value.unsqueeze(0) for name, value in parameters.items()}
-        state = self.reader.read(under(own, "receiver."), symbols.unsqueeze(1))[0]  # (hidden, batch)
+        state = self.fused_receiver.read(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
+            0
+        ]  # (hidden, batch)
         flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
-class RememberingPupil(Pupil):
+class LookupTableLearner(Learner):
     """A hashtable: says what it knows, and is then told. It has no weights, so there can be only one of it.
 
     Args:
@@ -233,11 +239,11 @@ class RememberingPupil(Pupil):
     def __init__(self, sender: HashtableSender) -> None:
         self.sender = sender
 
-    def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
+    def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """Nothing to minimise; it is told unless gradients are off."""
-        assert len(lesson.meanings) == 1, "a hashtable learns alone"
-        meanings, messages = lesson.meanings[0].t(), lesson.messages[:, 0, 0].t()
-        lesson.right = torch.tensor([self.sender.score(meanings, messages)])
+        assert len(examples.meanings) == 1, "a hashtable learns alone"
+        meanings, messages = examples.meanings[0].t(), examples.messages[:, 0, 0].t()
+        examples.right = torch.tensor([self.sender.score(meanings, messages)])
         if torch.is_grad_enabled():
             self.sender.add(meanings, messages)
         return torch.zeros(())

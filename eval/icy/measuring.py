@@ -8,7 +8,7 @@ from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
 from ecsuite.eval.reports.console import Report
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
 """The columns of the paper's tables."""
@@ -41,15 +41,15 @@ def measure(
     """
     if config.protocol == "metrics":
         return _metrics(config, progress)
-    with Workshop(num_workers=num_workers, folder=folder, progress=progress) as workshop:
+    with JobRunner(num_workers=num_workers, folder=folder, progress=progress) as runner:
         if config.protocol == "budget":
-            return _budget(config, workshop, device)
+            return _budget(config, runner, device)
         if config.protocol == "end-to-end":
-            return _end_to_end(config, workshop, device)
-        return _acquisition(config, workshop, device, save_corpora)
+            return _end_to_end(config, runner, device)
+        return _acquisition(config, runner, device, save_corpora)
 
 
-def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corpora: Path | None) -> Report:
+def _acquisition(config: StudyConfig, runner: JobRunner, device: str, save_corpora: Path | None) -> Report:
     from ecsuite.eval.icy.rows import make_table, measure_rows, notes
 
     protocol = _protocol(config, default_target=0.8)
@@ -61,7 +61,7 @@ def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corp
         grammars=config.grammars or GRAMMARS,
         seeds=seeds,
         protocol=protocol,
-        workshop=workshop,
+        runner=runner,
         device=device,
         save_corpora=save_corpora,
         table=config.published,
@@ -73,7 +73,7 @@ def _acquisition(config: StudyConfig, workshop: Workshop, device: str, save_corp
     )
 
 
-def _budget(config: StudyConfig, workshop: Workshop, device: str) -> Report:
+def _budget(config: StudyConfig, runner: JobRunner, device: str) -> Report:
     from ecsuite.eval.icy.budget import budget_rows, make_table, notes
 
     protocol = _protocol(config, default_target=0.99)
@@ -89,7 +89,7 @@ def _budget(config: StudyConfig, workshop: Workshop, device: str) -> Report:
         target=protocol.target,
         max_steps=config.max_steps or 20_000,
         device=device,
-        workshop=workshop,
+        runner=runner,
     )
     return Report(
         tables=(make_table(rows),),
@@ -98,7 +98,7 @@ def _budget(config: StudyConfig, workshop: Workshop, device: str) -> Report:
     )
 
 
-def _end_to_end(config: StudyConfig, workshop: Workshop, device: str) -> Report:
+def _end_to_end(config: StudyConfig, runner: JobRunner, device: str) -> Report:
     from ecsuite.eval.icy.curves import write_curves
     from ecsuite.eval.icy.end_to_end import GRAMMARS as DRIFTING
     from ecsuite.eval.icy.end_to_end import end_to_end_rows, make_table, notes
@@ -117,7 +117,7 @@ def _end_to_end(config: StudyConfig, workshop: Workshop, device: str) -> Report:
         target=protocol.target,
         supervised=config.supervised,
         device=device,
-        workshop=workshop,
+        runner=runner,
     )
     return Report(
         tables=(make_table(rows),),

@@ -14,21 +14,21 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import parse_agent
 from ecsuite.devices import routed_products
-from ecsuite.eval.icy.batches import BLOCK, Course, Run
+from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import (
-    Link,
     Noise,
+    SupervisedChannel,
     advantages,
     draw,
-    parse_link,
+    parse_channel,
     score_function_loss,
     straight_through,
 )
-from ecsuite.eval.icy.learners import HardLine, ScoreLine, hears_itself, make_agent
+from ecsuite.eval.icy.learners import LogitsBuilder, SampledMessageBuilder, is_autoregressive, make_agent
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.weights import unpack
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import Tell
+from ecsuite.jobs.runner import ProgressCallback
 
 NUM_BINS = 50
 """Points of a curve, fewer where there are fewer updates."""
@@ -52,7 +52,7 @@ class Check:
     """The receiver's likeliest answers to the sender's likeliest symbols."""
 
 
-class Pair(nn.Module):
+class EndToEndAgents(nn.Module):
     """A sender and a receiver, end to end.
 
     Args:
@@ -64,12 +64,18 @@ class Pair(nn.Module):
     """
 
     def __init__(
-        self, sender: nn.Module, receiver: nn.Module, *, link: Link, hears_samples: bool, geometry: Geometry
+        self,
+        sender: nn.Module,
+        receiver: nn.Module,
+        *,
+        link: SupervisedChannel,
+        hears_samples: bool,
+        geometry: Geometry,
     ) -> None:
         super().__init__()
         self.sender, self.receiver = sender, receiver
         self.link, self.geometry = link, geometry
-        self.hears_samples = hears_samples and hears_itself(sender)
+        self.hears_samples = hears_samples and is_autoregressive(sender)
 
     def forward(self, meanings: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
         """Loss, and the share of likeliest answers that are right, over the channel.
@@ -96,9 +102,9 @@ class Pair(nn.Module):
     def speak(self, meanings: Tensor, noise: Tensor | None) -> Tensor:
         """The scores of messages, (batch, length, vocab_size + 1); without noise those of the likeliest symbols."""
         length = self.geometry.message_length
-        line = HardLine(length, noise) if self.hears_samples else ScoreLine(length)
-        self.sender(nn.functional.one_hot(meanings, self.geometry.num_values).flatten(1).float(), line)
-        return torch.stack(line.scores, dim=1)
+        builder = SampledMessageBuilder(length, noise) if self.hears_samples else LogitsBuilder(length)
+        self.sender(nn.functional.one_hot(meanings, self.geometry.num_values).flatten(1).float(), builder)
+        return torch.stack(builder.scores, dim=1)
 
     def read(self, symbols: Tensor) -> Tensor:
         """Answers, (batch, attributes, values), to ids (batch, length) or weights (batch, length, symbols)."""
@@ -147,7 +153,7 @@ def train_pair(
     device: str,
     sender_weights: str,
     receiver_weights: str,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """The job of training a pair end to end, with a fresh Adam over both.
 
@@ -158,13 +164,13 @@ def train_pair(
         grammar: What both were taught.
         seed: Of language, batches and noise.
         channel: Between them.
-        hears_samples: See `Pair`.
+        hears_samples: See `EndToEndAgents`.
         protocol: Batches, optimiser and widths.
         max_steps: Updates to make.
         device: cpu or cuda.
         sender_weights: As `pack` wrote them.
         receiver_weights: Likewise.
-        tell: Is told how it goes.
+        report_progress: Is told how it goes.
 
     Returns:
         At the end `sender`, `receiver`, `greedy` (see `Check`), `end_to_end` and `loss` (over the channel, means of the
@@ -178,9 +184,11 @@ def train_pair(
     ]
     for agent, weights in zip(agents, (sender_weights, receiver_weights), strict=True):
         unpack(weights, agent)
-    pair = Pair(*agents, link=parse_link(channel), hears_samples=hears_samples, geometry=geometry).to(place)
+    pair = EndToEndAgents(
+        *agents, link=parse_channel(channel), hears_samples=hears_samples, geometry=geometry
+    ).to(place)
     optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
-    course = Course(
+    dataset = LanguageDataset(
         Run(grammar=grammar, seed=seed), geometry, batch_size=protocol.batch_size, held_out=protocol.held_out
     )
     noise = Noise(seed, "pair")
@@ -193,7 +201,7 @@ def train_pair(
     with routed_products(place, protocol.precision):
         for update in range(max_steps):
             if update % BLOCK == 0:
-                block = course.block(FIRST_BLOCK + update // BLOCK)[0].to(place)
+                block = dataset.block(FIRST_BLOCK + update // BLOCK)[0].to(place)
             loss, accuracy = pair(block[update % BLOCK].t(), noise.at(update))
             optimizer.zero_grad()
             loss.backward()
@@ -206,15 +214,17 @@ def train_pair(
                 means = (totals / (made - began)).tolist()
                 totals.zero_()
                 check = pair.check(
-                    *_examples(course, FIRST_CHECK + number, _count(protocol, CURVE_BATCHES), place)
+                    *_examples(dataset, FIRST_CHECK + number, _count(protocol, CURVE_BATCHES), place)
                 )
                 values = {"updates": made, "loss": means[0], "end_to_end": means[1]}
                 for name, value in {**values, **_values(check)}.items():
                     curve[name].append(value)
                 began = made
-                tell(f"{sender} {receiver} {grammar} {seed} {means[1]:.2f}", made / max_steps)
-        final = pair.check(*_examples(course, FIRST_CHECK + num_bins, _count(protocol, FINAL_BATCHES), place))
-        held_out = _held_out(pair, course, place)
+                report_progress(f"{sender} {receiver} {grammar} {seed} {means[1]:.2f}", made / max_steps)
+        final = pair.check(
+            *_examples(dataset, FIRST_CHECK + num_bins, _count(protocol, FINAL_BATCHES), place)
+        )
+        held_out = _held_out(pair, dataset, place)
     ends = {name: curve[name][-1] for name in ("loss", "end_to_end")}
     return {**_values(final), **ends, "held_out": held_out, "curve": curve}
 
@@ -227,20 +237,22 @@ def _count(protocol: Protocol, number: int) -> int:
     return 1 if protocol.name == "paper" else number
 
 
-def _examples(course: Course, block: int, number: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _examples(
+    dataset: LanguageDataset, block: int, number: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
     """The first batches of a block as one: meanings (number * batch, attributes), messages (number * batch, length)."""
-    meanings, messages = course.block(block)
+    meanings, messages = dataset.block(block)
     return tuple(  # type: ignore[return-value]
         part[:number].transpose(1, 2).flatten(0, 1).to(device) for part in (meanings, messages)
     )
 
 
-def _held_out(pair: Pair, course: Course, device: torch.device) -> float | None:
+def _held_out(pair: EndToEndAgents, dataset: LanguageDataset, device: torch.device) -> float | None:
     """`Check.greedy` over all held-out meanings; None if there are none."""
-    if not len(course.held_out):
+    if not len(dataset.held_out):
         return None
     right = 0.0
-    for chosen in np.array_split(course.held_out, -(-len(course.held_out) // 2048)):
-        meanings, messages = (part[0].t().to(device) for part in course.examples(chosen[None]))
+    for chosen in np.array_split(dataset.held_out, -(-len(dataset.held_out) // 2048)):
+        meanings, messages = (part[0].t().to(device) for part in dataset.examples(chosen[None]))
         right += pair.check(meanings, messages).greedy * len(chosen)
-    return right / len(course.held_out)
+    return right / len(dataset.held_out)

@@ -8,22 +8,22 @@ from typing import Any
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.budget import BASIS
-from ecsuite.eval.icy.channels import Link
+from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.supervised import teaching
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Couple:
+class SenderReceiverPair:
     """A sender and a receiver that are to go on together."""
 
     sender: str
     receiver: str
-    link: Link
+    link: SupervisedChannel
     """Between them."""
-    taught_over: Link
+    taught_over: SupervisedChannel
     """Over which each is taught before."""
 
     def by_role(self) -> dict[Role, str]:
@@ -32,7 +32,7 @@ class Couple:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Schooled:
+class PretrainedAgents:
     """What came of teaching a couple one language with one seed."""
 
     cap: int | None = None
@@ -48,12 +48,12 @@ class Schooled:
         return {role: {key: outcome[key] for key in kept} for role, outcome in self.outcomes.items()}
 
 
-_Ask = tuple[Role, str, Link, str, int, int]
+_Ask = tuple[Role, str, SupervisedChannel, str, int, int]
 """Who, what model, over which channel, what grammar, with which seed, and with which cap."""
 
 
-def school(
-    couples: Sequence[Couple],
+def pretrain(
+    pairs: Sequence[SenderReceiverPair],
     grammars: Sequence[str],
     seeds: Sequence[int],
     *,
@@ -61,12 +61,12 @@ def school(
     protocol: Protocol,
     max_steps: int,
     device: str,
-    workshop: Workshop,
-) -> dict[tuple[Couple, str, int], Schooled]:
+    runner: JobRunner,
+) -> dict[tuple[SenderReceiverPair, str, int], PretrainedAgents]:
     """Teach all couples all languages: first CONCAT, and then the others as long as that lets them.
 
     Args:
-        couples: Who; an agent that is in several is taught once, unless their caps differ.
+        pairs: Who; an agent that is in several is taught once, unless their caps differ.
         grammars: Languages.
         seeds: Of languages, weights, batches and noise.
         geometry: Of the languages.
@@ -74,12 +74,12 @@ def school(
             of all other grammars.
         max_steps: Updates after which CONCAT is given up.
         device: cpu or cuda.
-        workshop: Where it is done.
+        runner: Where it is done.
     """
     outcomes: dict[_Ask, Mapping[str, Any]] = {}
 
-    def ask(couple: Couple, role: Role, grammar: str, seed: int, cap: int) -> _Ask:
-        return (role, couple.by_role()[role], couple.taught_over, grammar, seed, cap)
+    def ask(pair: SenderReceiverPair, role: Role, grammar: str, seed: int, cap: int) -> _Ask:
+        return (role, pair.by_role()[role], pair.taught_over, grammar, seed, cap)
 
     def teach_all(asked: Sequence[_Ask]) -> None:
         new = list(dict.fromkeys(asked))
@@ -96,45 +96,45 @@ def school(
             )
             for role, model, link, grammar, seed, cap in new
         ]
-        outcomes.update({key: result[0] for key, result in zip(new, workshop.run(jobs), strict=True)})
+        outcomes.update({key: result[0] for key, result in zip(new, runner.run(jobs), strict=True)})
 
-    caps: dict[tuple[Couple, str, int], int] = {}
+    caps: dict[tuple[SenderReceiverPair, str, int], int] = {}
     teach_all(
         [
-            ask(couple, role, BASIS, seed, max_steps)
-            for couple, seed in product(couples, seeds)
-            for role in couple.by_role()
+            ask(pair, role, BASIS, seed, max_steps)
+            for pair, seed in product(pairs, seeds)
+            for role in pair.by_role()
         ]
     )
-    for couple, seed in product(couples, seeds):
-        both = [outcomes[ask(couple, role, BASIS, seed, max_steps)] for role in couple.by_role()]
-        caps[couple, BASIS, seed] = max_steps
+    for pair, seed in product(pairs, seeds):
+        both = [outcomes[ask(pair, role, BASIS, seed, max_steps)] for role in pair.by_role()]
+        caps[pair, BASIS, seed] = max_steps
         if all(outcome["reached"] for outcome in both):
             cap = int(protocol.cap_ratio * max(outcome["steps"] for outcome in both))
-            caps |= {(couple, grammar, seed): cap for grammar in grammars if grammar != BASIS}
+            caps |= {(pair, grammar, seed): cap for grammar in grammars if grammar != BASIS}
     teach_all(
         [
-            ask(couple, role, grammar, seed, cap)
-            for (couple, grammar, seed), cap in caps.items()
+            ask(pair, role, grammar, seed, cap)
+            for (pair, grammar, seed), cap in caps.items()
             if grammar != BASIS
-            for role in couple.by_role()
+            for role in pair.by_role()
         ]
     )
 
-    found: dict[tuple[Couple, str, int], Schooled] = {}
-    for couple, grammar, seed in product(couples, grammars, seeds):
-        most = caps.get((couple, grammar, seed))
+    found: dict[tuple[SenderReceiverPair, str, int], PretrainedAgents] = {}
+    for pair, grammar, seed in product(pairs, grammars, seeds):
+        most = caps.get((pair, grammar, seed))
         if most is None:
             reason: str | None = f"{BASIS} was not learnt to {protocol.target:g} within {max_steps} updates"
-            found[couple, grammar, seed] = Schooled(outcomes={}, reason=reason)
+            found[pair, grammar, seed] = PretrainedAgents(outcomes={}, reason=reason)
             continue
-        taught = {role: outcomes[ask(couple, role, grammar, seed, most)] for role in couple.by_role()}
+        taught = {role: outcomes[ask(pair, role, grammar, seed, most)] for role in pair.by_role()}
         failed = [
             f"the {role} came to {outcome['accuracy']:.3f} of {protocol.target:g} in {outcome['steps']} updates"
             for role, outcome in taught.items()
             if not outcome["reached"]
         ]
-        found[couple, grammar, seed] = Schooled(
+        found[pair, grammar, seed] = PretrainedAgents(
             cap=most, outcomes=taught, reason=" and ".join(failed) or None
         )
     return found

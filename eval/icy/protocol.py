@@ -54,18 +54,18 @@ class Protocol:
         parts += ["verdict:early" if self.early_verdict else "verdict:cap"]
         return "|".join([*parts, f"precision:{self.precision}", f"v:{VERSION}"])
 
-    def watch(self, cap: int | None, floor: float) -> "Watch":
+    def early_stopping(self, cap: int | None, floor: float) -> "EarlyStopping":
         """Watch one run.
 
         Args:
             cap: Updates after which to give up; None: never.
             floor: Accuracy that needs no learning.
         """
-        return (ExactWatch if self.name == "exact" else PaperWatch)(self, cap, floor)
+        return (ExactEarlyStopping if self.name == "exact" else PaperEarlyStopping)(self, cap, floor)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class StopDecision:
     """How a run ended."""
 
     steps: int
@@ -76,30 +76,30 @@ class Verdict:
     """Whether it was given up before the cap."""
 
 
-class Watch(ABC):
+class EarlyStopping(ABC):
     """One run under a protocol."""
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
-        """See `Protocol.watch`."""
+        """See `Protocol.early_stopping`."""
         self.protocol, self.cap = protocol, cap
         self.accuracy = 0.0
         """As the protocol last saw it."""
         way = 0.0 if protocol.target is None else HOPELESS_AT * (protocol.target - floor)
         self.hopeless_below = floor + way if protocol.early_verdict else 0.0
 
-    def see(self, updates: int, accuracy: float) -> Verdict | None:
+    def see(self, updates: int, accuracy: float) -> StopDecision | None:
         """Look at a batch's accuracy after so many updates; a verdict ends the run."""
         steps = self.look(updates, accuracy)
         if steps is None:
             return None
         if self.protocol.target is not None and self.accuracy >= self.protocol.target:
-            return Verdict(steps=steps, reached=True)
+            return StopDecision(steps=steps, reached=True)
         if self.cap is None:
             return None
         if steps >= self.cap:
-            return Verdict(steps=steps, reached=False)
+            return StopDecision(steps=steps, reached=False)
         if steps >= HOPELESS_AT * self.cap and self.accuracy < self.hopeless_below:
-            return Verdict(steps=steps, reached=False, is_early=True)
+            return StopDecision(steps=steps, reached=False, is_early=True)
         return None
 
     @abstractmethod
@@ -107,11 +107,11 @@ class Watch(ABC):
         """Set `accuracy`, and give the steps that it belongs to; None where the protocol does not look."""
 
 
-class ExactWatch(Watch):
+class ExactEarlyStopping(EarlyStopping):
     """Looks after every update, through a window."""
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
-        """See `Protocol.watch`."""
+        """See `Protocol.early_stopping`."""
         super().__init__(protocol, cap, floor)
         self.window: deque[float] = deque(maxlen=protocol.window)
 
@@ -124,7 +124,7 @@ class ExactWatch(Watch):
         return updates - self.protocol.window // 2
 
 
-class PaperWatch(Watch):
+class PaperEarlyStopping(EarlyStopping):
     """Looks at single batches; counts updates from 0 as the published program does, so its steps are one less."""
 
     def look(self, updates: int, accuracy: float) -> int | None:

@@ -20,7 +20,7 @@ from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.grammars.icy import canonical
-from ecsuite.jobs.runner import Job, Tell, Workshop
+from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
 
 BASIS = "concat"
 """The grammar that all others are measured by."""
@@ -109,7 +109,7 @@ def measure_rows(
     grammars: Sequence[str],
     seeds: Sequence[int],
     protocol: Protocol,
-    workshop: Workshop,
+    runner: JobRunner,
     device: str = "cpu",
     save_corpora: Path | None = None,
     table: str | None = None,
@@ -123,7 +123,7 @@ def measure_rows(
         grammars: What to compare with CONCAT.
         seeds: Of languages, weights and batches.
         protocol: How to measure.
-        workshop: Where it is done.
+        runner: Where it is done.
         device: cpu or cuda.
         save_corpora: Folder for what each trained sender says of all meanings.
         table: The paper's table to show beside, `table12` to `table15`; the best one if not given.
@@ -139,14 +139,14 @@ def measure_rows(
         return [
             (name, group)
             for name in names
-            for group in _groups(name, runs[name], role, protocol, device, workshop.num_workers)
+            for group in _groups(name, runs[name], role, protocol, device, runner.num_workers)
         ]
 
     first = groups(
         {name: [Run(grammar=BASIS, seed=seed, cap=MOST_STEPS) for seed in seeds] for name in names}
     )
     basis = {name: dict[int, Mapping[str, Any]]() for name in names}
-    for (name, _), outcomes in zip(first, workshop.run(jobs(first)), strict=True):
+    for (name, _), outcomes in zip(first, runner.run(jobs(first)), strict=True):
         basis[name].update({outcome["seed"]: outcome for outcome in outcomes})
 
     for name in names:
@@ -169,7 +169,7 @@ def measure_rows(
         }
     )
     rest = {name: {grammar: dict[int, Any]() for grammar in grammars} for name in names}
-    for (name, _), outcomes in zip(second, workshop.run(jobs(second)), strict=True):
+    for (name, _), outcomes in zip(second, runner.run(jobs(second)), strict=True):
         for outcome in outcomes:
             rest[name][outcome["grammar"]][outcome["seed"]] = outcome
     return [
@@ -187,7 +187,7 @@ def learn_and_report(
     protocol: Protocol,
     device: str,
     folder: Path | None,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> list[dict[str, Any]]:
     """The job behind a row: `learn`, as JSON; saves what the senders say if there is a folder."""
     import torch
@@ -202,9 +202,9 @@ def learn_and_report(
         places = sorted(accuracies)
         shown = [f"{runs[at].grammar} {runs[at].seed}: {accuracies[at]:.2f}" for at in places[:SHOWN]]
         label = f"{model} {' '.join(shown)}{f' +{len(places) - SHOWN}' if len(places) > SHOWN else ''}"
-        tell(label, min(1.0, updates / _expected(runs[index])))
+        report_progress(label, min(1.0, updates / _expected(runs[index])))
 
-    outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), tell=told)
+    outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), report_progress=told)
     if folder is not None and role == "sender":
         for outcome in outcomes:
             write_speech(outcome, model, geometry, protocol, folder)

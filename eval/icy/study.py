@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
-from ecsuite.eval.icy.channels import parse_link
+from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
@@ -111,7 +111,7 @@ class StudyConfig:
         elif self.receivers:
             raise ConfigError(f"--receiver belongs to --protocol end-to-end, not to {self.protocol}")
         for channel in self.channels:
-            parse_link(channel)
+            parse_channel(channel)
         if set(self.channels) - {"soft"} and self.protocol not in ("budget", "end-to-end"):
             raise ConfigError(
                 f"--channel {self.channels[0]} belongs to --protocol budget or end-to-end; {self.protocol} is soft"

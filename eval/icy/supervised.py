@@ -5,11 +5,11 @@ from typing import Any
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.channels import Link
+from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
-from ecsuite.jobs.runner import Job, Tell
+from ecsuite.jobs.runner import Job, ProgressCallback
 
 VERSION = 1
 """Raised whenever the same inputs would be learnt otherwise than before."""
@@ -25,7 +25,7 @@ def teaching(
     geometry: Geometry,
     runs: Sequence[Run],
     protocol: Protocol,
-    link: Link,
+    link: SupervisedChannel,
     device: str,
     keeps_weights: bool = False,
 ) -> Job:
@@ -67,7 +67,7 @@ def teach(
     channel: str,
     device: str,
     keeps_weights: bool,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> list[dict[str, Any]]:
     """Train a model: for each run its seed, steps, reached, accuracy, floor, held_out, and weights if they are kept."""
     import torch
@@ -79,10 +79,17 @@ def teach(
 
     def told(index: int, updates: int, accuracy: float) -> None:
         label = f"{model} {runs[index].grammar} {runs[index].seed} {accuracy:.2f}"
-        tell(label, min(1.0, updates / ends[index]))
+        report_progress(label, min(1.0, updates / ends[index]))
 
     outcomes = learn(
-        model, role, geometry, runs, protocol, channel=channel, device=torch.device(device), tell=told
+        model,
+        role,
+        geometry,
+        runs,
+        protocol,
+        channel=channel,
+        device=torch.device(device),
+        report_progress=told,
     )
     kept = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
     return [

@@ -27,7 +27,7 @@ LAYER_OF_RETRIEVAL = {12: 7, 24: 13}
 """By the number of layers, the one by whose states XTREME's program compares sentences; else the share of the first."""
 
 
-class Body(nn.Module, ABC):
+class Backbone(nn.Module, ABC):
     """What all bodies can do: read."""
 
     reads_both_ways: bool
@@ -58,7 +58,7 @@ class Body(nn.Module, ABC):
         return {name: weight for name, weight in self.named_parameters() if weight is not embedding}
 
 
-class Learner(Body):
+class TrainableBackbone(Backbone):
     """A body that is born here, and learns texts."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Learner(Body):
         """What guessing `ids` (batch, length) costs, in nats a guess."""
 
 
-class Decoder(Learner):
+class Decoder(TrainableBackbone):
     """GPT-2.
 
     Args:
@@ -107,7 +107,7 @@ class Decoder(Learner):
         return self.model.loss(ids[:, :-1], ids[:, 1:])
 
 
-class Encoder(Learner):
+class Encoder(TrainableBackbone):
     """BERT (needs transformers).
 
     Args:
@@ -164,7 +164,7 @@ class Encoder(Learner):
         return tied_loss(states, self.embedding.weight, ids.masked_fill(~wanted, IGNORED), self.products)
 
 
-class Published(Body):
+class Published(Backbone):
     """A model that others have trained, with its own vocabulary (needs transformers).
 
     Args:
@@ -227,7 +227,7 @@ class Published(Body):
         return inputs
 
 
-BODIES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "encoder": Encoder}
+BACKBONES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "encoder": Encoder}
 """By name."""
 
 

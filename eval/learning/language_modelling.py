@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ecsuite.eval.learning.bpe import encode
 from ecsuite.eval.learning.data import stretches
-from ecsuite.eval.learning.encoders import Learner
+from ecsuite.eval.learning.encoders import TrainableBackbone
 from ecsuite.eval.learning.vocabulary import SubWords
 
 WARM_UP = 20
@@ -18,7 +18,7 @@ CHECK_EVERY = 50
 
 
 def learn(
-    body: Learner,
+    body: TrainableBackbone,
     windows: Tensor,
     *,
     mask_symbol: int,
@@ -27,7 +27,7 @@ def learn(
     lr: float,
     parameters: Iterable[nn.Parameter],
     generator: torch.Generator,
-    tell: Callable[[float], None],
+    report_progress: Callable[[float], None],
 ) -> None:
     """Train a body in place to guess symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -40,7 +40,7 @@ def learn(
         lr: The highest learning rate.
         parameters: What is tuned; the rest stays as it is.
         generator: Draws the order of the windows, and what is hidden.
-        tell: Told the share that is done, after every update.
+        report_progress: Told the share that is done, after every update.
 
     Raises:
         ArithmeticError: If the loss is not finite.
@@ -67,7 +67,7 @@ def learn(
         loss.backward()
         nn.utils.clip_grad_norm_(tuned, 1.0)
         optimizer.step()
-        tell((update + 1) / num_updates)
+        report_progress((update + 1) / num_updates)
     body.requires_grad_(True)
 
 

@@ -19,7 +19,7 @@ from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text
 from ecsuite.eval.xferbench.tokenised import tokenised
-from ecsuite.jobs.runner import Tell
+from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 3
 """Raised whenever the same input would give another result."""
@@ -46,7 +46,7 @@ def pretrain(
     device: str,
     precision: str,
     file: Path,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Train a new model on a corpus and write it to `file`; without a corpus, write it as it is born.
 
@@ -65,7 +65,7 @@ def pretrain(
             model, repeats = LanguageModel(source.vocab_size, preset, generator).to(place), source.repeats
             model.products = PRECISIONS[precision]
             epochs, decay = preset.pretrain_epochs, rules.weight_decay
-            train(model, source.windows, epochs, preset.lr, preset, decay, generator, tell)
+            train(model, source.windows, epochs, preset.lr, preset, decay, generator, report_progress)
     weights = {name: weight.cpu() for name, weight in model.state_dict().items()}
     data = save({name: weight for name, weight in weights.items() if name != "embedding.weight"})
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def tune_and_test(
     seed: int,
     device: str,
     precision: str,
-    tell: Tell,
+    report_progress: ProgressCallback,
     tokens: Path | None = None,
 ) -> dict[str, Any]:
     """Give the model of `file` new embeddings, tune it on a text, and test it on what was held out.
@@ -92,7 +92,7 @@ def tune_and_test(
     """
     rules = PROTOCOLS[protocol]
     place = torch.device(device)
-    tell(text.name, 0.0)
+    report_progress(text.name, 0.0)
     target = tokenised(text, preset, protocol, tokens)
     name = hashlib.blake2b(text.name.encode(), digest_size=4).digest()
     own_seed = (seed << 32) + int.from_bytes(name)
@@ -105,7 +105,7 @@ def tune_and_test(
         model.products = PRECISIONS[precision]
 
         def told(_: str, share: float) -> None:
-            tell(text.name, share)
+            report_progress(text.name, share)
 
         epochs, decay = preset.tune_epochs, rules.weight_decay
         train(model, target.tune, epochs, preset.tune_lr, preset, decay, generator, told)
@@ -121,7 +121,7 @@ def train(
     preset: Preset,
     weight_decay: float,
     generator: torch.Generator,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> None:
     """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -133,7 +133,7 @@ def train(
         preset: Batch size.
         weight_decay: AdamW's.
         generator: Draws the order of the windows.
-        tell: Told the share that is done, after every update.
+        report_progress: Told the share that is done, after every update.
 
     Raises:
         ArithmeticError: If the loss is not finite.
@@ -154,7 +154,7 @@ def train(
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        tell("pretraining", (step + 1) / num_steps)
+        report_progress("pretraining", (step + 1) / num_steps)
 
 
 @torch.no_grad()

@@ -22,7 +22,7 @@ from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.stages import VERSION, pretrain, stage_key, tune_and_test
 from ecsuite.eval.xferbench.texts import Text, choose_texts, fingerprint
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 ABOUT = "transfer to human languages, lower is better"
 ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"
@@ -178,11 +178,11 @@ def transfer(
             inputs = {**settings, "corpus": drawn, "seed": seed, "file": body}
             pretraining.append(Job(function=pretrain, inputs=inputs, key=key))
             bodies.append(body)
-        work = stack.enter_context(Workshop(num_workers=workers, folder=kept, progress=progress))
+        work = stack.enter_context(JobRunner(num_workers=workers, folder=kept, progress=progress))
         made = work.run(pretraining)
         for job, body, born in zip(pretraining, bodies, made, strict=True):
             if not _is_whole(body, born["sha256"]):
-                Workshop(num_workers=1, folder=None, progress=progress).run([job])
+                JobRunner(num_workers=1, folder=None, progress=progress).run([job])
         tuning = [
             Job(
                 function=tune_and_test,

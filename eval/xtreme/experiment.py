@@ -16,7 +16,7 @@ from ecsuite.eval.xtreme.study import Request, Study
 from ecsuite.eval.xtreme.texts import (
     ENGLISH,
 )
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 Name = TypeVar("Name")
 
@@ -31,7 +31,7 @@ def xtreme_transfer(request: Request) -> TransferResult:
     with ExitStack() as stack:
         folder = request.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         workers = request.num_workers if study.device.type == "cpu" and study.preset.is_reduced else 1
-        work = stack.enter_context(Workshop(num_workers=workers, folder=folder, progress=request.progress))
+        work = stack.enter_context(JobRunner(num_workers=workers, folder=folder, progress=request.progress))
         tried = _try(study, work, Jobs(study, folder))
     cells: list[Cell] = []
     learnt_from: dict[str, dict[str, str | None]] = {}
@@ -54,7 +54,7 @@ def xtreme_transfer(request: Request) -> TransferResult:
     )
 
 
-def _try(study: Study, work: Workshop, jobs: Jobs) -> dict[tuple[str, int, str, str], Any]:
+def _try(study: Study, work: JobRunner, jobs: Jobs) -> dict[tuple[str, int, str, str], Any]:
     """All stages in their order; what came of each body, seed, task and language that it was learnt in."""
     _ = study.examples, study.texts  # before anything is learnt, as they may be missing
     pairs = [(body, seed) for body in study.bodies for seed in study.seeds]
@@ -79,13 +79,13 @@ def _try(study: Study, work: Workshop, jobs: Jobs) -> dict[tuple[str, int, str, 
     return dict(zip(trials, work.run(list(trials.values())), strict=True))
 
 
-def _finish(work: Workshop, jobs: Mapping[Name, Job]) -> dict[Name, File]:
+def _finish(work: JobRunner, jobs: Mapping[Name, Job]) -> dict[Name, File]:
     """Run jobs that write files, and again those whose files have been lost."""
     files = {}
     for (name, job), made in zip(jobs.items(), work.run(list(jobs.values())), strict=True):
         file = job.inputs["file"]
         if not (file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == made["sha256"]):
-            Workshop(num_workers=1, folder=None, progress=work.progress).run([job])
+            JobRunner(num_workers=1, folder=None, progress=work.progress).run([job])
         files[name] = (file, made["sha256"])
     return files
 

@@ -8,7 +8,7 @@ from typing import Any
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xferbench.transfer import digest
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.stages import VERSION, learn_text, raise_body, try_task
+from ecsuite.eval.xtreme.stages import VERSION, finetune_task, learn_text, pretrain_backbone
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.eval.xtreme.task import Trial
 from ecsuite.jobs.runner import Job
@@ -60,7 +60,7 @@ class Jobs:
             key["text"] = TextFile(text.name, text).digest
         inputs = {**self._settings, "name": body, "corpus": corpus, "text": text, "seed": seed}
         work = self.preset.pretrain_tokens * self.preset.pretrain_epochs if body != RANDOM_INIT else 1
-        return self._writing(Job(function=raise_body, inputs=inputs, key=key, work=work))
+        return self._writing(Job(function=pretrain_backbone, inputs=inputs, key=key, work=work))
 
     def learning(self, seed: int, born: File, group: tuple[str, ...]) -> Job:
         """Let the body of a file learn the texts of some languages."""
@@ -119,7 +119,7 @@ class Jobs:
             },
         }
         num_sentences = (self.preset.max_train or 10_000) + (self.preset.max_test or 1_000) * len(tested_in)
-        return Job(function=try_task, inputs=inputs, key=key, work=200 * num_sentences)
+        return Job(function=finetune_task, inputs=inputs, key=key, work=200 * num_sentences)
 
     def _writing(self, job: Job) -> Job:
         """The job, told where to write its weights."""

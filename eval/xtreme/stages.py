@@ -16,7 +16,7 @@ from torch import Tensor
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.learning.bpe import first_bytes
-from ecsuite.eval.learning.encoders import BODIES, Learner, Published, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, Published, TrainableBackbone, new_embedding
 from ecsuite.eval.learning.language_modelling import learn, text_windows
 from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords, own_subwords
 from ecsuite.eval.xferbench import strict
@@ -25,13 +25,13 @@ from ecsuite.eval.xtreme.protocols import PROTOCOLS
 from ecsuite.eval.xtreme.sources import source
 from ecsuite.eval.xtreme.task import Trial, do_task
 from ecsuite.eval.xtreme.texts import language_text
-from ecsuite.jobs.runner import Tell
+from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 1
 """Raised whenever the same input would give another result."""
 
 
-def raise_body(
+def pretrain_backbone(
     name: str,
     corpus: Corpus | None,
     text: Path | None,
@@ -41,7 +41,7 @@ def raise_body(
     device: str,
     precision: str,
     file: Path,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Make a body, let it learn a source, and write it to `file` without its embedding.
 
@@ -53,7 +53,7 @@ def raise_body(
     learnt = source(name, corpus, text, preset, seed)
     repeats = 0.0
     with _settings(place, precision, preset, seed):
-        body = BODIES[kind](preset, generator)
+        body = BACKBONES[kind](preset, generator)
         if learnt is not None:
             read = strict.source(learnt, preset.sizes, seed)
             # After the symbols of the corpus comes one that hides them from an encoder.
@@ -69,7 +69,7 @@ def raise_body(
                 lr=preset.pretrain_lr,
                 parameters=body.parameters(),
                 generator=generator,
-                tell=lambda share: tell(name, share),
+                report_progress=lambda share: report_progress(name, share),
             )
             repeats = read.repeats
     weights = {key: weight.detach().cpu() for key, weight in body.without_embedding().items()}
@@ -89,7 +89,7 @@ def learn_text(
     device: str,
     precision: str,
     file: Path,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Give the body of `born` a vocabulary of some languages, let it learn their texts, and write it to `file`.
 
@@ -104,7 +104,7 @@ def learn_text(
     sub_words = learn_subwords(equal, preset.vocab_size)
     repeats: list[float] = []
     with _settings(place, precision, preset, seed):
-        body = _born(born, kind, preset)
+        body = _initial_backbone(born, kind, preset)
         body.embed(new_embedding(sub_words.size, preset.width, generator))
         body = body.to(place)
         body.products = PRECISIONS[precision]
@@ -119,7 +119,7 @@ def learn_text(
                 lr=preset.text_lr if rules.text_tunes_body else preset.embedding_lr,
                 parameters=body.parameters() if rules.text_tunes_body else body.embedding.parameters(),
                 generator=generator,
-                tell=lambda share: tell(f"text of {'+'.join(languages)}", share),
+                report_progress=lambda share: report_progress(f"text of {'+'.join(languages)}", share),
             )
     weights = body.without_embedding() if rules.learns_text and rules.text_tunes_body else {}
     kept = {name: weight.detach().cpu() for name, weight in weights.items()}
@@ -128,7 +128,7 @@ def learn_text(
     return {"repeats": dict(zip(languages, repeats, strict=False)), "sha256": sha256}
 
 
-def try_task(
+def finetune_task(
     born: Path | None,
     model: str | None,
     learnt: Mapping[str, Path],
@@ -138,7 +138,7 @@ def try_task(
     seed: int,
     device: str,
     precision: str,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Learn a task in one language, and be tested in others.
 
@@ -146,13 +146,13 @@ def try_task(
         born: The body; None for a published one.
         model: The published one.
         learnt: By language, what was written by `learn_text`.
-        kind: A name in `BODIES`.
+        kind: A name in `BACKBONES`.
         preset: Sizes.
         trial: What to learn and where to be tested.
         seed: Of the head, of dropout and of the order of the examples.
         device: Where.
         precision: bf16 or fp32.
-        tell: Told the share that is done.
+        report_progress: Told the share that is done.
 
     Returns:
         By language, `split` and `metrics`; and `learnt_from`.
@@ -160,10 +160,10 @@ def try_task(
     place = torch.device(device)
     with _settings(place, precision, preset, seed):
         if model is not None:
-            body: Published | Learner = Published(model).to(place)
+            body: Published | TrainableBackbone = Published(model).to(place)
         else:
             assert born is not None
-            body = _born(born, kind, preset)
+            body = _initial_backbone(born, kind, preset)
         body.products = PRECISIONS[precision]
 
         def speak(language: str) -> SubWords:
@@ -178,16 +178,16 @@ def try_task(
             body.to(place)
             return own_subwords(Tokenizer.from_str(metadata[TOKENIZER]))
 
-        return do_task(body, speak, trial, preset, torch.Generator().manual_seed(seed), tell)
+        return do_task(body, speak, trial, preset, torch.Generator().manual_seed(seed), report_progress)
 
 
 EMBEDDING, TOKENIZER = "embedding", "tokenizer"
 """Names in files."""
 
 
-def _born(file: Path, kind: str, preset: Preset) -> Learner:
+def _initial_backbone(file: Path, kind: str, preset: Preset) -> TrainableBackbone:
     """The body of a file."""
-    body = BODIES[kind](preset, torch.Generator().manual_seed(0))
+    body = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
     weights, _ = _read(file)
     body.load_state_dict(weights, strict=False)
     return body

@@ -11,7 +11,7 @@ from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.learning.encoders import BODIES, require_transformers
+from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
 from ecsuite.eval.metrics.score import no_progress
 from ecsuite.eval.metrics.score import signature as make_signature
 from ecsuite.eval.xferbench.texts import TextFile
@@ -62,7 +62,7 @@ class Request:
     preset: str = "mini"
     """A name in `PRESETS`."""
     body: str = "decoder"
-    """A name in `BODIES`."""
+    """A name in `BACKBONES`."""
     texts: Path | None = None
     """Texts of the languages; None for the words of tagged sentences."""
     human: Path | None = None
@@ -92,7 +92,7 @@ class Study:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.preset: Preset = look_up("preset", request.preset, PRESETS)
-        look_up("body", request.body, BODIES)
+        look_up("body", request.body, BACKBONES)
         self.published = ""
         if request.model is not None:
             require_transformers("--model")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ecsuite.eval.learning.encoders import Body
+from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme import pairs, questions, tagging
 from ecsuite.eval.xtreme.heads import Head, LabelHead, SpanHead
@@ -19,7 +19,7 @@ from ecsuite.eval.xtreme.scoring.scoring import MINED, score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.texts import ENGLISH, labels_in, tested_examples, training_examples
 from ecsuite.eval.xtreme.tuning import scores_of, tune
-from ecsuite.jobs.runner import Tell
+from ecsuite.jobs.runner import ProgressCallback
 
 KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions": questions}
 """By the kind of a task, what makes rows of its examples and predictions of scores."""
@@ -44,12 +44,12 @@ class Trial:
 
 
 def do_task(
-    body: Body,
+    body: Backbone,
     speak: Callable[[str], SubWords],
     trial: Trial,
     preset: Preset,
     generator: torch.Generator,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Tune a head, and the body if the preset says so, and score what they predict.
 
@@ -59,14 +59,14 @@ def do_task(
         trial: What to learn and where to be tested.
         preset: How.
         generator: Draws the head, and the order of the examples.
-        tell: Told the share that is done.
+        report_progress: Told the share that is done.
 
     Returns:
         `learnt_from`, a name for people, or None; and `by_language`, with `split` and `metrics` of each.
     """
     task = TASKS[trial.task]
     if task.kind == "retrieval":
-        return _retrieve(body, speak, trial, preset, tell)
+        return _retrieve(body, speak, trial, preset, report_progress)
     kind, tuning = KINDS[task.kind], preset.tuning[trial.task]
     context = min(tuning.context, body.context)
     sub_words = speak(trial.learnt_in)
@@ -86,9 +86,18 @@ def do_task(
         tuned += list(body.without_embedding().values()) if trial.swaps_embedding else list(body.parameters())
 
     def told(share: float) -> None:
-        tell(f"{trial.task} in {trial.learnt_in}", 0.8 * share)
+        report_progress(f"{trial.task} in {trial.learnt_in}", 0.8 * share)
 
-    tune(body, head, prepared.rows, tuning, tuned, through_body=through_body, generator=generator, tell=told)
+    tune(
+        body,
+        head,
+        prepared.rows,
+        tuning,
+        tuned,
+        through_body=through_body,
+        generator=generator,
+        report_progress=told,
+    )
     found: dict[str, Any] = {}
     spoken = trial.learnt_in
     for number, language in enumerate(trial.tested_in):
@@ -100,16 +109,16 @@ def do_task(
         said = kind.predictions(scores_of(body, head, prepared.rows), prepared)
         metrics = score_predictions(trial.task, language, said, asked)
         found[language] = {"split": split, "metrics": metrics}
-        tell(f"{trial.task} in {language}", 0.8 + 0.2 * (number + 1) / len(trial.tested_in))
+        report_progress(f"{trial.task} in {language}", 0.8 + 0.2 * (number + 1) / len(trial.tested_in))
     return {"learnt_from": name, "by_language": found}
 
 
 def _retrieve(
-    body: Body,
+    body: Backbone,
     speak: Callable[[str], SubWords],
     trial: Trial,
     preset: Preset,
-    tell: Tell,
+    report_progress: ProgressCallback,
 ) -> dict[str, Any]:
     """Find translations by the states of sentences, without learning anything."""
     found: dict[str, Any] = {}
@@ -148,5 +157,5 @@ def _retrieve(
         ]
         metrics = score_predictions(trial.task, language, retrieve(trial.task, *both), asked)
         found[language] = {"split": split, "metrics": metrics}
-        tell(f"{trial.task} in {language}", (number + 1) / len(trial.tested_in))
+        report_progress(f"{trial.task} in {language}", (number + 1) / len(trial.tested_in))
     return {"learnt_from": None, "by_language": found}

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.encoders import Body
+from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.language_modelling import CHECK_EVERY, schedule
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
@@ -17,7 +17,7 @@ TEST_BATCH = 64
 
 
 def tune(
-    body: Body,
+    body: Backbone,
     head: Head,
     rows: Rows,
     tuning: Tuning,
@@ -25,7 +25,7 @@ def tune(
     *,
     through_body: bool,
     generator: torch.Generator,
-    tell: Callable[[float], None],
+    report_progress: Callable[[float], None],
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
@@ -37,7 +37,7 @@ def tune(
         tuned: The parameters to train, the head's among them.
         through_body: Whether some of them are the body's or its embedding's.
         generator: Draws the order of the rows.
-        tell: Told the share that is done, after every update.
+        report_progress: Told the share that is done, after every update.
 
     Raises:
         ArithmeticError: If the loss is not finite.
@@ -62,11 +62,11 @@ def tune(
         loss.backward()
         nn.utils.clip_grad_norm_(tuned, 1.0)
         optimizer.step()
-        tell((update + 1) / num_updates)
+        report_progress((update + 1) / num_updates)
 
 
 @torch.no_grad()
-def states_of(body: Body, rows: Rows, device: torch.device) -> list[Tensor]:
+def states_of(body: Backbone, rows: Rows, device: torch.device) -> list[Tensor]:
     """The states of each row, (length, width)."""
     body.eval()
     found: list[Tensor] = [torch.empty(0)] * len(rows)
@@ -79,6 +79,6 @@ def states_of(body: Body, rows: Rows, device: torch.device) -> list[Tensor]:
 
 
 @torch.no_grad()
-def scores_of(body: Body, head: Head, rows: Rows) -> list[Tensor]:
+def scores_of(body: Backbone, head: Head, rows: Rows) -> list[Tensor]:
     """What a head says about each row, (length, outputs), on the CPU."""
     return [head(states).float().cpu() for states in states_of(body, rows, head.linear.weight.device)]

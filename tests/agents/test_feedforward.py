@@ -23,16 +23,16 @@ def spoken(ids, length=None):
     return Message(symbols=ids, ends=None, length=length)
 
 
-def test_senders_are_one_and_two_linear_layers(soft_line):
+def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     torch.manual_seed(0)
     meanings = torch.randn(3, 7)
     sender = make_sender("fc1l", num_features=7, **SIZES)
     expected = nn.functional.linear(meanings, sender.scores.weight, sender.scores.bias).view(3, 6, 5)
-    torch.testing.assert_close(sender(meanings, soft_line(6)), expected.transpose(0, 1))
-    torch.testing.assert_close(sender(meanings, soft_line(2)), expected.transpose(0, 1)[:2])
+    torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
+    torch.testing.assert_close(sender(meanings, soft_message_builder(2)), expected.transpose(0, 1)[:2])
     sender = make_sender("fc2l", num_features=7, **SIZES)
     expected = sender.scores(sender.perceive(meanings).tanh()).view(3, 6, 5)
-    torch.testing.assert_close(sender(meanings, soft_line(6)), expected.transpose(0, 1))
+    torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
 
 
 def test_fc1l_adds_up_an_answer_of_each_symbol_in_its_place():

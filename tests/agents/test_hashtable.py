@@ -23,11 +23,11 @@ def test_it_says_what_it_was_told_first():
     assert table.predict(meanings[:1]).tolist() == [[1, 2]]
 
 
-def test_it_speaks_on_a_line_without_parameters(soft_line):
+def test_it_speaks_on_a_line_without_parameters(soft_message_builder):
     table = make_sender("hashtable", num_features=4, vocab_size=3, max_len=2, hidden_size=8)
     assert parameter_count(table) == 0
     meanings = one_hot(torch.tensor([2, 0]), 4).float()
     table.add(meanings[:1], torch.tensor([[3, 2]]))
-    scores = table(meanings, soft_line(2))
+    scores = table(meanings, soft_message_builder(2))
     assert scores.shape == (2, 2, 4) and scores.argmax(-1).t().tolist() == [[3, 2], [1, 1]]
     assert scores.softmax(-1).amax(-1).min() > 0.999999

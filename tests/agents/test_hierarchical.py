@@ -42,7 +42,7 @@ def decisive(agent):
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("zero_input", [True, False])
 @pytest.mark.parametrize("style", ["egg", "icy"])
-def test_the_sender_follows_section_3_3_2(soft_line, cell, zero_input, style):
+def test_the_sender_follows_section_3_3_2(soft_message_builder, cell, zero_input, style):
     torch.manual_seed(0)
     sender = decisive(HierarchicalSender(**SENDER, cell=cell, zero_input=zero_input, style=style))
     meanings = torch.randn(3, 7)
@@ -62,7 +62,9 @@ def test_the_sender_follows_section_3_3_2(soft_line, cell, zero_input, style):
         stopness = sender.stop(lower[0]).sigmoid()
         expected.append(sender.scores(lower[0]))
         said = expected[-1].softmax(-1)
-    torch.testing.assert_close(sender(meanings, soft_line(5)), torch.stack(expected), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        sender(meanings, soft_message_builder(5)), torch.stack(expected), rtol=1e-4, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("cell", CELLS)

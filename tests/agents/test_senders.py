@@ -33,18 +33,18 @@ def first_states(sender, cell, meanings):
 
 @pytest.mark.parametrize("cell", LAYERS)
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
-def test_zero_input_is_torchs_layers_over_zeros(soft_line, cell, num_layers):
+def test_zero_input_is_torchs_layers_over_zeros(soft_message_builder, cell, num_layers):
     torch.manual_seed(0)
     sender = RecurrentSender(**SIZES, cell=cell, num_layers=num_layers, zero_input=True)
     assert sender.embed is None and sender.start is None
     meanings = torch.randn(3, 7)
     outputs, _ = torch_layers(sender, cell, 5)(torch.zeros(4, 3, 5), first_states(sender, cell, meanings))
-    torch.testing.assert_close(sender(meanings, soft_line(4)), sender.scores(outputs))
+    torch.testing.assert_close(sender(meanings, soft_message_builder(4)), sender.scores(outputs))
 
 
 @pytest.mark.parametrize("cell", LAYERS)
 @pytest.mark.parametrize("style", ["egg", "icy"])
-def test_what_was_said_goes_into_the_first_layer(soft_line, cell, style):
+def test_what_was_said_goes_into_the_first_layer(soft_message_builder, cell, style):
     torch.manual_seed(0)
     sender = RecurrentSender(**SIZES, cell=cell, num_layers=2, style=style)
     meanings = torch.randn(3, 7)
@@ -55,7 +55,7 @@ def test_what_was_said_goes_into_the_first_layer(soft_line, cell, style):
         outputs, states = layers(inputs[None], states)
         expected.append(sender.scores(outputs[0]))
         inputs = sender.embed(expected[-1].softmax(-1))
-    torch.testing.assert_close(sender(meanings, soft_line(4)), torch.stack(expected))
+    torch.testing.assert_close(sender(meanings, soft_message_builder(4)), torch.stack(expected))
 
 
 def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():

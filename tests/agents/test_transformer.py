@@ -35,7 +35,7 @@ def torch_layer(ours):
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer-2l", "transformer-3l,init=copied"])
-def test_the_cache_gives_what_the_whole_prefix_gives(soft_line, name):
+def test_the_cache_gives_what_the_whole_prefix_gives(soft_message_builder, name):
     torch.manual_seed(0)
     sender = make_sender(name, num_features=6, vocab_size=3, max_len=5, hidden_size=SIZE, style="icy")
     with torch.no_grad():
@@ -53,7 +53,7 @@ def test_the_cache_gives_what_the_whole_prefix_gives(soft_line, name):
             hidden = layer(hidden, memory, tgt_mask=mask)
         expected.append(sender.scores(hidden[:, -1]))
         prefix = torch.cat([prefix, sender.embed(expected[-1].softmax(-1))[:, None]], 1)
-    said = sender(meanings, soft_line(5))
+    said = sender(meanings, soft_message_builder(5))
     torch.testing.assert_close(said, torch.stack(expected))
 
     wanted = torch.autograd.grad(torch.stack(expected).square().sum(), [sender.perceive.weight])

@@ -120,7 +120,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "try_task", interrupted)
+        patch.setattr(jobs, "finetune_task", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")
     assert code != 0 and out == ""
     assert "stopped; finished stages are kept in mine, and the same command goes on from there" in err

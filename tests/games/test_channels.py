@@ -8,7 +8,13 @@ import torch
 
 from ecsuite.agents.message import EOS
 from ecsuite.config import WORDS_OF_VALUES, ChannelConfig
-from ecsuite.games.channels import CHANNELS, DiscreteLine, RelaxedLine, as_values, without_eos
+from ecsuite.games.channels import (
+    CHANNELS,
+    DiscreteMessageBuilder,
+    RelaxedMessageBuilder,
+    as_values,
+    without_eos,
+)
 
 OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]
 
@@ -18,18 +24,20 @@ def make(kind, **settings):
     return CHANNELS[kind](config)
 
 
-def say_all(line, scores):
+def say_all(builder, scores):
     """Say one row of scores a step: (num_steps, batch, vocab_size + 1)."""
     for step in scores:
-        if line.is_open:
-            line.say(step)
-    return line.message()
+        if not builder.done:
+            builder.step(step)
+    return builder.message()
 
 
 def test_ends_equal_a_hand_computation():
     stops = torch.tensor([0.5, 0.1, 0.8])
     scores = torch.stack([stops, 0.6 * (1 - stops), 0.4 * (1 - stops)], -1).log()[:, None]  # (3, 1, 3)
-    message = say_all(RelaxedLine(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores)
+    message = say_all(
+        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores
+    )
     expected = [0.5, 0.5 * 0.1, 0.5 * 0.9 * 0.8, 0.5 * 0.9 * 0.2]
     assert message.ends[:, 0].tolist() == pytest.approx(expected)
     assert message.length.item() == pytest.approx(sum(t * odds for t, odds in enumerate(expected, start=1)))
@@ -40,8 +48,8 @@ def test_expected_loss_equals_a_brute_force_expectation():
     """Enumerate every way to stop or go on; its probability times the loss at its end, length cost included."""
     torch.manual_seed(0)
     channel = make("gumbel", length_cost=0.3)
-    line = channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(1))
-    message = say_all(line, torch.randn(3, 4, 3))
+    builder = channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(1))
+    message = say_all(builder, torch.randn(3, 4, 3))
     losses = torch.rand(4, 4)  # (num_ends, batch)
     ours = channel.objective((message.ends * losses).sum(0), message)
 
@@ -57,7 +65,9 @@ def test_expected_loss_equals_a_brute_force_expectation():
 def test_the_sender_learns_when_to_stop():
     """The gradient flows through the odds of the ends: a loss at the second end pushes the first EOS up."""
     scores = torch.zeros(3, 1, 3, requires_grad=True)
-    message = say_all(RelaxedLine(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores)
+    message = say_all(
+        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores
+    )
     (gradient,) = torch.autograd.grad(message.ends[1].sum(), scores)
     assert gradient[0, 0, EOS] < 0 < gradient[1, 0, EOS]
     assert (gradient[2] == 0).all()
@@ -68,7 +78,7 @@ def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
     scores, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
     messages = [
         say_all(
-            make("gumbel", straight_through=hard, temperature=0.7, length=length).open(
+            make("gumbel", straight_through=hard, temperature=0.7, length=length).start_message(
                 "train", torch.zeros(5, 1), torch.Generator().manual_seed(3)
             ),
             scores,
@@ -89,15 +99,17 @@ def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
     assert [channel.temperature(epoch) for epoch in range(4)] == pytest.approx([2.0, 1.8, 1.62, 1.5])
     scores = torch.randn(3, 4, 3)
     soft = make("soft", temperature=2.0, temperature_decay=0.5)
-    said = say_all(soft.open("train", torch.zeros(4, 1), None, epoch=1), scores).symbols[:3]
+    said = say_all(soft.start_message("train", torch.zeros(4, 1), None, epoch=1), scores).symbols[:3]
     torch.testing.assert_close(said, scores.softmax(-1))
 
 
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_draws_follow_the_softmax(kind):
     scores = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
-    line = make(kind, max_len=1).open("sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0))
-    drawn = say_all(line, scores).symbols[0].bincount(minlength=3) / 40_000
+    builder = make(kind, max_len=1).start_message(
+        "sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0)
+    )
+    drawn = say_all(builder, scores).symbols[0].bincount(minlength=3) / 40_000
     torch.testing.assert_close(drawn, scores[0, 0].softmax(-1), rtol=0, atol=0.01)
 
 
@@ -111,8 +123,8 @@ def test_gumbel_noise_has_the_moments_of_its_distribution():
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_noise_is_a_function_of_the_generator(kind):
     def drawn(seed):
-        line = make(kind).open("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
-        return say_all(line, torch.zeros(3, 64, 3)).symbols
+        builder = make(kind).start_message("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
+        return say_all(builder, torch.zeros(3, 64, 3)).symbols
 
     assert drawn(5).equal(drawn(5))
     assert not drawn(5)[0].equal(drawn(6)[0])
@@ -121,7 +133,9 @@ def test_noise_is_a_function_of_the_generator(kind):
 def test_eos_impossible_leaves_entropy_and_gradients_finite():
     scores = torch.randn(3, 4, 3, requires_grad=True)
     channel = make("reinforce", length="fixed")
-    message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
+    message = say_all(
+        channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores
+    )
     expected = torch.stack([torch.distributions.Categorical(logits=step[:, 1:]).entropy() for step in scores])
     torch.testing.assert_close(message.entropy, expected.mean(0))
     (gradient,) = torch.autograd.grad((message.entropy + message.log_probability).sum(), scores)
@@ -133,7 +147,9 @@ def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
     scores = torch.randn(3, 4, 2, requires_grad=True)
     for kind in OF_SYMBOLS:
         channel = make(kind, vocab_size=1, length="fixed")
-        message = say_all(channel.open("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores)
+        message = say_all(
+            channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores
+        )
         objective = channel.objective(
             message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message
         )
@@ -145,7 +161,9 @@ def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
 def test_reinforce_log_probability_and_entropy_count_the_symbols_said():
     channel = make("reinforce")
     scores = torch.randn(3, 50, 3)
-    message = say_all(channel.open("train", torch.zeros(50, 1), torch.Generator().manual_seed(0)), scores)
+    message = say_all(
+        channel.start_message("train", torch.zeros(50, 1), torch.Generator().manual_seed(0)), scores
+    )
     log_probabilities = scores.log_softmax(-1)
     entropies = -(log_probabilities.exp() * log_probabilities).sum(-1)
     for row, said in enumerate(message.symbols.t().tolist()):
@@ -180,8 +198,8 @@ def test_reinforce_follows_the_exact_policy_gradient(length_cost):
     batch = 200_000
     channel = make("reinforce", max_len=2, entropy_coefficient=0.0, length_cost=length_cost)
     channel.baselines = torch.tensor([0.5, 0.0])  # any baseline leaves the mean gradient as it is
-    line = channel.open("train", torch.zeros(batch, 1), torch.Generator().manual_seed(0))
-    message = say_all(line, scores.expand(-1, batch, -1))
+    builder = channel.start_message("train", torch.zeros(batch, 1), torch.Generator().manual_seed(0))
+    message = say_all(builder, scores.expand(-1, batch, -1))
     ids = message.symbols.t()
     losses = table[ids[:, 0], torch.where(ids[:, 1] >= 0, ids[:, 1], 3)]
     (estimate,) = torch.autograd.grad(channel.objective(losses, message), scores)
@@ -192,8 +210,8 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
     channel = make("reinforce", length_cost=0.5)
     lengths, means = [], []
     for step in range(3):
-        line = channel.open("train", torch.zeros(8, 1), torch.Generator().manual_seed(step))
-        message = say_all(line, torch.randn(3, 8, 3))
+        builder = channel.start_message("train", torch.zeros(8, 1), torch.Generator().manual_seed(step))
+        message = say_all(builder, torch.randn(3, 8, 3))
         losses = torch.rand(8)
         before = channel.baselines.clone()
         objective = channel.objective(losses, message)
@@ -210,7 +228,7 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
 
 def test_reinforce_evaluation_has_no_surrogate_and_leaves_the_baselines():
     channel = make("reinforce", length_cost=0.5)
-    message = say_all(channel.open("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
+    message = say_all(channel.start_message("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
     losses = torch.rand(8)
     torch.testing.assert_close(channel.objective(losses, message), (losses + 0.5 * message.length).mean())
     assert channel.baselines.tolist() == [0, 0] and channel.num_steps == 0
@@ -220,9 +238,9 @@ def test_a_discrete_line_closes_once_all_messages_have_ended_but_not_in_training
     config = ChannelConfig(vocab_size=2, max_len=5)
     stop = torch.tensor([[9.0, 0.0, 0.0]])
     for track, num_said in ((False, 1), (True, 5)):
-        line = DiscreteLine(config, None, track=track)
-        message = say_all(line, stop.expand(5, 4, 3))
-        assert len(line.ids) == num_said
+        builder = DiscreteMessageBuilder(config, None, track=track)
+        message = say_all(builder, stop.expand(5, 4, 3))
+        assert len(builder.ids) == num_said
         assert (message.length == 1).all()
 
 
@@ -230,8 +248,8 @@ def say_values(kind, scores, mode="train", **settings):
     """Say scores (max_len, batch, word_size) as words of values."""
     num_words, _, word_size = scores.shape
     settings = {"length": "fixed", "max_len": num_words, "word_size": word_size, **settings}
-    line = make(kind, **settings).open(mode, scores[0], torch.Generator().manual_seed(0))
-    return say_all(line, scores)
+    builder = make(kind, **settings).start_message(mode, scores[0], torch.Generator().manual_seed(0))
+    return say_all(builder, scores)
 
 
 @pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
@@ -283,7 +301,9 @@ def test_words_of_values_are_the_same_in_every_mode_without_noise_or_end(kind):
         assert message.ends is message.log_probability is message.entropy is None
         assert message.length.tolist() == [3.0] * 5
     channel = make(kind, length="fixed", word_size=6)
-    late = say_all(channel.open("train", scores[0], None, epoch=99), scores)  # no temperature that would cool
+    late = say_all(
+        channel.start_message("train", scores[0], None, epoch=99), scores
+    )  # no temperature that would cool
     assert late.symbols.equal(messages[0].symbols)
 
 
@@ -326,6 +346,6 @@ def test_words_of_values_have_no_table_and_cost_what_they_cost(kind):
     """Words of 64 values are 2^64 symbols: nothing grows with these. The length is a constant in the objective."""
     channel = make(kind, length="fixed", word_size=64, length_cost=0.5)
     assert channel.symbol_size == 64 and not list(channel.parameters()) and not channel.state_dict()
-    message = say_all(channel.open("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
+    message = say_all(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
     torch.testing.assert_close(channel.objective(losses, message), losses.mean() + 1.5)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError, load_experiment, named_configs
-from ecsuite.games.factory import PLAYED, SET_WORLDS, WORLDS, make_game, make_world
+from ecsuite.games.factory import SET_WORLDS, TASKS_BY_WORLD, WORLDS, make_game, make_world
 from ecsuite.games.game import Game
 from ecsuite.games.set_game import SetGame
 from ecsuite.games.tasks import TASKS
@@ -27,8 +27,8 @@ def load(*overrides):
 
 
 def test_the_registries_have_the_same_worlds():
-    assert set(WORLDS) == set(PLAYED) == {"attributes", *SET_WORLDS}
-    assert {task for tasks in PLAYED.values() for task in tasks} == set(TASKS)
+    assert set(WORLDS) == set(TASKS_BY_WORLD) == {"attributes", *SET_WORLDS}
+    assert {task for tasks in TASKS_BY_WORLD.values() for task in tasks} == set(TASKS)
     for place in SET_WORLDS.values():
         module, name = place.split(":")
         assert issubclass(getattr(import_module(module), name), SetWorld)
@@ -60,7 +60,7 @@ def test_every_world_of_sets_gives_rounds_that_its_game_plays(kind):
 def test_every_shipped_experiment_can_be_made(name):
     experiment = load_experiment(name, SMALL)
     if experiment.world.kind == "features":
-        assert experiment.game.task in PLAYED["features"]  # its file is the user's
+        assert experiment.game.task in TASKS_BY_WORLD["features"]  # its file is the user's
         return
     world = make_world(experiment)
     assert len(make_game(experiment, world, torch.float32).task.chance()) >= 1

@@ -29,11 +29,11 @@ def test_a_round_reports_expectations_over_the_end(task):
     game, examples = make(f"game.task={task}")
     played = game.play(examples, "train", noise())
     states, ends = game.receiver(played.message, torch.float32)
-    verdict = game.task(states, torch.from_numpy(examples.candidates), torch.from_numpy(examples.targets))
-    losses = torch.stack([ends[end] * verdict.loss[end] for end in range(4)]).sum(0)
+    output = game.task(states, torch.from_numpy(examples.candidates), torch.from_numpy(examples.targets))
+    losses = torch.stack([ends[end] * output.loss[end] for end in range(4)]).sum(0)
     torch.testing.assert_close(played.measures["loss"], losses.mean())
     torch.testing.assert_close(played.objective, (losses + 0.1 * played.message.length).mean())
-    for name, figures in verdict.measures.items():
+    for name, figures in output.measures.items():
         torch.testing.assert_close(played.measures[name], (ends * figures).sum(0).mean())
     assert set(played.measures) == {"loss", "length", *game.task.chance()}
     assert not any(figure.requires_grad for figure in played.measures.values())

@@ -37,18 +37,18 @@ def noise():
 def test_set_selection_by_hand():
     scores = torch.tensor([[[2.0, -1.0, 0.5], [3.0, 1.0, -0.1]]])  # (1 end, 2 rounds, 3 candidates)
     labels = torch.tensor([[True, False, False], [True, True, False]])
-    verdict = SetSelection(2, 1)(scores, labels)
+    output = SetSelection(2, 1)(scores, labels)
     p = [1 / (1 + math.exp(-score)) for score in (2, -1, 0.5, 3, 1, -0.1)]
     first = -(math.log(p[0]) + math.log(1 - p[1]) + math.log(1 - p[2])) / 3
     second = -(math.log(p[3]) + math.log(p[4]) + math.log(1 - p[5])) / 3
-    assert verdict.loss[0].tolist() == pytest.approx([first, second])
-    assert verdict.measures["accuracy"][0].tolist() == pytest.approx([2 / 3, 1])
-    assert verdict.measures["set_accuracy"][0].tolist() == [0, 1]
+    assert output.loss[0].tolist() == pytest.approx([first, second])
+    assert output.measures["accuracy"][0].tolist() == pytest.approx([2 / 3, 1])
+    assert output.measures["set_accuracy"][0].tolist() == [0, 1]
 
 
 def test_a_score_of_nothing_says_no():
-    verdict = SetSelection(1, 1)(torch.zeros(1, 1, 2), torch.tensor([[True, False]]))
-    assert verdict.measures["accuracy"].item() == 0.5 and verdict.loss.item() == pytest.approx(math.log(2))
+    output = SetSelection(1, 1)(torch.zeros(1, 1, 2), torch.tensor([[True, False]]))
+    assert output.measures["accuracy"].item() == 0.5 and output.loss.item() == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("num_seen", [5, 2 * MOST_SHARED, 2 * MOST_SHARED + 1])
@@ -89,11 +89,11 @@ def test_a_target_that_is_repeated_is_one_guess():
 def test_one_selection_by_hand():
     scores = torch.tensor([[[2.0, -1.0, 0.5], [3.0, 1.0, -0.1]]])
     labels = torch.tensor([[True, False, False], [False, True, False]])
-    verdict = OneSelection(3)(scores, labels)
+    output = OneSelection(3)(scores, labels)
     first = -2 + math.log(sum(math.exp(score) for score in (2, -1, 0.5)))
     second = -1 + math.log(sum(math.exp(score) for score in (3, 1, -0.1)))
-    assert verdict.loss[0].tolist() == pytest.approx([first, second])
-    assert verdict.measures["accuracy"][0].tolist() == [1, 0]
+    assert output.loss[0].tolist() == pytest.approx([first, second])
+    assert output.measures["accuracy"][0].tolist() == [1, 0]
     assert OneSelection(256).chance() == {"accuracy": 1 / 256}
 
 

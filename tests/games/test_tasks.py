@@ -15,7 +15,7 @@ def test_discrimination_scores_candidates_by_their_encoding_times_the_state():
     task = Discrimination(hidden_size=5, num_attributes=2, num_values=3, num_candidates=4)
     states, targets = torch.randn(3, 2, 5), torch.tensor([3, 0])
     candidates = torch.randint(3, (2, 4, 2))
-    verdict = task(states, candidates, targets)
+    output = task(states, candidates, targets)
     for end in range(3):
         for row in range(2):
             scores = []
@@ -26,8 +26,8 @@ def test_discrimination_scores_candidates_by_their_encoding_times_the_state():
                 scores.append((encoding @ states[end, row]).item())
             target = targets[row].item()
             loss = math.log(sum(math.exp(score) for score in scores)) - scores[target]
-            assert verdict.loss[end, row].item() == pytest.approx(loss, rel=1e-4)
-            assert verdict.measures["accuracy"][end, row] == (scores.index(max(scores)) == target)
+            assert output.loss[end, row].item() == pytest.approx(loss, rel=1e-4)
+            assert output.measures["accuracy"][end, row] == (scores.index(max(scores)) == target)
     assert task.chance() == {"accuracy": 0.25}
 
 
@@ -55,11 +55,11 @@ def test_reconstruction_averages_attributes_and_wants_all_of_them():
         task.decode.bias.zero_()
     candidates = torch.tensor([[[0, 1]], [[2, 2]]])
     states = torch.tensor([[[5.0, 0, 0, 0, 5, 0], [0, 0, 5, 5, 0, 0]]])  # says (0, 1) and (2, 0)
-    verdict = task(states, candidates, torch.zeros(2, dtype=torch.long))
+    output = task(states, candidates, torch.zeros(2, dtype=torch.long))
     right, wrong = math.log(math.exp(5) + 2) - 5, math.log(math.exp(5) + 2)
-    assert verdict.loss[0].tolist() == pytest.approx([right, (right + wrong) / 2], rel=1e-5)
-    assert verdict.measures["accuracy"][0].tolist() == [1, 0]
-    assert verdict.measures["attribute_accuracy"][0].tolist() == [1, 0.5]
+    assert output.loss[0].tolist() == pytest.approx([right, (right + wrong) / 2], rel=1e-5)
+    assert output.measures["accuracy"][0].tolist() == [1, 0]
+    assert output.measures["attribute_accuracy"][0].tolist() == [1, 0.5]
     assert task.chance() == pytest.approx({"accuracy": 1 / 9, "attribute_accuracy": 1 / 3})
 
 

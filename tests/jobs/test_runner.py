@@ -7,22 +7,22 @@ import time
 
 import pytest
 
-from ecsuite.jobs.runner import Job, Workshop
+from ecsuite.jobs.runner import Job, JobRunner
 
 CALLS = []
 
 
-def square(number, tell):
+def square(number, report_progress):
     CALLS.append(number)
-    tell("half", 0.5)
+    report_progress("half", 0.5)
     return {"square": number**2, "pair": (number, None)}
 
 
-def fail(number, tell):
+def fail(number, report_progress):
     raise ValueError(f"no square of {number}")
 
 
-def interrupt(number, tell):
+def interrupt(number, report_progress):
     raise KeyboardInterrupt
 
 
@@ -37,7 +37,7 @@ def job(number, function=square, work=1.0, **key):
 
 def shop(folder=None, num_workers=1, news=None):
     progress = (lambda *what: None) if news is None else (lambda *what: news.append(what))
-    return Workshop(num_workers=num_workers, folder=folder, progress=progress)
+    return JobRunner(num_workers=num_workers, folder=folder, progress=progress)
 
 
 def result(number):
@@ -45,9 +45,9 @@ def result(number):
 
 
 def test_results_are_in_the_order_of_the_jobs_and_the_longest_begins_first():
-    with shop() as workshop:
+    with shop() as runner:
         jobs = [job(3, work=1), job(1, work=5), job(2, work=3)]
-        assert workshop.run(jobs) == [result(3), result(1), result(2)]
+        assert runner.run(jobs) == [result(3), result(1), result(2)]
     assert CALLS == [1, 2, 3]
 
 
@@ -77,9 +77,9 @@ def test_a_fresh_result_is_what_would_be_read():
 
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    workshop = shop()
-    workshop.run([job(1)])
-    workshop.run([job(1)])
+    runner = shop()
+    runner.run([job(1)])
+    runner.run([job(1)])
     assert CALLS == [1, 1]
     assert not list(tmp_path.iterdir())
 
@@ -94,9 +94,9 @@ def test_the_order_of_a_key_does_not_matter(tmp_path):
     one = Job(function=square, inputs={"number": 1}, key={"a": 1, "b": {"c": 2, "d": 3}})
     other = Job(function=square, inputs={"number": 1}, key={"b": {"d": 3, "c": 2}, "a": 1})
     assert one.digest == other.digest
-    workshop = shop(tmp_path)
-    workshop.run([one])
-    workshop.run([other])
+    runner = shop(tmp_path)
+    runner.run([one])
+    runner.run([other])
     assert CALLS == [1]
 
 
@@ -104,9 +104,9 @@ def test_a_key_may_hold_what_json_writes_otherwise(tmp_path):
     """A tuple is read back as a list, a number that names something as text: it is the same key."""
     kept = Job(function=square, inputs={"number": 1}, key={"seeds": (123, 124), "caps": {123: 400}})
     shop(tmp_path).run([kept])
-    workshop = shop(tmp_path)
-    workshop.run([kept])
-    assert workshop.num_kept == 1
+    runner = shop(tmp_path)
+    runner.run([kept])
+    assert runner.num_kept == 1
     assert CALLS == [1]
 
 
@@ -127,9 +127,9 @@ def test_a_key_may_hold_what_json_writes_otherwise(tmp_path):
 def test_a_damaged_file_is_made_anew(tmp_path, damaged):
     path = tmp_path / f"{job(1).digest}.json"
     path.write_bytes(damaged)
-    workshop = shop(tmp_path)
-    assert workshop.run([job(1)]) == [result(1)]
-    assert workshop.num_kept == 0
+    runner = shop(tmp_path)
+    assert runner.run([job(1)]) == [result(1)]
+    assert runner.num_kept == 0
     assert CALLS == [1]
     assert json.loads(path.read_text()) == {"format": 1, "key": {"number": 1}, "result": result(1)}
 
@@ -143,27 +143,27 @@ def test_a_file_says_what_it_is_the_result_of(tmp_path):
 
 def test_a_fault_in_a_job_reaches_the_caller_and_earlier_results_are_kept(tmp_path):
     jobs = [job(1, work=3), job(2, fail, work=2), job(3, work=1)]
-    with pytest.raises(ValueError, match="no square of 2"), shop(tmp_path) as workshop:
-        workshop.run(jobs)
+    with pytest.raises(ValueError, match="no square of 2"), shop(tmp_path) as runner:
+        runner.run(jobs)
     assert CALLS == [1]
     assert [path.name for path in tmp_path.iterdir()] == [f"{jobs[0].digest}.json"]
 
 
 def test_after_an_interrupt_the_rest_is_done_where_it_was_left(tmp_path):
     jobs = [job(1, work=3), job(2, interrupt, work=2), job(3, work=1)]
-    with pytest.raises(KeyboardInterrupt), shop(tmp_path) as workshop:
-        workshop.run(jobs)
+    with pytest.raises(KeyboardInterrupt), shop(tmp_path) as runner:
+        runner.run(jobs)
     jobs[1] = job(2, work=2)
-    with shop(tmp_path) as workshop:
-        assert workshop.run(jobs) == [result(1), result(2), result(3)]
-        assert workshop.num_kept == 1
+    with shop(tmp_path) as runner:
+        assert runner.run(jobs) == [result(1), result(2), result(3)]
+        assert runner.num_kept == 1
     assert CALLS == [1, 2, 3]
 
 
 def test_a_result_that_is_not_a_number_is_refused(tmp_path):
     """NaN is no JSON; a folder that could not be read again would be worse than an error."""
     with pytest.raises(ValueError, match="JSON"):
-        shop(tmp_path).run([Job(function=lambda tell: float("nan"), inputs={}, key={})])
+        shop(tmp_path).run([Job(function=lambda report_progress: float("nan"), inputs={}, key={})])
     assert not list(tmp_path.glob("*.json"))
 
 
@@ -176,8 +176,8 @@ def test_progress_is_told_as_a_share_of_the_work_that_is_left(tmp_path):
 
 JOBS = """
 import os, time
-def square(number, tell):
-    tell(f"at {number}", 0.5)
+def square(number, report_progress):
+    report_progress(f"at {number}", 0.5)
     time.sleep({6: 0.8, 100: 60.0}.get(number, 0.0))
     if number == 13:
         raise ValueError("no square of 13")
@@ -200,8 +200,8 @@ def test_two_processes_share_the_work(tmp_path, monkeypatch):
 
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     kept, news = tmp_path / "kept", []
-    with pytest.raises(KeyboardInterrupt), shop(kept, 2, news) as workshop:
-        results = workshop.run(jobs(1, 2, 3, 4, 5, 6))
+    with pytest.raises(KeyboardInterrupt), shop(kept, 2, news) as runner:
+        results = runner.run(jobs(1, 2, 3, 4, 5, 6))
         assert [each["square"] for each in results] == [1, 4, 9, 16, 25, 36]
         processes = {each["process"] for each in results}
         assert os.getpid() not in processes
@@ -212,13 +212,13 @@ def test_two_processes_share_the_work(tmp_path, monkeypatch):
         assert all(done <= total == 21.0 for _, done, total in news)
         assert "at 6" in {part for label, _, _ in news for part in label.split("  ")}
 
-        assert workshop.run(jobs(1, 2, 3, 4, 5, 6)) == results
-        assert workshop.num_kept == 6
+        assert runner.run(jobs(1, 2, 3, 4, 5, 6)) == results
+        assert runner.num_kept == 6
         with pytest.raises(ValueError, match="no square of 13"):
-            workshop.run(jobs(13))
+            runner.run(jobs(13))
 
-        workshop.progress, began = interrupt_when_one_is_done, time.monotonic()
-        workshop.run(jobs(7, 100))
+        runner.progress, began = interrupt_when_one_is_done, time.monotonic()
+        runner.run(jobs(7, 100))
     assert time.monotonic() - began < 20  # the job that takes a minute was not waited for
     assert {json.loads(path.read_text())["key"]["number"] for path in kept.iterdir()} == {1, 2, 3, 4, 5, 6, 7}
     del sys.modules["jobs_for_processes"]

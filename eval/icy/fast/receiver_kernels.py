@@ -14,23 +14,23 @@ from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.hierarchical import HierarchicalReceiver
 from ecsuite.agents.receivers import Receiver, RecurrentReceiver
 from ecsuite.eval.icy.fast.recurrent_kernels import (
-    Kernel,
+    FoldedInput,
+    FusedCell,
     Parameters,
     Saved,
-    Source,
-    blend,
-    kernel_of,
+    concat_rows,
+    fused_cell_of,
     layer_below,
-    over,
-    unblend,
-    under,
+    lerp_backward,
+    lerp_states,
+    submodule_parameters,
 )
 from ecsuite.eval.icy.fast.supervised_batches import grouped
 
 Groups = list[list[Tensor]]
 
 
-def make_reader(receiver: Receiver) -> "Reader | None":
+def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
     """The fast way for a receiver to read; None where there is none."""
     if not isinstance(receiver, RecurrentReceiver | HierarchicalReceiver) or receiver.embed.bias is not None:
         return None
@@ -40,23 +40,23 @@ def make_reader(receiver: Receiver) -> "Reader | None":
         cells = [receiver.lower, receiver.upper]
     else:
         cells = [cast(RecurrentCell, cell) for cell in receiver.cells]
-    kernel = kernel_of(type(cells[0]))
-    if kernel is None:
+    cell = fused_cell_of(type(cells[0]))
+    if cell is None:
         return None
-    kind = UnitReader if isinstance(receiver, HierarchicalReceiver) else StackReader
-    return kind(kernel, cells)
+    kind = HierarchicalReceiverKernel if isinstance(receiver, HierarchicalReceiver) else MultiLayerReceiver
+    return kind(cell, cells)
 
 
-class Reader(ABC):
+class FusedReceiver(ABC):
     """How one kind of receiver reads.
 
     Args:
-        kernel: The kernel of its cells.
+        cell: The kernel of its cells.
         cells: Its cells, for their sizes.
     """
 
-    def __init__(self, kernel: Kernel, cells: list[RecurrentCell]) -> None:
-        self.kernel, self.num_layers = kernel, len(cells)
+    def __init__(self, cell: FusedCell, cells: list[RecurrentCell]) -> None:
+        self.cell, self.num_layers = cell, len(cells)
         self.has_bias, self.size = cells[0].has_bias, cells[0].hidden_size
         self.num_states = len(cells[0].start(torch.zeros(1, self.size)))
 
@@ -69,11 +69,11 @@ class Reader(ABC):
         """
         weight = parameters["embed.weight"]
         length, replicas, batch = symbols.shape
-        heard = weight.new_zeros(length, replicas, weight.shape[-1], batch)
-        heard.scatter_(2, symbols[:, :, None], 1.0)
+        feedback = weight.new_zeros(length, replicas, weight.shape[-1], batch)
+        feedback.scatter_(2, symbols[:, :, None], 1.0)
         groups = self.groups(parameters)
         sizes = [len(group) for group in groups]
-        state: Tensor = _read(self, heard, sizes, *(matrix for group in groups for matrix in group))
+        state: Tensor = _read(self, feedback, sizes, *(matrix for group in groups for matrix in group))
         return state
 
     @abstractmethod
@@ -81,53 +81,53 @@ class Reader(ABC):
         """The matrices, by what they belong to."""
 
     @abstractmethod
-    def forward(self, heard: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
+    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """Read symbols, one-hot (length, replicas, rows, batch): what is understood, and a tape for `backward`."""
 
     @abstractmethod
     def backward(self, tape: list[Any], groups: Groups, gradients: Groups, to_state: Tensor) -> None:
         """Add the gradients of the matrices in place."""
 
-    def heard(self, parameters: Parameters) -> Source:
+    def feedback(self, parameters: Parameters) -> FoldedInput:
         """What enters the lowest layer: symbols, one-hot."""
         weight = parameters["embed.weight"]
-        return Source(embedding=weight, ones=weight.new_ones(weight.shape[-1]))
+        return FoldedInput(embedding=weight, ones=weight.new_ones(weight.shape[-1]))
 
-    def zeros(self, heard: Tensor) -> Saved:
+    def zeros(self, feedback: Tensor) -> Saved:
         """A state of zeros."""
-        shape = (heard.shape[1], self.size, heard.shape[3])
-        return tuple(heard.new_zeros(shape) for _ in range(self.num_states))
+        shape = (feedback.shape[1], self.size, feedback.shape[3])
+        return tuple(feedback.new_zeros(shape) for _ in range(self.num_states))
 
-    def one(self, heard: Tensor) -> Tensor | None:
+    def one(self, feedback: Tensor) -> Tensor | None:
         """The row that biases are folded in by, in layers above the lowest."""
-        return heard.new_ones(heard.shape[1], 1, heard.shape[3]) if self.has_bias else None
+        return feedback.new_ones(feedback.shape[1], 1, feedback.shape[3]) if self.has_bias else None
 
 
-class StackReader(Reader):
+class MultiLayerReceiver(FusedReceiver):
     """Recurrent receivers of one or more layers."""
 
     def groups(self, parameters: Parameters) -> Groups:
         """See the base class: a group a layer."""
         beneath = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-        sources = [self.heard(parameters)] + [beneath] * (self.num_layers - 1)
+        sources = [self.feedback(parameters)] + [beneath] * (self.num_layers - 1)
         return [
-            self.kernel.matrices(under(parameters, f"cells.{layer}."), source)
+            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), source)
             for layer, source in enumerate(sources)
         ]
 
-    def forward(self, heard: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
+    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
-        one = self.one(heard)
-        states = [self.zeros(heard) for _ in groups]
+        one = self.one(feedback)
+        states = [self.zeros(feedback) for _ in groups]
         tape = []
-        for symbols in heard:
+        for symbols in feedback:
             beside: Tensor | None = symbols
             step = []
             for layer, matrices in enumerate(groups):
-                column = over(states[layer][0], beside)
-                states[layer], saved = self.kernel.forward(matrices, column, states[layer])
+                stacked_input = concat_rows(states[layer][0], beside)
+                states[layer], saved = self.cell.forward(matrices, stacked_input, states[layer])
                 step.append(saved)
-                beside = over(states[layer][0], one)
+                beside = concat_rows(states[layer][0], one)
             tape.append(step)
         return states[-1][0], tape
 
@@ -139,15 +139,15 @@ class StackReader(Reader):
         for step in reversed(tape):
             for layer in reversed(range(len(groups))):
                 to_hidden, *rest = to_states[layer]
-                to_column, rest_before = self.kernel.backward(
+                to_stacked_input, rest_before = self.cell.backward(
                     groups[layer], gradients[layer], step[layer], (to_output + to_hidden, *rest)
                 )
-                to_states[layer] = (to_column[:, : self.size], *rest_before)
-                to_output = to_column[:, self.size : 2 * self.size]
+                to_states[layer] = (to_stacked_input[:, : self.size], *rest_before)
+                to_output = to_stacked_input[:, self.size : 2 * self.size]
             to_output = nothing[0]  # only the last state is asked for
 
 
-class UnitReader(Reader):
+class HierarchicalReceiverKernel(FusedReceiver):
     """HU-receiver, as `HierarchicalReceiver` defines it, with each example's own stopness and without reset."""
 
     def groups(self, parameters: Parameters) -> Groups:
@@ -155,23 +155,23 @@ class UnitReader(Reader):
         beneath = layer_below(parameters["lower.hidden_map.weight"], has_bias=self.has_bias)
         return [
             [parameters["stop.weight"], parameters["stop.bias"].unsqueeze(-1)],
-            self.kernel.matrices(under(parameters, "lower."), self.heard(parameters)),
-            self.kernel.matrices(under(parameters, "upper."), beneath),
+            self.cell.matrices(submodule_parameters(parameters, "lower."), self.feedback(parameters)),
+            self.cell.matrices(submodule_parameters(parameters, "upper."), beneath),
         ]
 
-    def forward(self, heard: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
+    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
         (stop, bias), low, up = groups
-        one = self.one(heard)
-        lower, upper = self.zeros(heard), self.zeros(heard)
+        one = self.one(feedback)
+        lower, upper = self.zeros(feedback), self.zeros(feedback)
         tape = []
-        for symbols in heard:
-            lower, low_saved = self.kernel.forward(low, over(lower[0], symbols), lower)
+        for symbols in feedback:
+            lower, low_saved = self.cell.forward(low, concat_rows(lower[0], symbols), lower)
             stopness = torch.baddbmm(bias, stop, lower[0]).sigmoid_()
-            column = over(upper[0], over(lower[0], one))
-            stepped, up_saved = self.kernel.forward(up, column, upper)
+            stacked_input = concat_rows(upper[0], concat_rows(lower[0], one))
+            stepped, up_saved = self.cell.forward(up, stacked_input, upper)
             tape.append((lower[0], low_saved, stopness, upper, stepped, up_saved))
-            upper = blend(upper, stepped, stopness)
+            upper = lerp_states(upper, stepped, stopness)
         return upper[0], tape
 
     def backward(self, tape: list[Any], groups: Groups, gradients: Groups, to_state: Tensor) -> None:
@@ -181,27 +181,30 @@ class UnitReader(Reader):
         nothing = tuple(torch.zeros_like(to_state) for _ in range(self.num_states))
         to_upper, to_lower = (to_state, *nothing[1:]), nothing
         for lower, low_saved, stopness, upper, stepped, up_saved in reversed(tape):
-            to_old, to_stepped, to_stopness = unblend(to_upper, upper, stepped, stopness)
-            to_column, rest = self.kernel.backward(up, to_up, up_saved, to_stepped)
+            to_old, to_stepped, to_stopness = lerp_backward(to_upper, upper, stepped, stopness)
+            to_stacked_input, rest = self.cell.backward(up, to_up, up_saved, to_stepped)
             to_upper = tuple(
-                torch.add(*parts) for parts in zip(to_old, (to_column[:, : self.size], *rest), strict=True)
+                torch.add(*parts)
+                for parts in zip(to_old, (to_stacked_input[:, : self.size], *rest), strict=True)
             )
             to_logit = torch.ops.aten.sigmoid_backward(to_stopness, stopness)
             to_bias += to_logit.sum(2, keepdim=True)
             to_stop.baddbmm_(to_logit, lower.mT)
-            to_spelt = to_lower[0] + to_column[:, self.size : 2 * self.size]
+            to_spelt = to_lower[0] + to_stacked_input[:, self.size : 2 * self.size]
             to_spelt.baddbmm_(stop.mT, to_logit)
-            to_column, rest = self.kernel.backward(low, to_low, low_saved, (to_spelt, *to_lower[1:]))
-            to_lower = (to_column[:, : self.size], *rest)
+            to_stacked_input, rest = self.cell.backward(low, to_low, low_saved, (to_spelt, *to_lower[1:]))
+            to_lower = (to_stacked_input[:, : self.size], *rest)
 
 
 class _Read(torch.autograd.Function):
-    """Runs a `Reader`."""
+    """Runs a `FusedReceiver`."""
 
     @staticmethod
-    def forward(ctx: Any, reader: Reader, heard: Tensor, sizes: list[int], *matrices: Tensor) -> Tensor:
-        state, ctx.tape = reader.forward(heard, grouped(matrices, sizes))
-        ctx.reader, ctx.sizes = reader, sizes
+    def forward(
+        ctx: Any, fused_receiver: FusedReceiver, feedback: Tensor, sizes: list[int], *matrices: Tensor
+    ) -> Tensor:
+        state, ctx.tape = fused_receiver.forward(feedback, grouped(matrices, sizes))
+        ctx.fused_receiver, ctx.sizes = fused_receiver, sizes
         ctx.save_for_backward(*matrices)
         return state
 
@@ -209,7 +212,9 @@ class _Read(torch.autograd.Function):
     def backward(ctx: Any, to_state: Tensor) -> tuple[Tensor | None, ...]:
         matrices = ctx.saved_tensors
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        ctx.reader.backward(ctx.tape, grouped(matrices, ctx.sizes), grouped(gradients, ctx.sizes), to_state)
+        ctx.fused_receiver.backward(
+            ctx.tape, grouped(matrices, ctx.sizes), grouped(gradients, ctx.sizes), to_state
+        )
         return None, None, None, *gradients
 
 

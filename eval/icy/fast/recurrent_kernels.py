@@ -2,7 +2,7 @@
 
 Tensors are (replicas, features, batch). The gates of a cell are then blocks of rows, so everything runs over contiguous
 memory, and the state and what enters beside it are stacked into one column that takes one product. What enters is a
-`Source`; maps and biases that it meets are folded into the cell's matrices once an update, not once a step.
+`FoldedInput`; maps and biases that it meets are folded into the cell's matrices once an update, not once a step.
 
 The cells of `ecsuite.agents.cells` are the definition; tests hold these kernels to them.
 """
@@ -30,7 +30,7 @@ Saved = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class FoldedInput:
     """What enters a cell beside its state: rows u such that the cell's input is `embedding u`."""
 
     embedding: Tensor | None
@@ -39,18 +39,18 @@ class Source:
     """(rows,): its product with u is always 1, so that biases can be folded in."""
 
 
-class Kernel(ABC):
+class FusedCell(ABC):
     """One step of a cell.
 
-    A state is a tuple of (replicas, hidden, batch); `column` is its first entry with the source's rows below it.
+    A state is a tuple of (replicas, hidden, batch); `stacked_input` is its first entry with the source's rows below it.
     """
 
     @abstractmethod
-    def matrices(self, parameters: Parameters, source: Source) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, source: FoldedInput) -> list[Tensor]:
         """What `forward` multiplies by, with the source folded in; differentiable."""
 
     @abstractmethod
-    def forward(self, matrices: list[Tensor], column: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """The next state, and what `backward` needs."""
 
     @abstractmethod
@@ -70,31 +70,31 @@ class Kernel(ABC):
         """
 
 
-class RNNKernel(Kernel):
+class FusedRNNCell(FusedCell):
     """Elman's cell."""
 
-    def matrices(self, parameters: Parameters, source: Source) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, source: FoldedInput) -> list[Tensor]:
         """See the base class."""
         return [_stacked(parameters, source)]
 
-    def forward(self, matrices: list[Tensor], column: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
-        hidden = tanh_(torch.bmm(matrices[0], column))
-        return (hidden,), (column, hidden)
+        hidden = tanh_(torch.bmm(matrices[0], stacked_input))
+        return (hidden,), (stacked_input, hidden)
 
     def backward(
         self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, to_state: Saved
     ) -> tuple[Tensor, Saved]:
         """See the base class."""
-        column, hidden = saved
+        stacked_input, hidden = saved
         to_sum = torch.ops.aten.tanh_backward(to_state[0], hidden)
-        return _through(matrices[0], gradients[0], column, to_sum), ()
+        return _through(matrices[0], gradients[0], stacked_input, to_sum), ()
 
 
-class GRUKernel(Kernel):
+class FusedGRUCell(FusedCell):
     """Gated recurrent unit, in torch's form. The new gate's two parts are apart, since reset acts on one of them."""
 
-    def matrices(self, parameters: Parameters, source: Source) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, source: FoldedInput) -> list[Tensor]:
         """See the base class: all that meets the state, and the input's part of the new gate."""
         entering = _entering(parameters, source)
         gates = 2 * entering.shape[-2] // 3
@@ -108,20 +108,20 @@ class GRUKernel(Kernel):
         )
         return [torch.cat([parameters["hidden_map.weight"], beside], dim=-1), entering[..., gates:, :]]
 
-    def forward(self, matrices: list[Tensor], column: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         size = state[0].shape[-2]
-        maps = torch.bmm(matrices[0], column)
+        maps = torch.bmm(matrices[0], stacked_input)
         reset_update, hidden_new = maps[:, : 2 * size], maps[:, 2 * size :]
         reset, update = reset_update.sigmoid_().chunk(2, dim=-2)
-        new = tanh_(torch.bmm(matrices[1], column[:, size:]).addcmul_(reset, hidden_new))
-        return (torch.lerp(new, state[0], update),), (column, maps, new)
+        new = tanh_(torch.bmm(matrices[1], stacked_input[:, size:]).addcmul_(reset, hidden_new))
+        return (torch.lerp(new, state[0], update),), (stacked_input, maps, new)
 
     def backward(
         self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, to_state: Saved
     ) -> tuple[Tensor, Saved]:
         """See the base class."""
-        column, maps, new = saved
+        stacked_input, maps, new = saved
         size = new.shape[-2]
         reset, update, hidden_new = maps.chunk(3, dim=-2)
         to_hidden = to_state[0]
@@ -129,40 +129,40 @@ class GRUKernel(Kernel):
         to_new = torch.ops.aten.tanh_backward(to_hidden - kept, new)
         to_maps = torch.empty_like(maps)
         torch.mul(to_new, hidden_new, out=to_maps[:, :size])
-        torch.mul(to_hidden, column[:, :size] - new, out=to_maps[:, size : 2 * size])
+        torch.mul(to_hidden, stacked_input[:, :size] - new, out=to_maps[:, size : 2 * size])
         _sigmoid_backward_(to_maps[:, : 2 * size], maps[:, : 2 * size])
         torch.mul(to_new, reset, out=to_maps[:, 2 * size :])
-        to_column = _through(matrices[0], gradients[0], column, to_maps)
-        gradients[1].baddbmm_(to_new, column[:, size:].mT)
-        to_column[:, size:] += torch.bmm(matrices[1].mT, to_new)
-        to_column[:, :size] += kept
-        return to_column, ()
+        to_stacked_input = _through(matrices[0], gradients[0], stacked_input, to_maps)
+        gradients[1].baddbmm_(to_new, stacked_input[:, size:].mT)
+        to_stacked_input[:, size:] += torch.bmm(matrices[1].mT, to_new)
+        to_stacked_input[:, :size] += kept
+        return to_stacked_input, ()
 
 
-class LSTMKernel(Kernel):
+class FusedLSTMCell(FusedCell):
     """Long short-term memory. The new gate's rows are doubled: tanh(x) = 2 sigmoid(2x) - 1 makes one pass of four."""
 
-    def matrices(self, parameters: Parameters, source: Source) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, source: FoldedInput) -> list[Tensor]:
         """See the base class."""
         stacked = _stacked(parameters, source)
         size = stacked.shape[-2] // 4
         doubled = stacked.new_ones(4, 1).index_fill(0, torch.tensor(2, device=stacked.device), 2.0)
         return [stacked * doubled.repeat_interleave(size, dim=0)]
 
-    def forward(self, matrices: list[Tensor], column: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
-        gates = torch.bmm(matrices[0], column).sigmoid_()
+        gates = torch.bmm(matrices[0], stacked_input).sigmoid_()
         write, forget, half_new, output = gates.chunk(4, dim=-2)
         new = (half_new * 2).sub_(1)
         memory = (forget * state[1]).addcmul_(write, new)
         seen = tanh_(memory.clone())
-        return (output * seen, memory), (column, gates, new, state[1], seen)
+        return (output * seen, memory), (stacked_input, gates, new, state[1], seen)
 
     def backward(
         self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, to_state: Saved
     ) -> tuple[Tensor, Saved]:
         """See the base class."""
-        column, gates, new, before, seen = saved
+        stacked_input, gates, new, before, seen = saved
         write, forget, _, output = gates.chunk(4, dim=-2)
         to_hidden, to_memory = to_state
         to_memory = to_memory + torch.ops.aten.tanh_backward(to_hidden * output, seen)
@@ -173,10 +173,10 @@ class LSTMKernel(Kernel):
         torch.mul(to_memory, write, out=to_new).mul_(2)
         torch.mul(to_hidden, seen, out=to_output)
         _sigmoid_backward_(to_gates, gates)
-        return _through(matrices[0], gradients[0], column, to_gates), (to_memory.mul_(forget),)
+        return _through(matrices[0], gradients[0], stacked_input, to_gates), (to_memory.mul_(forget),)
 
 
-class DAGKernel(Kernel):
+class FusedDAGCell(FusedCell):
     """A cell of gated nodes: `DAGCell`.
 
     Args:
@@ -187,7 +187,7 @@ class DAGKernel(Kernel):
         self.nodes = (("tanh", -1), *cell.nodes)
         self.takes_mean = len(cell.nodes) > 1
 
-    def matrices(self, parameters: Parameters, source: Source) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, source: FoldedInput) -> list[Tensor]:
         """See the base class: one matrix for each node."""
         first = parameters["hidden_map.weight"]
         if source.embedding is not None:
@@ -197,12 +197,12 @@ class DAGKernel(Kernel):
         rest = [parameters[f"node_maps.{index}.weight"] for index in range(len(self.nodes) - 1)]
         return [first, *rest]
 
-    def forward(self, matrices: list[Tensor], column: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
-        values, saved = [state[0]], [column]
+        values, saved = [state[0]], [stacked_input]
         for (activation, predecessor), matrix in zip(self.nodes, matrices, strict=True):
             value = values[predecessor + 1]
-            maps = torch.bmm(matrix, value if saved[1:] else column)
+            maps = torch.bmm(matrix, value if saved[1:] else stacked_input)
             gate, new = maps.chunk(2, dim=-2)
             gate.sigmoid_()
             _ACTIVATE[activation](new)
@@ -236,9 +236,9 @@ class DAGKernel(Kernel):
                 gradients[index].baddbmm_(to_maps, value.mT)
                 below.baddbmm_(matrices[index].mT, to_maps)
             else:
-                to_column = _through(matrices[0], gradients[0], saved[0], to_maps)
-                to_column[:, :size] += below
-                below = to_column
+                to_stacked_input = _through(matrices[0], gradients[0], saved[0], to_maps)
+                to_stacked_input[:, :size] += below
+                below = to_stacked_input
             earlier = to_values[predecessor + 1]
             to_values[predecessor + 1] = below if earlier is None else earlier + below
         assert to_values[0] is not None
@@ -250,14 +250,14 @@ def tanh_(inputs: Tensor) -> Tensor:
     return inputs.mul_(2).sigmoid_().mul_(2).sub_(1) if inputs.device.type == "cpu" else inputs.tanh_()
 
 
-def kernel_of(cell: type[RecurrentCell]) -> Kernel | None:
+def fused_cell_of(cell: type[RecurrentCell]) -> FusedCell | None:
     """The kernel of a cell; None for a cell that has none."""
     if issubclass(cell, DAGCell):
-        return DAGKernel(cell)
-    return _KERNELS[cell]() if cell in _KERNELS else None
+        return FusedDAGCell(cell)
+    return _FUSED_CELLS[cell]() if cell in _FUSED_CELLS else None
 
 
-def layer_below(weight: Tensor, *, has_bias: bool) -> Source:
+def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
     """What enters a layer from the one below: its output, and a one if cells have biases.
 
     Args:
@@ -268,26 +268,26 @@ def layer_below(weight: Tensor, *, has_bias: bool) -> Source:
     ones = weight.new_zeros(size + has_bias)
     ones[size:] = 1
     embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
-    return Source(embedding=embedding.expand(len(weight), -1, -1), ones=ones)
+    return FoldedInput(embedding=embedding.expand(len(weight), -1, -1), ones=ones)
 
 
-def under(parameters: Parameters, prefix: str) -> Parameters:
+def submodule_parameters(parameters: Parameters, prefix: str) -> Parameters:
     """The parameters of a submodule."""
     return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
 
 
-def over(upper: Tensor, lower: Tensor | None) -> Tensor:
+def concat_rows(upper: Tensor, lower: Tensor | None) -> Tensor:
     """Rows above rows."""
     return upper if lower is None else torch.cat([upper, lower], dim=1)
 
 
-def blend(old: Saved, new: Saved, share: Tensor) -> Saved:
+def lerp_states(old: Saved, new: Saved, share: Tensor) -> Saved:
     """Each part of a state on its way from old to new, share (replicas, 1, batch)."""
     return tuple(torch.lerp(before, after, share) for before, after in zip(old, new, strict=True))
 
 
-def unblend(to_blend: Saved, old: Saved, new: Saved, share: Tensor) -> tuple[Saved, Saved, Tensor]:
-    """Gradients of `blend`: of the old and the new state, and of the share."""
+def lerp_backward(to_blend: Saved, old: Saved, new: Saved, share: Tensor) -> tuple[Saved, Saved, Tensor]:
+    """Gradients of `lerp_states`: of the old and the new state, and of the share."""
     to_new = tuple(part * share for part in to_blend)
     to_old = tuple(part - moved for part, moved in zip(to_blend, to_new, strict=True))
     to_share = torch.zeros_like(share)
@@ -296,14 +296,14 @@ def unblend(to_blend: Saved, old: Saved, new: Saved, share: Tensor) -> tuple[Sav
     return to_old, to_new, to_share
 
 
-_KERNELS: dict[type[RecurrentCell], type[Kernel]] = {
-    RNNCell: RNNKernel,
-    GRUCell: GRUKernel,
-    LSTMCell: LSTMKernel,
+_FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
+    RNNCell: FusedRNNCell,
+    GRUCell: FusedGRUCell,
+    LSTMCell: FusedLSTMCell,
 }
 
 
-def _entering(parameters: Parameters, source: Source) -> Tensor:
+def _entering(parameters: Parameters, source: FoldedInput) -> Tensor:
     """The input map with the source and its own bias folded in, (replicas, gates * hidden, rows)."""
     bias = parameters["input_map.bias"].unsqueeze(-1) * source.ones
     if source.embedding is None:
@@ -311,15 +311,15 @@ def _entering(parameters: Parameters, source: Source) -> Tensor:
     return torch.baddbmm(bias, parameters["input_map.weight"], source.embedding)
 
 
-def _stacked(parameters: Parameters, source: Source) -> Tensor:
+def _stacked(parameters: Parameters, source: FoldedInput) -> Tensor:
     """Hidden and input map side by side, all biases folded in."""
     beside = _entering(parameters, source) + parameters["hidden_map.bias"].unsqueeze(-1) * source.ones
     return torch.cat([parameters["hidden_map.weight"], beside], dim=-1)
 
 
-def _through(matrix: Tensor, gradient: Tensor, column: Tensor, to_product: Tensor) -> Tensor:
-    """Backward of `matrix @ column`: adds to the matrix's gradient, gives the column's."""
-    gradient.baddbmm_(to_product, column.mT)
+def _through(matrix: Tensor, gradient: Tensor, stacked_input: Tensor, to_product: Tensor) -> Tensor:
+    """Backward of `matrix @ stacked_input`: adds to the matrix's gradient, gives the column's."""
+    gradient.baddbmm_(to_product, stacked_input.mT)
     return torch.bmm(matrix.mT, to_product)
 
 

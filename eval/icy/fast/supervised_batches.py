@@ -13,7 +13,7 @@ from torch import Tensor
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
-class Lesson:
+class SupervisedBatch:
     """One batch to learn from, and how well it was known.
 
     Args:
@@ -53,25 +53,29 @@ class Lesson:
         return hot.scatter_(2, self.messages, self.share)
 
 
-class Pupil(ABC):
+class Learner(ABC):
     """How one kind of agent learns from a lesson."""
 
     @abstractmethod
-    def loss(self, parameters: Parameters, lesson: Lesson) -> Tensor:
-        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `lesson.right`."""
+    def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
+        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.right`."""
 
 
-class Imitator(Pupil):
+class FusedSenderTrainer(Learner):
     """A pupil whose gradients are written out."""
 
     @abstractmethod
     def run(
-        self, lesson: Lesson, start: Tensor, groups: list[list[Tensor]], gradients: list[list[Tensor]]
+        self,
+        examples: SupervisedBatch,
+        start: Tensor,
+        groups: list[list[Tensor]],
+        gradients: list[list[Tensor]],
     ) -> tuple[Tensor, Tensor | None]:
         """Speak, and learn.
 
         Args:
-            lesson: What to say.
+            examples: What to say.
             start: What the meanings are perceived as, (replicas, features, batch).
             groups: Matrices by group: first those that are read out, then those of each layer.
             gradients: Zeros like them; the gradients are added in place.
@@ -85,22 +89,29 @@ class Imitator(Pupil):
         return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
 
 
-def learn_by_hand(imitator: Imitator, lesson: Lesson, start: Tensor, groups: list[list[Tensor]]) -> Tensor:
-    """The loss that `Imitator.run` finds, with its gradients, for autograd to go on with."""
+def fused_loss(
+    trainer: FusedSenderTrainer, examples: SupervisedBatch, start: Tensor, groups: list[list[Tensor]]
+) -> Tensor:
+    """The loss that `FusedSenderTrainer.run` finds, with its gradients, for autograd to go on with."""
     sizes = [len(group) for group in groups]
-    loss: Tensor = _learn_by_hand(imitator, lesson, sizes, start, *(m for group in groups for m in group))
+    loss: Tensor = _fused_loss(trainer, examples, sizes, start, *(m for group in groups for m in group))
     return loss
 
 
-class _LearnByHand(torch.autograd.Function):
-    """Runs an `Imitator`, which finds all gradients on the way; backward hands them on."""
+class _FusedLoss(torch.autograd.Function):
+    """Runs an `FusedSenderTrainer`, which finds all gradients on the way; backward hands them on."""
 
     @staticmethod
     def forward(
-        ctx: Any, imitator: Imitator, lesson: Lesson, sizes: list[int], start: Tensor, *matrices: Tensor
+        ctx: Any,
+        trainer: FusedSenderTrainer,
+        examples: SupervisedBatch,
+        sizes: list[int],
+        start: Tensor,
+        *matrices: Tensor,
     ) -> Tensor:
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        loss, to_start = imitator.run(lesson, start, grouped(matrices, sizes), grouped(gradients, sizes))
+        loss, to_start = trainer.run(examples, start, grouped(matrices, sizes), grouped(gradients, sizes))
         ctx.gradients = [to_start, *gradients]
         return loss
 
@@ -110,7 +121,7 @@ class _LearnByHand(torch.autograd.Function):
         return None, None, None, *ctx.gradients
 
 
-_learn_by_hand: Any = _LearnByHand.apply
+_fused_loss: Any = _FusedLoss.apply
 
 
 def grouped(flat: Iterable[Tensor], sizes: list[int]) -> list[list[Tensor]]:

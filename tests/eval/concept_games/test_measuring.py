@@ -14,12 +14,12 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.training import DivergedError, Result
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 
 def measure(study, folder):
-    with Workshop(num_workers=1, folder=folder / "results", progress=lambda *_: None) as workshop:
-        return measure_rows(study, workshop=workshop, folder=folder, device="cpu"), workshop.num_kept
+    with JobRunner(num_workers=1, folder=folder / "results", progress=lambda *_: None) as runner:
+        return measure_rows(study, runner=runner, folder=folder, device="cpu"), runner.num_kept
 
 
 def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, tmp_path, monkeypatch):
@@ -85,7 +85,10 @@ def test_a_run_that_diverges_is_named(small, tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "train", diverge)
     with pytest.raises(ConfigError, match=r"^thing_gs, seed 1: step 3: the loss is nan; try a smaller "):
         train_and_score(
-            experiment=small.rows[0].experiment, folder=tmp_path / "run", device="cpu", tell=lambda *_: None
+            experiment=small.rows[0].experiment,
+            folder=tmp_path / "run",
+            device="cpu",
+            report_progress=lambda *_: None,
         )
 
 

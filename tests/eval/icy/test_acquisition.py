@@ -9,9 +9,9 @@ from ecsuite.agents import parse_agent
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy import acquisition
-from ecsuite.eval.icy import learners as pupils
-from ecsuite.eval.icy.acquisition import School, learn
-from ecsuite.eval.icy.batches import Course, Run
+from ecsuite.eval.icy import learners as learners
+from ecsuite.eval.icy.acquisition import RunGroup, learn
+from ecsuite.eval.icy.batches import LanguageDataset, Run
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
@@ -80,7 +80,7 @@ def test_a_run_counts_the_same_in_any_company(model):
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
 def test_the_fast_way_learns_as_the_module_does(model, monkeypatch):
     (fast,) = learnt(model, CONCAT)
-    monkeypatch.setattr(pupils, "make_imitator", lambda sender: None)
+    monkeypatch.setattr(learners, "make_fused_sender", lambda sender: None)
     (slow,) = learnt(model, CONCAT)
     assert fast.steps == slow.steps
     assert fast.accuracy == pytest.approx(slow.accuracy, abs=1e-6)
@@ -126,7 +126,7 @@ def test_an_early_verdict_only_when_asked_for():
 def right_answers(agent, role, meanings, messages):
     """Share of right symbols or attributes; meanings (batch, attributes), messages (batch, length)."""
     if role == "sender":
-        line = pupils.ScoreLine(GEOMETRY.message_length)
+        line = learners.LogitsBuilder(GEOMETRY.message_length)
         agent(torch.nn.functional.one_hot(meanings, 3).flatten(1).float(), line)
         return (torch.stack(line.scores, 1).argmax(-1) == messages).float().mean().item()
     length = torch.full((len(messages),), float(GEOMETRY.message_length))
@@ -135,7 +135,7 @@ def right_answers(agent, role, meanings, messages):
 
 
 def trained(role, model, outcome):
-    agent = pupils.make_agent(parse_agent(role, model), role, GEOMETRY, PROTOCOL.hidden_size)
+    agent = learners.make_agent(parse_agent(role, model), role, GEOMETRY, PROTOCOL.hidden_size)
     agent.load_state_dict(outcome.weights)
     return agent
 
@@ -153,7 +153,7 @@ def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, mod
     protocol = replace(PROTOCOL, held_out=0.3)
     runs = [CONCAT, Run(grammar="hol", seed=124, cap=60)]
     for run, outcome in zip(runs, learnt(model, *runs, role=role, protocol=protocol), strict=True):
-        unseen = Course(run, GEOMETRY, batch_size=4, held_out=0.3).held_out
+        unseen = LanguageDataset(run, GEOMETRY, batch_size=4, held_out=0.3).held_out
         made = language(run.grammar, GEOMETRY, run.seed)
         meanings, messages = made.meanings[unseen], made.messages[unseen].astype("int64")
         wanted = right_answers(
@@ -184,7 +184,7 @@ def test_it_tells_how_it_goes(monkeypatch):
     monkeypatch.setattr(acquisition.time, "monotonic", lambda: next(clock))
     news = []
     runs = [CONCAT, replace(CONCAT, seed=124)]
-    outcomes = learnt("fc1l", *runs, tell=lambda *what: news.append(what))
+    outcomes = learnt("fc1l", *runs, report_progress=lambda *what: news.append(what))
     for index, outcome in enumerate(outcomes):
         told = [(updates, accuracy) for which, updates, accuracy in news if which == index]
         # One look at a window of 5 is three updates after its middle, and the last one ends the run untold.
@@ -201,13 +201,13 @@ def test_what_is_not_known_is_refused():
 
 def test_a_school_gives_each_run_its_own_language_and_batches():
     runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
-    school = School(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
+    run_group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
     for updates, alive in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
-        school.keep([school.alive.index(index) for index in alive]) if updates else None
-        lesson = school.lesson(updates)
-        assert school.alive == alive
+        run_group.keep([run_group.alive.index(index) for index in alive]) if updates else None
+        examples = run_group.examples(updates)
+        assert run_group.alive == alive
         for place, index in enumerate(alive):
-            course = Course(runs[index], GEOMETRY, batch_size=32, held_out=0)
-            meanings, messages = course.block(updates // 64)
-            assert torch.equal(lesson.meanings[place], meanings[updates % 64])
-            assert torch.equal(lesson.messages[:, place, 0], messages[updates % 64])
+            dataset = LanguageDataset(runs[index], GEOMETRY, batch_size=32, held_out=0)
+            meanings, messages = dataset.block(updates // 64)
+            assert torch.equal(examples.meanings[place], meanings[updates % 64])
+            assert torch.equal(examples.messages[:, place, 0], messages[updates % 64])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.icy.batches import BLOCK, Course, Run
+from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 
@@ -13,42 +13,44 @@ GRAMMARS = ["concat", "perm", "proj", "rot", "shufdet", "hol", "rot+perm"]
 
 
 def make(grammar="concat", seed=123, *, batch_size=16, held_out=0.0):
-    return Course(Run(grammar=grammar, seed=seed), GEOMETRY, batch_size=batch_size, held_out=held_out)
+    return LanguageDataset(
+        Run(grammar=grammar, seed=seed), GEOMETRY, batch_size=batch_size, held_out=held_out
+    )
 
 
-def drawn(course, numbers=(0, 1)):
+def drawn(dataset, numbers=(0, 1)):
     """Indices of the meanings in so many blocks of batches, (batches, batch)."""
-    meanings = torch.cat([course.block(number)[0] for number in numbers]).numpy()
+    meanings = torch.cat([dataset.block(number)[0] for number in numbers]).numpy()
     return np.ravel_multi_index(tuple(meanings.transpose(1, 0, 2)), (5, 5, 5))
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_a_course_teaches_its_language(grammar):
-    course, made = make(grammar), language(grammar, GEOMETRY, 123)
-    meanings, messages = course.block(1)
+    dataset, made = make(grammar), language(grammar, GEOMETRY, 123)
+    meanings, messages = dataset.block(1)
     assert meanings.shape == (BLOCK, 3, 16)
     assert messages.shape == (BLOCK, 9, 16)
     assert meanings.dtype == messages.dtype == torch.int64
-    chosen = drawn(course, [1])
+    chosen = drawn(dataset, [1])
     assert (messages.numpy().transpose(0, 2, 1) == made.messages[chosen]).all()
     assert (meanings.numpy().transpose(0, 2, 1) == made.meanings[chosen]).all()
-    assert course.floor == majority_accuracy(made.messages)
+    assert dataset.floor == majority_accuracy(made.messages)
 
 
 def test_examples_are_those_asked_for():
-    course, made = make("rot"), language("rot", GEOMETRY, 123)
+    dataset, made = make("rot"), language("rot", GEOMETRY, 123)
     chosen = np.array([[0, 124], [7, 7]])
-    meanings, messages = course.examples(chosen)
+    meanings, messages = dataset.examples(chosen)
     assert meanings.tolist() == [[[0, 4], [0, 4], [0, 4]], [[0, 0], [1, 1], [2, 2]]]
     assert (messages.numpy().transpose(0, 2, 1) == made.messages[chosen]).all()
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.2])
 def test_all_languages_of_a_seed_have_the_same_batches_and_held_out_meanings(held_out):
-    courses = [make(grammar, held_out=held_out) for grammar in GRAMMARS]
-    for course in courses[1:]:
-        assert (drawn(course) == drawn(courses[0])).all()
-        assert (course.held_out == courses[0].held_out).all()
+    datasets = [make(grammar, held_out=held_out) for grammar in GRAMMARS]
+    for dataset in datasets[1:]:
+        assert (drawn(dataset) == drawn(datasets[0])).all()
+        assert (dataset.held_out == datasets[0].held_out).all()
 
 
 def test_seeds_have_different_batches_and_held_out_meanings():
@@ -81,17 +83,17 @@ def test_a_course_draws_nothing_from_global_randomness():
 
 @pytest.mark.parametrize("held_out", [0.1, 0.5, 0.9])
 def test_held_out_meanings_are_never_in_a_batch_and_all_others_are(held_out):
-    course = make(held_out=held_out, batch_size=64)
-    seen, unseen = set(drawn(course).ravel().tolist()), set(course.held_out.tolist())
-    assert len(unseen) == round(held_out * GEOMETRY.num_meanings) == len(course.held_out)
+    dataset = make(held_out=held_out, batch_size=64)
+    seen, unseen = set(drawn(dataset).ravel().tolist()), set(dataset.held_out.tolist())
+    assert len(unseen) == round(held_out * GEOMETRY.num_meanings) == len(dataset.held_out)
     assert seen | unseen == set(range(GEOMETRY.num_meanings))
     assert not seen & unseen
 
 
 def test_without_held_out_meanings_all_are_taught():
-    course = make(batch_size=64)
-    assert len(course.held_out) == 0
-    assert course.train.tolist() == list(range(GEOMETRY.num_meanings))
+    dataset = make(batch_size=64)
+    assert len(dataset.held_out) == 0
+    assert dataset.train.tolist() == list(range(GEOMETRY.num_meanings))
 
 
 def test_meanings_are_drawn_uniformly_and_independently():

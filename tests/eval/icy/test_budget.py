@@ -11,7 +11,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.icy.budget import budget_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 TINY = {
     "geometry": Geometry(num_attributes=2, num_values=3, word_length=2),
@@ -23,9 +23,9 @@ TINY = {
 
 
 def measure(models=("fc2l",), role="sender", seeds=(1, 2), folder=None, **changes):
-    with Workshop(num_workers=1, folder=folder, progress=lambda *_: None) as workshop:
-        rows = budget_rows(models, role=role, seeds=seeds, workshop=workshop, **{**TINY, **changes})
-        return rows, workshop.num_kept
+    with JobRunner(num_workers=1, folder=folder, progress=lambda *_: None) as runner:
+        rows = budget_rows(models, role=role, seeds=seeds, runner=runner, **{**TINY, **changes})
+        return rows, runner.num_kept
 
 
 def text(rows, width=200):

@@ -12,17 +12,17 @@ from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.channels import (
     TEMPERATURE,
-    Link,
     Noise,
+    SupervisedChannel,
     advantages,
     draw,
     one_hot,
-    parse_link,
+    parse_channel,
     score_function_loss,
     straight_through,
     supervised_loss,
 )
-from ecsuite.eval.icy.learners import HardLine, hears_itself, make_agent, make_pupil
+from ecsuite.eval.icy.learners import SampledMessageBuilder, is_autoregressive, make_agent, make_learner
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 
@@ -46,12 +46,12 @@ def truth():
 
 @pytest.mark.parametrize("text", ["soft", "gumbel", "gumbel,form=program", "reinforce"])
 def test_a_link_reads_what_it_writes(text):
-    assert str(parse_link(text)) == text
-    assert str(parse_link(text.upper())) == text
+    assert str(parse_channel(text)) == text
+    assert str(parse_channel(text.upper())) == text
 
 
 def test_the_default_form_is_not_written():
-    assert str(parse_link("gumbel,form=sound")) == "gumbel"
+    assert str(parse_channel("gumbel,form=sound")) == "gumbel"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_the_default_form_is_not_written():
 )
 def test_what_is_no_link(text, message):
     with pytest.raises(ConfigError, match=message):
-        parse_link(text)
+        parse_channel(text)
 
 
 def test_signatures_tell_links_apart():
     texts = ["soft", "gumbel", "gumbel,form=program", "reinforce"]
-    assert len({parse_link(text).signature for text in texts}) == len(texts)
+    assert len({parse_channel(text).signature for text in texts}) == len(texts)
 
 
 def test_noise_is_a_function_of_seed_purpose_and_update():
@@ -126,14 +126,18 @@ def test_the_score_function_loss_by_hand():
 
 def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(scores, truth):
     expected = nn.functional.cross_entropy(scores.transpose(1, 2), truth)
-    torch.testing.assert_close(supervised_loss(Link(), scores, truth, None, is_answer=False), expected)
-    torch.testing.assert_close(supervised_loss(Link(), scores, truth, None, is_answer=True), 4 * expected)
+    torch.testing.assert_close(
+        supervised_loss(SupervisedChannel(), scores, truth, None, is_answer=False), expected
+    )
+    torch.testing.assert_close(
+        supervised_loss(SupervisedChannel(), scores, truth, None, is_answer=True), 4 * expected
+    )
 
 
 def test_over_gumbel_a_sender_minimises_the_share_of_wrong_samples(scores, truth):
     noise = noise_for(scores)
     num_wrong = (draw(scores, noise) != truth).sum().item()
-    loss = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=False)
+    loss = supervised_loss(SupervisedChannel(channel="gumbel"), scores, truth, noise, is_answer=False)
     assert loss.item() == pytest.approx(2 * num_wrong / scores.numel())
 
 
@@ -141,17 +145,19 @@ def test_over_gumbel_a_receiver_minimises_the_cross_entropy_of_relaxed_samples(s
     noise = noise_for(scores)
     relaxed = ((scores + noise) / 1.2).softmax(-1)
     expected = -relaxed.gather(-1, truth[..., None]).log().mean() * truth.shape[1]
-    found = supervised_loss(Link(channel="gumbel"), scores, truth, noise, is_answer=True)
+    found = supervised_loss(SupervisedChannel(channel="gumbel"), scores, truth, noise, is_answer=True)
     torch.testing.assert_close(found, expected)
 
 
 def test_the_published_receiver_compares_raw_scores(scores, truth):
-    link = parse_link("gumbel,form=program")
+    link = parse_channel("gumbel,form=program")
     expected = (scores - one_hot(truth, scores)).square().mean()
     torch.testing.assert_close(
         supervised_loss(link, scores, truth, noise_for(scores), is_answer=True), expected
     )
-    sound = supervised_loss(Link(channel="gumbel"), scores, truth, noise_for(scores), is_answer=False)
+    sound = supervised_loss(
+        SupervisedChannel(channel="gumbel"), scores, truth, noise_for(scores), is_answer=False
+    )
     assert torch.equal(supervised_loss(link, scores, truth, noise_for(scores), is_answer=False), sound)
 
 
@@ -164,20 +170,20 @@ def test_reinforce_rewards_all_parts_of_an_example_alike(scores, truth):
     chosen = log_probabilities.gather(-1, drawn[..., None])[..., 0].sum(1)
     entropy = -(log_probabilities.exp() * log_probabilities).sum()
     expected = -(advantage * chosen).sum() - 0.01 * entropy
-    found = supervised_loss(Link(channel="reinforce"), scores, truth, noise, is_answer=False)
+    found = supervised_loss(SupervisedChannel(channel="reinforce"), scores, truth, noise, is_answer=False)
     torch.testing.assert_close(found, expected)
 
 
 def test_a_hard_line_lets_hear_the_likeliest_symbols_or_samples():
     scores = torch.tensor([[0.0, 2.0, 1.0]])
-    assert HardLine(1, None).say(scores).tolist() == [[0, 1, 0]]
+    assert SampledMessageBuilder(1, None).step(scores).tolist() == [[0, 1, 0]]
     noise = torch.tensor([[[9.0, 0.0, 0.0]]])
-    assert HardLine(1, noise).say(scores).tolist() == [[1, 0, 0]]
+    assert SampledMessageBuilder(1, noise).step(scores).tolist() == [[1, 0, 0]]
 
 
 @pytest.mark.parametrize(("model", "expected"), [("gru", True), ("gru-z", False), ("fc1l", False)])
 def test_who_hears_itself(model, expected):
-    assert hears_itself(make_agent(parse_agent("sender", model), "sender", GEOMETRY, 8)) is expected
+    assert is_autoregressive(make_agent(parse_agent("sender", model), "sender", GEOMETRY, 8)) is expected
 
 
 @pytest.mark.parametrize("channel", ["gumbel", "gumbel,form=program", "reinforce"])
@@ -212,8 +218,8 @@ def test_a_hashtable_has_no_channel():
     with pytest.raises(
         ConfigError, match="hashtable learns nothing over the channel gumbel; use --channel soft"
     ):
-        make_pupil(
+        make_learner(
             make_agent(parse_agent("sender", "hashtable"), "sender", GEOMETRY, 8),
             GEOMETRY,
-            Link(channel="gumbel"),
+            SupervisedChannel(channel="gumbel"),
         )

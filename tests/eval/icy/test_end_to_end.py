@@ -11,7 +11,7 @@ from ecsuite.eval.icy.curves import curves
 from ecsuite.eval.icy.end_to_end import MEASURES, end_to_end_rows, make_table, notes
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 PROTOCOL = Protocol(hidden_size=16, lr=0.01)
@@ -19,16 +19,16 @@ PROTOCOL = Protocol(hidden_size=16, lr=0.01)
 
 def measure(pairs=(("fc2l", "fc2l"),), seeds=(1, 2), folder=None, **changes):
     given = {"grammars": ["concat", "perm"], "target": 0.9, "max_steps": 20, "channels": ["soft"]}
-    with Workshop(num_workers=1, folder=folder, progress=lambda *_: None) as workshop:
+    with JobRunner(num_workers=1, folder=folder, progress=lambda *_: None) as runner:
         rows = end_to_end_rows(
             pairs,
             geometry=GEOMETRY,
             seeds=seeds,
             protocol=PROTOCOL,
-            workshop=workshop,
+            runner=runner,
             **{**given, **changes},
         )
-        return rows, workshop.num_kept
+        return rows, runner.num_kept
 
 
 def text(rows):

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ecsuite.agents.spec import parse_agent
-from ecsuite.eval.icy.channels import Noise, parse_link
+from ecsuite.eval.icy.channels import Noise, parse_channel
 from ecsuite.eval.icy.learners import make_agent
-from ecsuite.eval.icy.pairs import Pair, train_pair
+from ecsuite.eval.icy.pairs import EndToEndAgents, train_pair
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.weights import pack
 from ecsuite.grammars.geometry import Geometry
@@ -36,7 +36,7 @@ def converse(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PR
         channel=channel,
         protocol=protocol,
         max_steps=max_steps,
-        tell=lambda *_: None,
+        report_progress=lambda *_: None,
         **{**given, **weights, **changes},
     )
 
@@ -60,9 +60,9 @@ def test_a_pure_function_of_its_seed():
 
 
 def test_samples_that_are_heard_and_samples_of_samples_differ():
-    heard = converse("gru", "gru", 5, "gumbel", hears_samples=True)
-    assert heard != converse("gru", "gru", 5, "gumbel")
-    assert heard != converse("gru", "gru", 5, "gumbel,form=program", hears_samples=True)
+    feedback = converse("gru", "gru", 5, "gumbel", hears_samples=True)
+    assert feedback != converse("gru", "gru", 5, "gumbel")
+    assert feedback != converse("gru", "gru", 5, "gumbel,form=program", hears_samples=True)
     unheard = converse("gru-z", "gru", 5, "gumbel", hears_samples=True)
     assert unheard == converse("gru-z", "gru", 5, "gumbel")
 
@@ -75,7 +75,7 @@ def test_held_out_meanings_and_the_papers_single_batch():
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
 def test_gradients_reach_both_agents(channel):
-    pair = Pair(*agents(), link=parse_link(channel), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel(channel), hears_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
     pair(meanings, Noise(1, "test").at(0))[0].backward()
     for agent in (pair.sender, pair.receiver):
@@ -83,7 +83,7 @@ def test_gradients_reach_both_agents(channel):
 
 
 def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
-    pair = Pair(*agents(), link=parse_link("soft"), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), hears_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
     answers = pair.read(pair.speak(meanings, None).softmax(-1))
     expected = -answers.log_softmax(-1).gather(-1, meanings[..., None]).mean()
@@ -91,7 +91,7 @@ def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
 
 
 def test_ids_and_one_hot_rows_are_read_alike():
-    pair = Pair(*agents(), link=parse_link("soft"), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), hears_samples=False, geometry=GEOMETRY)
     ids = torch.tensor([[1, 2, 3, 4], [0, 4, 4, 1]])
     weights = torch.nn.functional.one_hot(ids, 5).float()
     torch.testing.assert_close(pair.read(ids), pair.read(weights))

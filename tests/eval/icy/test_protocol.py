@@ -4,18 +4,18 @@ from dataclasses import fields, replace
 
 import pytest
 
-from ecsuite.eval.icy.protocol import Protocol, Verdict
+from ecsuite.eval.icy.protocol import Protocol, StopDecision
 
 FLOOR = 0.4
 
 
 def ended(protocol, accuracies, cap=None, floor=FLOOR):
     """The first verdict and the updates it came at, over accuracies after 0, 1, ... updates; None if there is none."""
-    watch = protocol.watch(cap, floor)
+    early_stopping = protocol.early_stopping(cap, floor)
     for updates, accuracy in enumerate(accuracies):
-        verdict = watch.see(updates, accuracy)
-        if verdict is not None:
-            return updates, verdict
+        decision = early_stopping.see(updates, accuracy)
+        if decision is not None:
+            return updates, decision
     return None
 
 
@@ -30,19 +30,19 @@ def paper(**changes):
 def test_exact_counts_the_steps_at_the_middle_of_the_window():
     """A rise at 20 updates: the mean of five reaches 0.8 with the fourth high batch of five, 23; its middle is 21."""
     accuracies = [0.0] * 20 + [1.0] * 10
-    assert ended(exact(), accuracies) == (23, Verdict(steps=21, reached=True))
+    assert ended(exact(), accuracies) == (23, StopDecision(steps=21, reached=True))
 
 
 @pytest.mark.parametrize("window", [1, 3, 11, 21])
 def test_exact_is_unbiased_on_a_straight_line(window):
     """Accuracy t / 100 has its 0.8 at 80 updates, whatever the window."""
     found = ended(exact(window=window), [updates / 100 + 1e-9 for updates in range(200)])
-    assert found == (80 + window // 2, Verdict(steps=80, reached=True))
+    assert found == (80 + window // 2, StopDecision(steps=80, reached=True))
 
 
 def test_exact_waits_for_a_full_window():
     assert ended(exact(), [1.0] * 4) is None
-    assert ended(exact(), [1.0] * 5) == (4, Verdict(steps=2, reached=True))
+    assert ended(exact(), [1.0] * 5) == (4, StopDecision(steps=2, reached=True))
 
 
 def test_exact_does_not_mind_one_lucky_batch():
@@ -50,26 +50,26 @@ def test_exact_does_not_mind_one_lucky_batch():
 
 
 def test_exact_looks_after_every_update():
-    watch = exact(window=1).watch(None, FLOOR)
+    early_stopping = exact(window=1).early_stopping(None, FLOOR)
     for updates, accuracy in enumerate([0.1, 0.5, 0.3]):
-        watch.see(updates, accuracy)
-        assert watch.accuracy == accuracy
+        early_stopping.see(updates, accuracy)
+        assert early_stopping.accuracy == accuracy
 
 
 def test_paper_looks_after_the_first_update_and_then_after_every_fifty():
     looks = []
-    watch = paper().watch(None, FLOOR)
+    early_stopping = paper().early_stopping(None, FLOOR)
     for updates in range(200):
-        watch.see(updates, updates / 1000)
-        if watch.accuracy == updates / 1000 and updates:
+        early_stopping.see(updates, updates / 1000)
+        if early_stopping.accuracy == updates / 1000 and updates:
             looks.append(updates)
     assert looks == [1, 51, 101, 151]
 
 
 def test_paper_counts_from_zero():
     """The published program names its updates from 0: the one that `updates` = 51 have been made is number 50."""
-    assert ended(paper(), [1.0] * 100) == (1, Verdict(steps=0, reached=True))
-    assert ended(paper(), [0.0] * 30 + [1.0] * 100) == (51, Verdict(steps=50, reached=True))
+    assert ended(paper(), [1.0] * 100) == (1, StopDecision(steps=0, reached=True))
+    assert ended(paper(), [0.0] * 30 + [1.0] * 100) == (51, StopDecision(steps=50, reached=True))
 
 
 def test_paper_sees_single_batches_only():
@@ -77,34 +77,34 @@ def test_paper_sees_single_batches_only():
     accuracies[100] = accuracies[102] = 1.0
     assert ended(paper(), accuracies) is None
     accuracies[101] = 0.8
-    assert ended(paper(), accuracies) == (101, Verdict(steps=100, reached=True))
+    assert ended(paper(), accuracies) == (101, StopDecision(steps=100, reached=True))
 
 
 @pytest.mark.parametrize(("every", "steps"), [(1, 20), (7, 21), (50, 50)])
 def test_paper_may_look_more_often(every, steps):
     found = ended(paper(check_every=every), [0.0] * 21 + [1.0] * 100)
-    assert found == (steps + 1, Verdict(steps=steps, reached=True))
+    assert found == (steps + 1, StopDecision(steps=steps, reached=True))
 
 
 @pytest.mark.parametrize("every", [1, 50])
 def test_paper_does_not_look_before_the_first_update(every):
-    assert paper(check_every=every).watch(None, FLOOR).see(0, 1.0) is None
+    assert paper(check_every=every).early_stopping(None, FLOOR).see(0, 1.0) is None
 
 
 def test_exact_ends_at_the_cap():
-    assert ended(exact(), [0.5] * 200, cap=60) == (62, Verdict(steps=60, reached=False))
+    assert ended(exact(), [0.5] * 200, cap=60) == (62, StopDecision(steps=60, reached=False))
 
 
 def test_paper_ends_at_the_first_look_at_or_beyond_the_cap():
     """The published program looks every 50 updates, so its capped runs go over."""
-    assert ended(paper(), [0.5] * 300, cap=120) == (151, Verdict(steps=150, reached=False))
-    assert ended(paper(), [0.5] * 300, cap=150) == (151, Verdict(steps=150, reached=False))
+    assert ended(paper(), [0.5] * 300, cap=120) == (151, StopDecision(steps=150, reached=False))
+    assert ended(paper(), [0.5] * 300, cap=150) == (151, StopDecision(steps=150, reached=False))
 
 
 @pytest.mark.parametrize("protocol", [exact(), paper(check_every=60)])
 def test_the_target_counts_even_at_the_cap(protocol):
     accuracies = [0.0] * 58 + [0.9] * 10
-    assert ended(protocol, accuracies, cap=60)[1] == Verdict(steps=60, reached=True)
+    assert ended(protocol, accuracies, cap=60)[1] == StopDecision(steps=60, reached=True)
 
 
 @pytest.mark.parametrize("protocol", [exact(), paper()])
@@ -114,47 +114,47 @@ def test_without_a_cap_a_run_has_no_end_but_the_target(protocol):
 
 @pytest.mark.parametrize("protocol", [exact(target=None), paper(target=None)])
 def test_without_a_target_only_the_cap_ends_a_run(protocol):
-    _, verdict = ended(protocol, [1.0] * 300, cap=100)
-    assert verdict == Verdict(steps=100, reached=False)
+    _, decision = ended(protocol, [1.0] * 300, cap=100)
+    assert decision == StopDecision(steps=100, reached=False)
 
 
 @pytest.mark.parametrize("accuracy", [0.0, FLOOR, 0.79])
 def test_there_is_no_early_verdict_unless_asked_for(accuracy):
-    _, verdict = ended(exact(), [accuracy] * 300, cap=200)
-    assert verdict == Verdict(steps=200, reached=False)
+    _, decision = ended(exact(), [accuracy] * 300, cap=200)
+    assert decision == StopDecision(steps=200, reached=False)
 
 
 def test_an_early_verdict_falls_at_a_quarter_of_the_cap():
     """Floor 0.4 and target 0.8: below 0.5 a run counts as hopeless."""
     protocol = exact(early_verdict=True)
-    assert ended(protocol, [0.49] * 300, cap=200)[1] == Verdict(steps=50, reached=False, is_early=True)
-    assert ended(protocol, [0.51] * 300, cap=200)[1] == Verdict(steps=200, reached=False)
+    assert ended(protocol, [0.49] * 300, cap=200)[1] == StopDecision(steps=50, reached=False, is_early=True)
+    assert ended(protocol, [0.51] * 300, cap=200)[1] == StopDecision(steps=200, reached=False)
     assert ended(protocol, [0.49] * 300) is None
 
 
 def test_an_early_verdict_falls_later_too():
     """Who loses what it knew is given up when the mean of five falls below 0.5: three of 0.7 and two of 0.1."""
     accuracies = [0.7] * 100 + [0.1] * 200
-    _, verdict = ended(exact(early_verdict=True), accuracies, cap=200)
-    assert verdict == Verdict(steps=99, reached=False, is_early=True)
+    _, decision = ended(exact(early_verdict=True), accuracies, cap=200)
+    assert decision == StopDecision(steps=99, reached=False, is_early=True)
 
 
 def test_an_early_verdict_needs_a_target_to_be_far_from():
     """Without one, less than the floor alone is hopeless."""
     protocol = exact(early_verdict=True, target=None)
-    assert ended(protocol, [0.41] * 300, cap=200)[1] == Verdict(steps=200, reached=False)
+    assert ended(protocol, [0.41] * 300, cap=200)[1] == StopDecision(steps=200, reached=False)
     assert ended(protocol, [0.39] * 300, cap=200)[1].is_early
 
 
 @pytest.mark.parametrize("protocol", [exact(early_verdict=True), paper(early_verdict=True)])
 def test_who_reaches_the_target_gets_no_early_verdict(protocol):
-    _, verdict = ended(protocol, [0.9] * 300, cap=4, floor=0.95)
-    assert verdict.reached
+    _, decision = ended(protocol, [0.9] * 300, cap=4, floor=0.95)
+    assert decision.reached
 
 
 def test_watches_of_one_protocol_do_not_share_what_they_saw():
     protocol = exact()
-    first, second = protocol.watch(None, FLOOR), protocol.watch(None, FLOOR)
+    first, second = protocol.early_stopping(None, FLOOR), protocol.early_stopping(None, FLOOR)
     for updates in range(4):
         first.see(updates, 1.0)
     assert second.see(4, 1.0) is None

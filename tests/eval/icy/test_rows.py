@@ -14,7 +14,7 @@ from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.eval.icy.rows import Cell, make_table, measure_rows, notes
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import Workshop
+from ecsuite.jobs.runner import JobRunner
 
 SMALL = Geometry(num_attributes=2, num_values=3, word_length=2)
 EXACT, PAPER = Protocol(), Protocol(name="paper")
@@ -32,7 +32,7 @@ def taught(monkeypatch):
     """Runs take as many steps as `STEPS` says, unless the cap or an early verdict ends them; gives all jobs' runs."""
     jobs = []
 
-    def learn_and_report(*, model, runs, protocol, tell, **inputs):
+    def learn_and_report(*, model, runs, protocol, report_progress, **inputs):
         jobs.append((model, runs))
         outcomes = []
         for run in runs:
@@ -61,10 +61,10 @@ def taught(monkeypatch):
 def measured(
     *grammars, models=("lstm",), protocol=EXACT, seeds=(1, 2, 3), geometry=SMALL, role="sender", **options
 ):
-    with Workshop(num_workers=1, folder=None, progress=lambda *what: None) as workshop:
+    with JobRunner(num_workers=1, folder=None, progress=lambda *what: None) as runner:
         return measure_rows(
             models, role=role, geometry=geometry, grammars=grammars, seeds=seeds, protocol=protocol,
-            workshop=workshop, **options,
+            runner=runner, **options,
         )  # fmt: skip
 
 
@@ -307,11 +307,11 @@ def test_a_grammar_that_the_paper_did_not_measure_has_an_empty_cell(taught, monk
 @pytest.mark.parametrize("model", ["lstm", "fc1l", "hashtable"])
 def test_every_seed_of_every_grammar_is_in_exactly_one_job(taught, monkeypatch, num_workers, model):
     """Whoever learns side by side; the workshop's own two processes are not needed for that."""
-    monkeypatch.setattr(Workshop, "_run_in_pool", Workshop._run_here)
+    monkeypatch.setattr(JobRunner, "_run_in_pool", JobRunner._run_here)
     seeds = tuple(range(1, 8))
     for grammar in ("concat", "perm"):
         monkeypatch.setitem(STEPS, grammar, dict.fromkeys(seeds, 100))
-    with Workshop(num_workers=num_workers, folder=None, progress=lambda *what: None) as workshop:
+    with JobRunner(num_workers=num_workers, folder=None, progress=lambda *what: None) as runner:
         (row,) = measure_rows(
             (model,),
             role="sender",
@@ -319,7 +319,7 @@ def test_every_seed_of_every_grammar_is_in_exactly_one_job(taught, monkeypatch, 
             grammars=("perm",),
             seeds=seeds,
             protocol=EXACT,
-            workshop=workshop,
+            runner=runner,
         )
     done = [(run.grammar, run.seed) for _, runs in taught for run in runs]
     assert sorted(done) == sorted((grammar, seed) for grammar in ("concat", "perm") for seed in seeds)
@@ -330,8 +330,8 @@ def test_what_is_kept_is_not_learnt_again_unless_something_that_matters_changes(
     def measure(num_runs, **changes):
         taught.clear()
         given = {"models": ("lstm",), "geometry": SMALL, "protocol": EXACT, "role": "sender"} | changes
-        with Workshop(num_workers=1, folder=tmp_path, progress=lambda *what: None) as workshop:
-            found = measure_rows(grammars=("perm",), seeds=(1,), workshop=workshop, **given)
+        with JobRunner(num_workers=1, folder=tmp_path, progress=lambda *what: None) as runner:
+            found = measure_rows(grammars=("perm",), seeds=(1,), runner=runner, **given)
         assert sum(len(runs) for _, runs in taught) == num_runs
         return [row.to_json() for row in found]
 

@@ -10,11 +10,11 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning import encoders as bodies
-from ecsuite.eval.learning.encoders import BODIES, Decoder, Encoder, Published, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, Decoder, Encoder, Published, new_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xtreme.presets import FULL
 
-KINDS = pytest.mark.parametrize("kind", BODIES)
+KINDS = pytest.mark.parametrize("kind", BACKBONES)
 NUM_SYMBOLS = 30
 
 
@@ -27,7 +27,7 @@ def make(tiny):
     """A body with an embedding."""
 
     def make(kind, preset=tiny):
-        body = BODIES[kind](preset, random())
+        body = BACKBONES[kind](preset, random())
         body.embed(new_embedding(NUM_SYMBOLS, preset.width, random(1)))
         return body.eval()
 
@@ -79,9 +79,12 @@ def test_an_encoder_sees_what_follows_and_a_decoder_does_not(make, kind, sees):
 @KINDS
 def test_the_same_seed_gives_the_same_body_whatever_else_was_drawn(tiny, kind):
     torch.manual_seed(0)
-    first = BODIES[kind](tiny, random()).state_dict()
+    first = BACKBONES[kind](tiny, random()).state_dict()
     torch.manual_seed(1)
-    second, third = BODIES[kind](tiny, random()).state_dict(), BODIES[kind](tiny, random(1)).state_dict()
+    second, third = (
+        BACKBONES[kind](tiny, random()).state_dict(),
+        BACKBONES[kind](tiny, random(1)).state_dict(),
+    )
     assert all(torch.equal(weight, second[name]) for name, weight in first.items())
     assert any(not torch.equal(weight, third[name]) for name, weight in first.items())
 

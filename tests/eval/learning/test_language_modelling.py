@@ -3,25 +3,27 @@
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, new_embedding
 from ecsuite.eval.learning.language_modelling import learn, schedule, text_windows
 from ecsuite.eval.learning.vocabulary import learn_subwords
 
 NUM_SYMBOLS = 12
-KINDS = pytest.mark.parametrize("kind", BODIES)
+KINDS = pytest.mark.parametrize("kind", BACKBONES)
 
 
 @pytest.fixture
 def make(tiny):
     def make(kind):
-        body = BODIES[kind](tiny, torch.Generator().manual_seed(0))
+        body = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
         body.embed(new_embedding(NUM_SYMBOLS, tiny.width, torch.Generator().manual_seed(1)))
         return body
 
     return make
 
 
-def trained(body, windows, parameters=None, num_epochs=1, lr=0.01, batch=4, tell=lambda share: None):
+def trained(
+    body, windows, parameters=None, num_epochs=1, lr=0.01, batch=4, report_progress=lambda share: None
+):
     learn(
         body,
         windows,
@@ -31,7 +33,7 @@ def trained(body, windows, parameters=None, num_epochs=1, lr=0.01, batch=4, tell
         lr=lr,
         parameters=body.parameters() if parameters is None else parameters,
         generator=torch.Generator().manual_seed(2),
-        tell=tell,
+        report_progress=report_progress,
     )
     return body
 
@@ -109,7 +111,7 @@ def test_the_same_seed_learns_the_same(make, kind):
 
 def test_the_share_that_is_done_is_told(make):
     told = []
-    trained(make("decoder"), counting(9), num_epochs=2, tell=told.append)
+    trained(make("decoder"), counting(9), num_epochs=2, report_progress=told.append)
     # Three updates an epoch, the last of one window.
     assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 

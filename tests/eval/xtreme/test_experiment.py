@@ -13,7 +13,7 @@ from ecsuite.eval.xtreme.report import report
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 CONTROLS = ("corpus", "random init", "parentheses", "shuffled corpus")
-STAGES = ("raise_body", "learn_text", "try_task")
+STAGES = ("pretrain_backbone", "learn_text", "finetune_task")
 
 
 def as_json(result):

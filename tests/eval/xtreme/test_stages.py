@@ -8,14 +8,14 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.learning.encoders import BODIES
+from ecsuite.eval.learning.encoders import BACKBONES
 from ecsuite.eval.xtreme import stages
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
-from ecsuite.eval.xtreme.stages import learn_text, raise_body, try_task
+from ecsuite.eval.xtreme.stages import finetune_task, learn_text, pretrain_backbone
 from ecsuite.eval.xtreme.task import Trial
 
 CORPUS = Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)]))
-KINDS = pytest.mark.parametrize("kind", BODIES)
+KINDS = pytest.mark.parametrize("kind", BACKBONES)
 
 
 def silent(label, share):
@@ -25,7 +25,7 @@ def silent(label, share):
 @pytest.fixture
 def rules(tiny):
     """What all stages are told."""
-    return {"preset": tiny, "seed": 0, "device": "cpu", "precision": "fp32", "tell": silent}
+    return {"preset": tiny, "seed": 0, "device": "cpu", "precision": "fp32", "report_progress": silent}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def give_birth(tmp_path, rules):
     def give_birth(name="random init", kind="decoder", **others):
         file = tmp_path / f"{name} {kind}.safetensors"
         corpus = CORPUS if "corpus" in name else None
-        told = raise_body(name=name, corpus=corpus, text=None, kind=kind, file=file, **rules | others)
+        told = pretrain_backbone(name=name, corpus=corpus, text=None, kind=kind, file=file, **rules | others)
         return file, told
 
     return give_birth
@@ -70,7 +70,7 @@ def same(one, other):
 def test_a_body_is_written_without_its_embedding(give_birth, tiny, kind):
     file, told = give_birth("corpus", kind)
     weights = load_file(file)
-    assert weights.keys() == BODIES[kind](tiny, torch.Generator()).without_embedding().keys()
+    assert weights.keys() == BACKBONES[kind](tiny, torch.Generator()).without_embedding().keys()
     assert told["parameters"] == sum(weight.numel() for weight in weights.values())
     assert told["repeats"] == pytest.approx((480 + 1) / 120)
     assert told["sha256"] == stages.hashlib.sha256(file.read_bytes()).hexdigest()
@@ -80,7 +80,7 @@ def test_a_body_is_written_without_its_embedding(give_birth, tiny, kind):
 def test_all_are_born_alike_and_differ_by_what_they_learn(give_birth, tiny, kind):
     names = ("random init", "corpus", "shuffled corpus", "parentheses")
     raised = {name: load_file(give_birth(name, kind)[0]) for name in names}
-    born = BODIES[kind](tiny, torch.Generator().manual_seed(0))
+    born = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
     assert same(raised["random init"], dict(born.without_embedding()))
     for place, name in enumerate(names):
         assert not any(same(raised[name], raised[other]) for other in names[:place])
@@ -106,7 +106,7 @@ def test_settings_end_with_an_error(give_birth):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        give_birth("corpus", tell=stop)
+        give_birth("corpus", report_progress=stop)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -155,7 +155,7 @@ def overhear(monkeypatch, rules, write_data):
     def overhear(born, learnt, kind="decoder", model=None):
         given = {}
 
-        def do_task(body, speak, trial, preset, generator, tell):
+        def do_task(body, speak, trial, preset, generator, report_progress):
             given.update(body=body, speak=speak, seed=generator.initial_seed(), trial=trial)
             return {"learnt_from": None, "by_language": {}}
 
@@ -168,7 +168,7 @@ def overhear(monkeypatch, rules, write_data):
             is_zero_shot=True,
             swaps_embedding=True,
         )
-        try_task(born=born, model=model, learnt=learnt, kind=kind, trial=trial, **rules)
+        finetune_task(born=born, model=model, learnt=learnt, kind=kind, trial=trial, **rules)
         assert given["trial"] is trial and given["seed"] == 0
         return given["body"], given["speak"]
 

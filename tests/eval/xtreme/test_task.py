@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, new_embedding
 from ecsuite.eval.learning.vocabulary import learn_subwords
 from ecsuite.eval.xtreme import task as module
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -19,7 +19,7 @@ def run(tiny, write_data):
     """Does a task with a body as it is born; what came of it, the body, and which languages were spoken."""
 
     def run(name="udpos", *, kind="decoder", data=None, preset=tiny, tested_in=("en", "de"), **trial):
-        body = BODIES[kind](preset, torch.Generator().manual_seed(0))
+        body = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
         body.embed(new_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1)))
         spoken, told = [], []
 
@@ -42,7 +42,7 @@ def run(tiny, write_data):
     return run
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@pytest.mark.parametrize("kind", BACKBONES)
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_gives_its_metrics(run, name, kind):
     english = () if TASKS[name].kind == "retrieval" else ("en",)
@@ -82,7 +82,7 @@ def test_another_language_is_spoken_where_each_has_its_own_embedding(run, swaps_
     assert run(tested_in=("en", "de", "ru"), swaps_embedding=swaps_embedding)[2] == wanted
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@pytest.mark.parametrize("kind", BACKBONES)
 @pytest.mark.parametrize(
     ("scope", "swaps_embedding", "body_changes", "embedding_changes"),
     [
@@ -95,7 +95,7 @@ def test_another_language_is_spoken_where_each_has_its_own_embedding(run, swaps_
 )
 def test_what_a_task_tunes(run, tiny, kind, scope, swaps_embedding, body_changes, embedding_changes):
     preset = replace(tiny, scope=scope)
-    before = BODIES[kind](preset, torch.Generator().manual_seed(0)).without_embedding()
+    before = BACKBONES[kind](preset, torch.Generator().manual_seed(0)).without_embedding()
     _, body, _ = run(kind=kind, preset=preset, swaps_embedding=swaps_embedding)
     weight = new_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
     assert torch.equal(body.embedding.weight, weight) != embedding_changes

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BODIES, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, new_embedding
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
@@ -14,7 +14,7 @@ from ecsuite.eval.xtreme.tuning import scores_of, tune
 
 NUM_SYMBOLS = 9
 RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)
-KINDS = pytest.mark.parametrize("kind", BODIES)
+KINDS = pytest.mark.parametrize("kind", BACKBONES)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def make(tiny):
     """A body and a head."""
 
     def make(kind="decoder"):
-        body = BODIES[kind](tiny, torch.Generator().manual_seed(0))
+        body = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
         body.embed(torch.nn.functional.normalize(new_embedding(NUM_SYMBOLS, tiny.width, generator())))
         return body, LabelHead(body.width, 2, generator())
 
@@ -42,7 +42,9 @@ def rows(lengths=(3, 7, 5, 4, 6, 3, 8, 5), targets=None):
     return Rows(ids=ids, targets=targets, padding=0)
 
 
-def tuned(body, head, given, rules=RULES, *, through_body, parameters=None, tell=lambda share: None):
+def tuned(
+    body, head, given, rules=RULES, *, through_body, parameters=None, report_progress=lambda share: None
+):
     tuned = [*head.parameters(), *(body.parameters() if through_body else ())]
     tune(
         body,
@@ -52,7 +54,7 @@ def tuned(body, head, given, rules=RULES, *, through_body, parameters=None, tell
         parameters or tuned,
         through_body=through_body,
         generator=generator(),
-        tell=tell,
+        report_progress=report_progress,
     )
 
 
@@ -125,7 +127,9 @@ def test_scores_are_those_of_each_row_by_itself(make, monkeypatch):
 def test_the_share_that_is_done_is_told(make):
     told = []
     body, head = make()
-    tuned(body, head, rows(), replace(RULES, epochs=2, batch=3), through_body=False, tell=told.append)
+    tuned(
+        body, head, rows(), replace(RULES, epochs=2, batch=3), through_body=False, report_progress=told.append
+    )
     assert told == pytest.approx([share / 6 for share in range(1, 7)])
 
 

@@ -5,7 +5,7 @@ import torch
 
 from ecsuite.agents import make_receiver
 from ecsuite.agents.message import Message
-from ecsuite.eval.icy.fast.receiver_kernels import make_reader
+from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
 
 LENGTH, BATCH, HIDDEN, VOCAB = 6, 5, 8, 4
 FAST = [
@@ -36,7 +36,7 @@ def test_states_and_gradients_are_those_of_the_module(spec):
     parameters = stacked(modules)
     symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
     to_state = torch.randn(3, HIDDEN, BATCH)
-    state = make_reader(modules[0]).read(parameters, symbols)
+    state = make_fused_receiver(modules[0]).read(parameters, symbols)
     state.backward(to_state)
     for index, module in enumerate(modules):
         theirs = read_by_module(module, symbols[:, index])
@@ -52,15 +52,15 @@ def test_states_and_gradients_are_those_of_the_module(spec):
 def test_replicas_know_nothing_of_each_other():
     modules = [receiver("hier:gru", seed) for seed in range(3)]
     symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
-    together = make_reader(modules[0]).read(stacked(modules), symbols)
-    alone = make_reader(modules[1]).read(stacked(modules[1:2]), symbols[:, 1:2])
+    together = make_fused_receiver(modules[0]).read(stacked(modules), symbols)
+    alone = make_fused_receiver(modules[1]).read(stacked(modules[1:2]), symbols[:, 1:2])
     torch.testing.assert_close(together[1], alone[0], atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("spec", ["sru", "cnn", "fc2l", "hier:gru,stop=first", "hier:lstm,reset=on"])
 def test_others_are_left_to_their_module(spec):
-    assert make_reader(receiver(spec)) is None
+    assert make_fused_receiver(receiver(spec)) is None
 
 
 def test_the_style_of_games_is_left_to_the_module():
-    assert make_reader(receiver("gru", style="egg")) is None
+    assert make_fused_receiver(receiver("gru", style="egg")) is None

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.cells import CELLS
-from ecsuite.eval.icy.fast.recurrent_kernels import Source, kernel_of, tanh_
+from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, fused_cell_of, tanh_
 
 REPLICAS, INPUT, ROWS, HIDDEN, BATCH = 3, 5, 4, 6, 7
 FAST = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]
@@ -63,7 +63,7 @@ class Case:
         def leaf(*shape):
             return torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_()
 
-        self.name, self.kernel = name, kernel_of(CELLS[name])
+        self.name, self.cell = name, fused_cell_of(CELLS[name])
         cell = CELLS[name](INPUT, HIDDEN)
         self.parameters = {key: leaf(replicas, *value.shape) for key, value in cell.named_parameters()}
         self.state = tuple(leaf(replicas, HIDDEN, BATCH) for _ in cell.start(torch.zeros(1, HIDDEN)))
@@ -86,9 +86,9 @@ class Case:
         return tuple(part.detach() for part in self.state)
 
     def matrices(self):
-        return self.kernel.matrices(self.parameters, Source(embedding=self.embedding, ones=self.ones))
+        return self.cell.matrices(self.parameters, FoldedInput(embedding=self.embedding, ones=self.ones))
 
-    def column(self):
+    def stacked_input(self):
         return torch.cat([self.state[0], self.rows], dim=1).detach()
 
     def expected(self):
@@ -106,7 +106,9 @@ class Case:
 @pytest.mark.parametrize("name", FAST)
 def test_the_next_state_is_that_of_the_formula(name, is_silent):
     case = Case(name, is_silent=is_silent)
-    state, _ = case.kernel.forward([each.detach() for each in case.matrices()], case.column(), case.begun)
+    state, _ = case.cell.forward(
+        [each.detach() for each in case.matrices()], case.stacked_input(), case.begun
+    )
     for mine, wanted in zip(state, case.expected(), strict=True):
         torch.testing.assert_close(mine, wanted, rtol=1e-12, atol=1e-12)
 
@@ -122,9 +124,9 @@ def test_gradients_are_those_of_autograd(name, is_silent):
     matrices = case.matrices()
     plain = [each.detach() for each in matrices]
     with torch.no_grad():
-        _, saved = case.kernel.forward(plain, case.column(), case.begun)
+        _, saved = case.cell.forward(plain, case.stacked_input(), case.begun)
         gradients = [torch.zeros_like(each) for each in plain]
-        to_column, rest = case.kernel.backward(plain, gradients, saved, tuple(to_state))
+        to_stacked_input, rest = case.cell.backward(plain, gradients, saved, tuple(to_state))
     of_parameters = torch.autograd.grad(
         matrices,
         [*case.parameters.values(), *([] if is_silent else [case.embedding])],
@@ -132,9 +134,9 @@ def test_gradients_are_those_of_autograd(name, is_silent):
         allow_unused=True,
         materialize_grads=True,
     )
-    mine = [*of_parameters[: len(case.parameters)], to_column[:, :HIDDEN], *rest]
+    mine = [*of_parameters[: len(case.parameters)], to_stacked_input[:, :HIDDEN], *rest]
     if not is_silent:
-        mine += [of_parameters[-1], to_column[:, HIDDEN:]]
+        mine += [of_parameters[-1], to_stacked_input[:, HIDDEN:]]
     for gradient, reference in zip(mine, wanted, strict=True):
         torch.testing.assert_close(gradient, reference, rtol=1e-11, atol=1e-11)
 
@@ -147,9 +149,9 @@ def test_gradients_of_steps_add_up(name):
     twice = [torch.zeros_like(each) for each in matrices]
     with torch.no_grad():
         for gradients in (once, twice, twice):
-            _, saved = case.kernel.forward(matrices, case.column(), case.begun)
+            _, saved = case.cell.forward(matrices, case.stacked_input(), case.begun)
             to_state = tuple(torch.ones_like(part) for part in case.begun)
-            case.kernel.backward(matrices, gradients, saved, to_state)
+            case.cell.backward(matrices, gradients, saved, to_state)
     for single, double in zip(once, twice, strict=True):
         torch.testing.assert_close(double, 2 * single)
 
@@ -157,15 +159,15 @@ def test_gradients_of_steps_add_up(name):
 @pytest.mark.parametrize("name", FAST)
 def test_neither_matrices_nor_column_nor_state_are_written_to(name):
     case = Case(name)
-    matrices, column = [each.detach() for each in case.matrices()], case.column()
+    matrices, stacked_input = [each.detach() for each in case.matrices()], case.stacked_input()
     state = tuple(part.detach().clone() for part in case.begun)
-    before = [each.clone() for each in (*matrices, column, *state)]
+    before = [each.clone() for each in (*matrices, stacked_input, *state)]
     with torch.no_grad():
-        after, saved = case.kernel.forward(matrices, column, state)
+        after, saved = case.cell.forward(matrices, stacked_input, state)
         said = after[0].clone()
         to_state = tuple(torch.ones_like(part) for part in state)
-        case.kernel.backward(matrices, [torch.zeros_like(each) for each in matrices], saved, to_state)
-    for old, new in zip(before, (*matrices, column, *state), strict=True):
+        case.cell.backward(matrices, [torch.zeros_like(each) for each in matrices], saved, to_state)
+    for old, new in zip(before, (*matrices, stacked_input, *state), strict=True):
         assert torch.equal(old, new)
     assert torch.equal(after[0], said)
 
@@ -173,12 +175,12 @@ def test_neither_matrices_nor_column_nor_state_are_written_to(name):
 @pytest.mark.parametrize("name", FAST)
 def test_replicas_do_not_see_each_other(name):
     case = Case(name)
-    matrices, column = [each.detach() for each in case.matrices()], case.column()
-    state, _ = case.kernel.forward(matrices, column, case.begun)
+    matrices, stacked_input = [each.detach() for each in case.matrices()], case.stacked_input()
+    state, _ = case.cell.forward(matrices, stacked_input, case.begun)
     for replica in range(REPLICAS):
-        alone, _ = case.kernel.forward(
+        alone, _ = case.cell.forward(
             [each[replica : replica + 1] for each in matrices],
-            column[replica : replica + 1],
+            stacked_input[replica : replica + 1],
             tuple(part[replica : replica + 1] for part in case.begun),
         )
         for mine, wanted in zip(alone, state, strict=True):
@@ -187,11 +189,11 @@ def test_replicas_do_not_see_each_other(name):
 
 @pytest.mark.parametrize("name", ["sru", "sru-tanh"])
 def test_cells_of_elementwise_recurrence_have_no_kernel(name):
-    assert kernel_of(CELLS[name]) is None
+    assert fused_cell_of(CELLS[name]) is None
 
 
 def test_every_cell_has_a_kernel_or_is_known_to_have_none():
-    assert {name for name, cell in CELLS.items() if kernel_of(cell) is not None} == set(FAST)
+    assert {name for name, cell in CELLS.items() if fused_cell_of(cell) is not None} == set(FAST)
 
 
 def test_tanh_in_place_is_tanh():

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from ecsuite.agents import make_sender, parse_agent
-from ecsuite.eval.icy.fast.supervised_batches import Lesson
-from ecsuite.eval.icy.fast.supervised_kernels import make_imitator
+from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
+from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 
 NUM_ATTRIBUTES, NUM_VALUES, LENGTH, VOCAB_SIZE, HIDDEN, BATCH = 3, 4, 6, 5, 8, 10
 CELLS = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]
@@ -41,14 +41,14 @@ def make_lesson(replicas, batch=BATCH, seed=1):
     draw = torch.Generator().manual_seed(seed)
     meanings = torch.randint(0, NUM_VALUES, (replicas, NUM_ATTRIBUTES, batch), generator=draw)
     messages = torch.randint(1, VOCAB_SIZE + 1, (LENGTH, replicas, batch), generator=draw)
-    return Lesson(meanings, messages, NUM_VALUES, VOCAB_SIZE + 1)
+    return SupervisedBatch(meanings, messages, NUM_VALUES, VOCAB_SIZE + 1)
 
 
-def by_module(sender, lesson, replica, soft_line):
+def by_module(sender, examples, replica, soft_message_builder):
     """Loss, share of right symbols and gradients as the module and torch have them."""
-    line = soft_line(LENGTH)
-    sender(lesson.features[replica].T.contiguous(), line)
-    scores, messages = torch.stack(line.scores), lesson.messages[:, replica, 0]
+    builder = soft_message_builder(LENGTH)
+    sender(examples.features[replica].T.contiguous(), builder)
+    scores, messages = torch.stack(builder.scores), examples.messages[:, replica, 0]
     loss = nn.functional.cross_entropy(scores.flatten(0, 1), messages.flatten())
     gradients = torch.autograd.grad(loss, list(sender.parameters()), materialize_grads=True)
     right = (scores.argmax(-1) == messages).float().mean()
@@ -63,14 +63,16 @@ def assert_same_gradient(mine, wanted, name):
 
 
 @pytest.mark.parametrize("name", SENDERS)
-def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_line):
+def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_message_builder):
     senders = [make(name, seed) for seed in range(2)]
-    parameters, lesson = stacked(senders), make_lesson(2)
-    loss = make_imitator(senders[0]).loss(parameters, lesson)
+    parameters, examples = stacked(senders), make_lesson(2)
+    loss = make_fused_sender(senders[0]).loss(parameters, examples)
     loss.backward()
-    results = [by_module(sender, lesson, place, soft_line) for place, sender in enumerate(senders)]
+    results = [
+        by_module(sender, examples, place, soft_message_builder) for place, sender in enumerate(senders)
+    ]
     torch.testing.assert_close(loss, sum(result[0] for result in results))
-    torch.testing.assert_close(lesson.right, torch.stack([result[1] for result in results]))
+    torch.testing.assert_close(examples.right, torch.stack([result[1] for result in results]))
     for replica, (_, _, gradients) in enumerate(results):
         for key, wanted in gradients.items():
             mine = parameters[key].grad
@@ -79,16 +81,16 @@ def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_line):
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru-2l", "husenda:rnn", "husendz:dgsend", "fc2l"])
-def test_gradients_hold_where_the_sender_is_sure(name, soft_line):
+def test_gradients_hold_where_the_sender_is_sure(name, soft_message_builder):
     """Scores and states far from where they begin: gates that are shut, probabilities near 0 and 1."""
     sender = make(name)
     with torch.no_grad():
         for parameter in sender.parameters():
             parameter.mul_(2.5)
-    parameters, lesson = stacked([sender]), make_lesson(1)
-    loss = make_imitator(sender).loss(parameters, lesson)
+    parameters, examples = stacked([sender]), make_lesson(1)
+    loss = make_fused_sender(sender).loss(parameters, examples)
     loss.backward()
-    wanted_loss, _, gradients = by_module(sender, lesson, 0, soft_line)
+    wanted_loss, _, gradients = by_module(sender, examples, 0, soft_message_builder)
     torch.testing.assert_close(loss.detach(), wanted_loss)
     for key, wanted in gradients.items():
         mine = parameters[key].grad
@@ -98,15 +100,17 @@ def test_gradients_hold_where_the_sender_is_sure(name, soft_line):
 
 @pytest.mark.parametrize("name", ["lstm", "husendz:dgsend", "fc1l"])
 def test_a_replica_learns_the_same_in_any_company(name):
-    senders, lesson = [make(name, seed) for seed in range(3)], make_lesson(3)
-    imitator, parameters = make_imitator(senders[0]), stacked(senders)
-    imitator.loss(parameters, lesson).backward()
+    senders, examples = [make(name, seed) for seed in range(3)], make_lesson(3)
+    trainer, parameters = make_fused_sender(senders[0]), stacked(senders)
+    trainer.loss(parameters, examples).backward()
     for replica, sender in enumerate(senders):
         own = stacked([sender])
-        messages = lesson.messages[:, replica : replica + 1, 0]
-        alone = Lesson(lesson.meanings[replica : replica + 1], messages, NUM_VALUES, VOCAB_SIZE + 1)
-        imitator.loss(own, alone).backward()
-        torch.testing.assert_close(alone.right, lesson.right[replica : replica + 1])
+        messages = examples.messages[:, replica : replica + 1, 0]
+        alone = SupervisedBatch(
+            examples.meanings[replica : replica + 1], messages, NUM_VALUES, VOCAB_SIZE + 1
+        )
+        trainer.loss(own, alone).backward()
+        torch.testing.assert_close(alone.right, examples.right[replica : replica + 1])
         for key, value in own.items():
             if value.grad is not None:
                 assert_same_gradient(value.grad[0], parameters[key].grad[replica], key)
@@ -119,7 +123,7 @@ def test_it_is_deterministic_and_draws_nothing(name):
     results = []
     for _ in range(2):
         parameters = stacked([sender])
-        make_imitator(sender).loss(parameters, make_lesson(1)).backward()
+        make_fused_sender(sender).loss(parameters, make_lesson(1)).backward()
         results.append([value.grad for value in parameters.values() if value.grad is not None])
     assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
     assert torch.equal(before, torch.random.get_rng_state())
@@ -127,58 +131,60 @@ def test_it_is_deterministic_and_draws_nothing(name):
 
 def test_without_gradient_the_lesson_is_still_checked():
     sender = make("husendz:gru")
-    lesson, other = make_lesson(1), make_lesson(1)
+    examples, other = make_lesson(1), make_lesson(1)
     with torch.no_grad():
-        loss = make_imitator(sender).loss(stacked([sender]), lesson)
-    wanted = make_imitator(sender).loss(stacked([sender]), other)
+        loss = make_fused_sender(sender).loss(stacked([sender]), examples)
+    wanted = make_fused_sender(sender).loss(stacked([sender]), other)
     assert torch.equal(loss, wanted.detach())
-    assert torch.equal(lesson.right, other.right)
+    assert torch.equal(examples.right, other.right)
 
 
 @pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
 def test_some_senders_have_no_fast_way(name):
-    assert make_imitator(make(name)) is None
+    assert make_fused_sender(make(name)) is None
 
 
 def test_the_fast_way_is_for_senders_of_style_icy():
     """In style egg they perceive with a bias and begin with a learnt input. FC1L has but one style."""
-    assert make_imitator(make("lstm", style="egg")) is None
-    assert make_imitator(make("husenda:lstm", style="egg")) is None
-    assert make_imitator(make("fc1l", style="egg")) is not None
+    assert make_fused_sender(make("lstm", style="egg")) is None
+    assert make_fused_sender(make("husenda:lstm", style="egg")) is None
+    assert make_fused_sender(make("fc1l", style="egg")) is not None
 
 
 def test_a_lesson_has_one_hot_features():
-    lesson = Lesson(torch.tensor([[[0, 2], [1, 1]]]), torch.ones(1, 1, 2, dtype=torch.long), 3, 2)
-    assert lesson.features.tolist() == [[[1, 0], [0, 0], [0, 1], [0, 0], [1, 1], [0, 0]]]
+    examples = SupervisedBatch(torch.tensor([[[0, 2], [1, 1]]]), torch.ones(1, 1, 2, dtype=torch.long), 3, 2)
+    assert examples.features.tolist() == [[[1, 0], [0, 0], [0, 1], [0, 0], [1, 1], [0, 0]]]
 
 
 def test_a_lesson_counts_what_is_likeliest_and_weighs_it_by_its_surprise():
     messages = torch.tensor([[[1, 2]]]).transpose(0, 1)  # one symbol, one replica, two examples
-    lesson = Lesson(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
+    examples = SupervisedBatch(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
     probabilities = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).T[None, None]
-    surprise = lesson.check(probabilities)
-    assert lesson.right.tolist() == [0.5]
+    surprise = examples.check(probabilities)
+    assert examples.right.tolist() == [0.5]
     assert surprise.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
 
 
 def test_surprise_is_finite_where_a_right_symbol_has_no_weight_left():
-    lesson = Lesson(torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2)
-    assert 80 < lesson.check(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
-    assert lesson.right.tolist() == [0]
+    examples = SupervisedBatch(
+        torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2
+    )
+    assert 80 < examples.check(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
+    assert examples.right.tolist() == [0]
 
 
 @pytest.mark.parametrize("name", ["lstm", "fc1l"])
 def test_learning_lowers_the_loss(name):
     sender = make(name)
-    parameters, imitator = stacked([sender]), make_imitator(sender)
+    parameters, trainer = stacked([sender]), make_fused_sender(sender)
     optimizer = torch.optim.Adam(list(parameters.values()), lr=0.03)
     losses = []
     for _ in range(60):
-        lesson = make_lesson(1)
-        loss = imitator.loss(parameters, lesson)
+        examples = make_lesson(1)
+        loss = trainer.loss(parameters, examples)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
-    assert lesson.right.item() > 0.7
+    assert examples.right.item() > 0.7
