@@ -1,7 +1,7 @@
 """Agents: cells, senders, receivers, and the message between them."""
 
 from ecsuite.agents.factory import DESCRIPTIONS, RECEIVERS, SENDERS, make_receiver, make_sender
-from ecsuite.agents.receivers import AttributeReader
+from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.spec import AgentSpec, parse_agent
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "RECEIVERS",
     "SENDERS",
     "AgentSpec",
-    "AttributeReader",
+    "AttributeClassifier",
     "make_receiver",
     "make_sender",
     "parse_agent",

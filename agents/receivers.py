@@ -90,7 +90,7 @@ class RecurrentReceiver(Receiver):
         return message.at_ends(summaries)
 
 
-class AttributeReader(nn.Module):
+class AttributeClassifier(nn.Module):
     """A receiver with a linear answer: one row of logits for each attribute, as ICY trains receivers.
 
     Args:

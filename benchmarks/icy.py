@@ -126,7 +126,7 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
         updates = next(counter)
         examples = run_group.examples(updates)
         loss = learner.loss(side_by_side.parameters(), examples)
-        for index, accuracy in enumerate(examples.right.tolist()):
+        for index, accuracy in enumerate(examples.accuracy.tolist()):
             run_group.early_stoppings[index].see(updates, accuracy)
         side_by_side.update(loss)
 

@@ -69,7 +69,7 @@ class EGGGame(nn.Module):
             candidates, targets = meanings[:, None], torch.zeros_like(meanings[:, 0])
         else:
             candidates, targets = attribute_values(receiver_input, game.num_values), labels
-        message = game.speak(meanings, "train" if self.training else "greedy")
+        message = game.generate_message(meanings, "train" if self.training else "greedy")
         states, ends = game.receiver(message, game.dtype)
         output = game.task(states, candidates, targets)
         figures = {name: (ends * figure).sum(0).detach() for name, figure in output.measures.items()}

@@ -27,7 +27,7 @@ class PlayResult:
     message: Message
 
 
-class SpeakingGame(nn.Module, ABC):
+class SenderReceiverGame(nn.Module, ABC):
     """What all games share: a sender and a receiver, joined by a channel.
 
     Args:
@@ -77,7 +77,7 @@ class SpeakingGame(nn.Module, ABC):
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
 
-    def say(
+    def generate_from_features(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
         """What the sender says of vectors, (batch, num_features)."""
@@ -95,7 +95,7 @@ class SpeakingGame(nn.Module, ABC):
         )
 
 
-class Game(SpeakingGame):
+class Game(SenderReceiverGame):
     """One game about single objects, ready to be played.
 
     Args:
@@ -120,15 +120,17 @@ class Game(SpeakingGame):
         candidates = torch.from_numpy(examples.candidates).to(device, non_blocking=True)
         targets = torch.from_numpy(examples.targets).to(device, non_blocking=True)
         meanings = candidates[torch.arange(len(targets), device=device), targets]
-        message = self.speak(meanings, mode, generator, epoch)
+        message = self.generate_message(meanings, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
         return self.compute_objective(self.task(states, candidates, targets), ends, message)
 
-    def speak(
+    def generate_message(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
         """What the sender says of meanings, (batch, num_attributes). See `play` for the others."""
-        return self.say(one_hot(meanings, self.num_values, self.dtype), mode, generator, epoch)
+        return self.generate_from_features(
+            one_hot(meanings, self.num_values, self.dtype), mode, generator, epoch
+        )
 
 
 def make_task(experiment: Experiment, state_size: int) -> Task:

@@ -1,4 +1,4 @@
-"""The training loop: batch, play, loss, step; every so often evaluate and checkpoint; in the end, speak."""
+"""The training loop: batch, loss, update; regular evaluations and checkpoints; at the end, the corpus."""
 
 import json
 import os
@@ -17,23 +17,23 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
 from ecsuite.games.factory import make_game, make_world
-from ecsuite.games.game import SpeakingGame
-from ecsuite.games.run_folder import check_run_folder, claim, open_log, stop_signals, versions
+from ecsuite.games.game import SenderReceiverGame
+from ecsuite.games.run_folder import check_run_folder, open_log, prepare_run_folder, stop_signals, versions
 from ecsuite.games.worlds.attributes import World
 from ecsuite.games.worlds.rounds import SetWorld
 
-Stopped = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
-"""Why a run ended: all epochs done, accuracy reached, time up, Ctrl-C, or asked to leave the machine."""
+StopReason = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
+"""Why a run ended: all epochs done, accuracy reached, time limit, Ctrl-C, or SIGTERM or SIGUSR1 (preemption)."""
 
 HINT_AFTER = 20.0
-"""Seconds of training after which the time left is known well enough to say what would shorten it."""
+"""Seconds of training after which the remaining time is estimated once."""
 
 LONG = 600.0
-"""Seconds left from which that is worth saying."""
+"""Remaining seconds from which the user gets a note on how to end the run sooner."""
 
 
 class DivergedError(ConfigError):
-    """A loss or weights that are not finite under these settings; they were not used or saved."""
+    """A loss or weights that are not finite; they were neither used nor saved."""
 
     def __init__(self, step: int, what: str) -> None:
         super().__init__(f"step {step}: {what}; try a smaller training.lr, or training.precision=fp32")
@@ -43,37 +43,37 @@ class DivergedError(ConfigError):
 class Result:
     """How a run ended."""
 
-    stopped: Stopped
+    stopped: StopReason
     step: int
     num_steps: int
-    """Steps of the whole plan."""
+    """Steps of all epochs."""
     measures: dict[str, float]
-    """The last evaluation: loss (nats), accuracy, length (symbols, EOS included), and the task's own."""
+    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics."""
     chance: dict[str, float]
-    """What guessing gives."""
+    """Chance level of each metric."""
     probes: dict[str, dict[str, float]]
     """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
     was_done: bool = False
     """Whether the folder already held this run, finished."""
 
     def summary(self) -> str:
-        """How the run ended, in a few lines for people."""
+        """How the run ended, in a few lines of text."""
         how = {
             "epochs": "all epochs done",
             "accuracy": "accuracy reached",
-            "minutes": "time is up",
-            "interrupt": "interrupted; --resume goes on",
-            "preempted": "asked to stop; --resume goes on",
+            "minutes": "time limit reached",
+            "interrupt": "interrupted; --resume continues it",
+            "preempted": "stopped by a signal; --resume continues it",
         }[self.stopped]
-        already = "already there: " if self.was_done else ""
+        already = "already finished: " if self.was_done else ""
         lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
         for name, value in self.measures.items():
             if name in self.chance:
-                figure = f"{value:8.1%}  by chance {self.chance[name]:.2g}"
+                figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
             else:
-                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'symbols a message, EOS included'}"
+                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
-        lines += [f"  {name:20}{probe['accuracy']:8.1%}  accuracy" for name, probe in self.probes.items()]
+        lines += [f"  {name:20}{extra['accuracy']:8.1%}  accuracy" for name, extra in self.probes.items()]
         return "\n".join(lines)
 
 
@@ -86,28 +86,30 @@ def train(
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
 ) -> Result:
-    """Train the agents of an experiment, and write what they say.
+    """Train the agents of an experiment and write their corpus.
 
     Args:
         experiment: What to train.
-        folder: The run folder; made if it is not there.
-        resume: Go on from the newest checkpoint of the folder, if there is one.
+        folder: The run folder; created if missing.
+        resume: Continue from the newest checkpoint of the folder, if there is one.
         device: auto, cpu or cuda.
-        progress: Called as `progress(label, steps done, steps in all)` after every step.
-        note: Told what the user should know.
+        progress: Called as `progress(label, steps done, steps in total)` after every step.
+        note: Called with each message for the user.
 
     Raises:
         ConfigError: If the experiment can't be run, or the folder holds another one.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss is not finite.
     """
-    place = choose_device(device)
-    experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
+    target_device = choose_device(device)
+    experiment = with_training(
+        experiment, precision=choose_precision(experiment.training.precision, target_device)
+    )
     settings = experiment.training
     world = make_world(experiment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        game = make_game(experiment, world, PRECISIONS[settings.precision]).to(place)
+        game = make_game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
     optimizer = torch.optim.Adam(game.parameters(), lr=settings.lr, fused=True)
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -115,26 +117,26 @@ def train(
 
     done = check_run_folder(folder, experiment, resume=resume)
     if done is not None:
-        told = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
+        outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
         measures = {name: done[name] for name in ("loss", *chance, "length")}
-        return Result(**told, measures=measures, chance=chance, probes=done["probes"])
+        return Result(**outcome, measures=measures, chance=chance, probes=done["probes"])
     saved = load_checkpoint(folder, game, optimizer, note)
-    claim(folder, experiment)
+    prepare_run_folder(folder, experiment)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
     step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
     log = open_log(folder / "log.jsonl", log_lines)
-    # A run that was killed between its last checkpoint and its corpus may have reached its accuracy already.
-    stopped: Stopped = "accuracy" if _is_reached(settings.until_accuracy, valid) else "epochs"
+    # The run may have been killed after it reached its accuracy and before it wrote its corpus.
+    stopped: StopReason = "accuracy" if _is_reached(settings.until_accuracy, valid) else "epochs"
     began, first_step, hinted = time.monotonic(), step, False
 
-    with log, stop_signals() as asked, routed_products(place):
+    with log, stop_signals() as received, routed_products(target_device):
         while step < num_steps and stopped == "epochs":
             epoch = step // steps_per_epoch
-            noise = noise_generator(settings.seed, "train", step, place)
+            noise = noise_generator(settings.seed, "train", step, target_device)
             played = game.play(world.batch("train", step), "train", noise, epoch)
             if not played.objective.isfinite():
                 raise DivergedError(
-                    step + 1, f"the loss is {played.objective.item()}, so the update was not made"
+                    step + 1, f"the loss is {played.objective.item()}, so this update was skipped"
                 )
             if settings.lr_decay == "linear":
                 optimizer.param_groups[0]["lr"] = settings.lr * (1 - step / num_steps)
@@ -145,9 +147,9 @@ def train(
             sums = {name: value + sums.get(name, 0.0) for name, value in played.measures.items()}
 
             seconds = time.monotonic() - began
-            if asked and asked[0] != signal.SIGINT:
+            if received and received[0] != signal.SIGINT:
                 stopped = "preempted"
-            elif asked and step < num_steps:
+            elif received and step < num_steps:
                 stopped = "interrupt"
             elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
                 stopped = "minutes"
@@ -173,7 +175,9 @@ def train(
             progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
             if not hinted and seconds > HINT_AFTER:
                 hinted = True
-                _hint(note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy)
+                _note_time_left(
+                    note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy
+                )
 
         probes: dict[str, dict[str, float]] = {}
         if stopped != "preempted":
@@ -189,10 +193,12 @@ def train(
                 "num_steps": num_steps,
                 "epoch": step / steps_per_epoch,
             }
-            made = {"config": asdict(experiment), "versions": versions(place), "training": outcome | valid}
-            made |= {"probes": probes} if probes else {}
+            provenance = {"config": asdict(experiment), "versions": versions(target_device)}
+            provenance |= {"training": outcome | valid} | ({"probes": probes} if probes else {})
             corpus = record_corpus(game, world, experiment)
-            write_corpus(replace(corpus, metadata={**corpus.metadata, **made, "chance": chance}), folder)
+            write_corpus(
+                replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
+            )
     return Result(
         stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance, probes=probes
     )
@@ -200,9 +206,9 @@ def train(
 
 @torch.no_grad()
 def evaluate(
-    game: SpeakingGame, world: World | SetWorld, experiment: Experiment, split: str = "valid"
+    game: SenderReceiverGame, world: World | SetWorld, experiment: Experiment, split: str = "valid"
 ) -> dict[str, float]:
-    """Means over the examples of a split: loss (nats), accuracy, length, and the task's own measures."""
+    """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     totals: dict[str, float] = {}
     device = next(game.parameters()).device
     size = experiment.training.batch_size
@@ -217,30 +223,30 @@ def evaluate(
     return totals
 
 
-def _require_finite_weights(game: SpeakingGame, step: int) -> None:
-    """A finite loss may have a gradient that is not: what it broke must be neither judged nor saved."""
+def _require_finite_weights(game: SenderReceiverGame, step: int) -> None:
+    """Raise `DivergedError` if weights are not finite: a finite loss may have a gradient that is not."""
     if not all(parameter.isfinite().all() for parameter in game.parameters()):
         raise DivergedError(step, "the update made weights that are not finite, so they were not saved")
 
 
 def _is_reached(until_accuracy: float | None, valid: dict[str, float]) -> bool:
-    """Whether the last evaluation, if there was one, was good enough to stop."""
+    """Whether the last evaluation, if any, reached the accuracy at which to stop."""
     return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
 
 
 def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:
-    """What the progress line says."""
+    """The text of the progress line."""
     accuracy = f", validation accuracy {valid['accuracy']:.1%}" if valid else ""
     return f"epoch {epoch + 1}/{num_epochs}{accuracy}"
 
 
-def _hint(note: Callable[[str], None], seconds: float, until_accuracy: float | None) -> None:
-    """Say how long it will take, and what would shorten it, if it is long."""
+def _note_time_left(note: Callable[[str], None], seconds: float, until_accuracy: float | None) -> None:
+    """If much time is left, tell the user how long it takes and which options shorten it."""
     if seconds < LONG:
         return
     hours = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
     until = "" if until_accuracy else "--until-accuracy 0.95, "
     note(
-        f"about {hours} at this speed; {until}--max-minutes 30 or --epochs 1 would end it sooner. Ctrl-C stops it with "
-        "a checkpoint and a complete corpus; --resume goes on from there."
+        f"about {hours} at this speed; {until}--max-minutes 30 or --epochs 1 ends the run sooner. Ctrl-C stops it with "
+        "a checkpoint and a complete corpus; --resume continues from there."
     )

@@ -100,7 +100,7 @@ def learn(
             loss = learner.loss(parameters, examples)
             ended = []
             for place, (index, accuracy) in enumerate(
-                zip(run_group.alive, examples.right.tolist(), strict=True)
+                zip(run_group.alive, examples.accuracy.tolist(), strict=True)
             ):
                 decision = run_group.early_stoppings[index].see(updates, accuracy)
                 if decision is not None:
@@ -194,7 +194,7 @@ class RunGroup:
             examples = self._examples(meanings.to(self.device), messages[0, :, None].to(self.device))
             with torch.no_grad():
                 learner.loss(own, examples)
-            right += float(examples.right) * len(chosen)
+            right += float(examples.accuracy) * len(chosen)
         return right / len(dataset.held_out)
 
     def _examples(self, meanings: Tensor, messages: Tensor) -> SupervisedBatch:

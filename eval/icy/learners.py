@@ -13,7 +13,7 @@ from torch.func import functional_call
 from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.hashtable import HashtableSender
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import AttributeReader
+from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.config import ConfigError
@@ -90,7 +90,7 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
         num_features = geometry.num_attributes * geometry.num_values
         return make_sender(spec, num_features=num_features, style="icy", **shape)
     receiver = make_receiver(spec, style="icy", **shape)
-    return AttributeReader(receiver, geometry.num_attributes, geometry.num_values)
+    return AttributeClassifier(receiver, geometry.num_attributes, geometry.num_values)
 
 
 def make_learner(
@@ -108,7 +108,7 @@ def make_learner(
         ConfigError: If a hashtable is to learn over a channel: it has no scores to draw from.
     """
     link = link or SupervisedChannel()
-    if isinstance(agent, AttributeReader):
+    if isinstance(agent, AttributeClassifier):
         return ReceiverLearner(agent, geometry, link, seed)
     if isinstance(agent, HashtableSender):
         if link.channel != "soft":
@@ -148,7 +148,7 @@ class ModuleLearner(Learner):
             ),
             strict=True,
         )
-        examples.right = torch.stack(rights)
+        examples.accuracy = torch.stack(rights)
         return torch.stack(losses).sum()
 
     def noise(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
@@ -198,7 +198,7 @@ class ReceiverLearner(ModuleLearner):
     purpose = "receiver"
 
     def __init__(
-        self, module: AttributeReader, geometry: Geometry, link: SupervisedChannel, seed: int
+        self, module: AttributeClassifier, geometry: Geometry, link: SupervisedChannel, seed: int
     ) -> None:
         super().__init__(module, geometry, link, seed)
         self.fused_receiver = make_fused_receiver(module.receiver)
@@ -243,7 +243,7 @@ class LookupTableLearner(Learner):
         """Nothing to minimise; it is told unless gradients are off."""
         assert len(examples.meanings) == 1, "a hashtable learns alone"
         meanings, messages = examples.meanings[0].t(), examples.messages[:, 0, 0].t()
-        examples.right = torch.tensor([self.sender.score(meanings, messages)])
+        examples.accuracy = torch.tensor([self.sender.score(meanings, messages)])
         if torch.is_grad_enabled():
             self.sender.add(meanings, messages)
         return torch.zeros(())

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import AttributeReader, make_receiver, make_sender
+from ecsuite.agents import AttributeClassifier, make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 
@@ -36,7 +36,7 @@ def test_senders_are_one_and_two_linear_layers(soft_message_builder):
 
 
 def test_fc1l_adds_up_an_answer_of_each_symbol_in_its_place():
-    reader = AttributeReader(make("fc1l", "icy"), 2, 3)
+    reader = AttributeClassifier(make("fc1l", "icy"), 2, 3)
     ids = torch.randint(1, 5, (6, 5))
     table = reader.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
     expected = sum(table[:, position, ids[position]] for position in range(6)).t()

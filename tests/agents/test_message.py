@@ -29,10 +29,10 @@ def make(kind="gumbel", length="variable", vocab_size=5, max_len=3, **more):
     return experiment, Game(experiment), make_world(experiment)
 
 
-def speak(mode, batch=16, **settings):
+def generate_message(mode, batch=16, **settings):
     experiment, game, world = make(**settings)
     meanings = torch.from_numpy(world.examples("train", np.arange(batch)).meanings)
-    return experiment, game.speak(meanings, mode, torch.Generator().manual_seed(1))
+    return experiment, game.generate_message(meanings, mode, torch.Generator().manual_seed(1))
 
 
 def check_discrete(message, *, vocab_size, max_len, fixed):
@@ -56,7 +56,9 @@ def check_discrete(message, *, vocab_size, max_len, fixed):
 @pytest.mark.parametrize(("vocab_size", "max_len"), [(5, 4), (5, 1), (1, 3), (1, 1)])
 @pytest.mark.parametrize("batch", [1, 16])
 def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
-    _, message = speak(mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len)
+    _, message = generate_message(
+        mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len
+    )
     fixed = length == "fixed"
     if message.symbols.is_floating_point():
         assert mode == "train" and kind != "reinforce"
@@ -84,7 +86,9 @@ def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
 @pytest.mark.parametrize("batch", [1, 16])
 def test_the_rule_for_words_of_values(kind, mode, word_size, max_len, batch):
     """Always `max_len` words, of `word_size` values from 0 to 1, without an end to choose."""
-    _, message = speak(mode, batch, kind=kind, length="fixed", word_size=word_size, max_len=max_len)
+    _, message = generate_message(
+        mode, batch, kind=kind, length="fixed", word_size=word_size, max_len=max_len
+    )
     assert message.symbols.shape == (max_len, batch, word_size)
     assert message.symbols.min() >= 0 and message.symbols.max() <= 1
     assert (message.length == max_len).all() and message.length.shape == (batch,)
@@ -123,8 +127,8 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
 @pytest.mark.parametrize("kind", CHANNELS)
 def test_greedy_speech_twice_is_equal(kind):
     length = "fixed" if kind in WORDS_OF_VALUES else "variable"
-    _, first = speak("greedy", kind=kind, length=length)
-    _, second = speak("greedy", kind=kind, length=length)
+    _, first = generate_message("greedy", kind=kind, length=length)
+    _, second = generate_message("greedy", kind=kind, length=length)
     assert first.symbols.equal(second.symbols)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents import AttributeReader, make_receiver
+from ecsuite.agents import AttributeClassifier, make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import RecurrentReceiver
 
@@ -64,7 +64,7 @@ def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
 def test_a_reader_answers_for_each_attribute(name, style):
     torch.manual_seed(0)
     receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
-    reader = AttributeReader(receiver, 2, 3)
+    reader = AttributeClassifier(receiver, 2, 3)
     ids = torch.randint(1, 5, (6, 5))
     logits = reader(spoken(ids))
     assert logits.shape == (5, 2, 3)
@@ -76,7 +76,7 @@ def test_a_reader_answers_for_each_attribute(name, style):
 
 
 def test_a_reader_needs_a_certain_end():
-    reader = AttributeReader(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
+    reader = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
     message = Message(
         symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
     )

@@ -135,7 +135,7 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     said, expected_said = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
     assert [row.tolist() for row in said.messages] == [row.tolist() for row in expected_said.messages]
     assert len(set(said.messages.lengths.tolist())) > 1
-    direct = game.speak(torch.from_numpy(examples.meanings), "greedy").symbols.t()
+    direct = game.generate_message(torch.from_numpy(examples.meanings), "greedy").symbols.t()
     assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in said.messages]
     assert (said.meanings == examples.meanings).all()
 

@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid
 
 from ecsuite.config import load_experiment
 from ecsuite.games.factory import make_game, make_world
-from ecsuite.games.set_game import MOST_SHARED, OneSelection, SetSelection, score_candidates
+from ecsuite.games.set_game import MAX_OBJECTS_PER_CANDIDATE, OneSelection, SetSelection, score_candidates
 from ecsuite.games.worlds.rounds import Rounds
 
 TINY = (
@@ -51,7 +51,7 @@ def test_a_score_of_nothing_says_no():
     assert output.measures["accuracy"].item() == 0.5 and output.loss.item() == pytest.approx(math.log(2))
 
 
-@pytest.mark.parametrize("num_seen", [5, 2 * MOST_SHARED, 2 * MOST_SHARED + 1])
+@pytest.mark.parametrize("num_seen", [5, 2 * MAX_OBJECTS_PER_CANDIDATE, 2 * MAX_OBJECTS_PER_CANDIDATE + 1])
 def test_a_candidate_is_scored_by_its_own_vector_whether_objects_are_shared_or_not(num_seen):
     generator = torch.Generator().manual_seed(num_seen)
     questions = torch.randn(3, 4, 6, generator=generator)
@@ -121,7 +121,7 @@ def test_a_round_is_what_its_parts_give_one_after_another(channel):
     for row in range(6):
         features = torch.from_numpy(world.features(rounds.objects[rounds.shown[row]]))
         prototype = torch.stack([game.sender_perception(each[None])[0] for each in features]).mean(0)
-        message = game.say(prototype[None], "greedy")
+        message = game.generate_from_features(prototype[None], "greedy")
         states, ends = game.receiver(message, torch.float32)
         assert len(states) == 1 and ends.tolist() == [[1]]
         question = game.question.weight @ states[0, 0]
@@ -203,12 +203,14 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
     meant = []
     for sees in ("targets", "all"):
         game, world = make(f"game.sender_sees={sees}")
-        say = game.say
+        generate = game.generate_from_features
         monkeypatch.setattr(
-            game, "say", lambda vectors, *rest, say=say: (meant.append(vectors), say(vectors, *rest))[1]
+            game,
+            "generate_from_features",
+            lambda vectors, *rest, generate=generate: (meant.append(vectors), generate(vectors, *rest))[1],
         )
         rounds = world.batch("train", 0)
-        game.speak(rounds, "greedy")
+        game.generate_message(rounds, "greedy")
         vectors = game.sender_perception(torch.from_numpy(world.features(rounds.objects)))
         expected = [vectors[rounds.shown[:, :2]].mean(1)]
         if sees == "all":
@@ -220,13 +222,13 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
 def test_dropout_leaves_values_out_in_training_alone_and_keeps_their_mean():
     game, _ = make()
     vectors = torch.ones(400, 50)
-    dropped = game._drop(vectors, 0.1, noise())
-    assert torch.equal(dropped, game._drop(vectors, 0.1, noise()))
+    dropped = game._dropout(vectors, 0.1, noise())
+    assert torch.equal(dropped, game._dropout(vectors, 0.1, noise()))
     assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9)]
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
-    assert game._drop(vectors, 0.0, None) is vectors
+    assert game._dropout(vectors, 0.0, None) is vectors
     game.eval()
-    assert game._drop(vectors, 0.1, noise()) is vectors
+    assert game._dropout(vectors, 0.1, noise()) is vectors
 
 
 @pytest.mark.parametrize("agent", ["sender", "receiver"])
@@ -249,7 +251,7 @@ def test_bytes_of_images_are_seen_from_0_to_1():
     seen = []
     game.sender_perception.register_forward_hook(lambda _, inputs, output: seen.append(inputs[0]))
     rounds = world.batch("train", 0)
-    game.speak(rounds, "greedy")
+    game.generate_message(rounds, "greedy")
     expected = torch.from_numpy(rounds.objects[np.unique(rounds.shown)]).float() / 255
     torch.testing.assert_close(seen[0], expected)
     assert expected.max() > 0.5
@@ -297,7 +299,7 @@ def test_discrimination_finds_the_image_of_the_sender(tmp_path):
     rounds = world.batch("train", 0)
     assert (rounds.labels.sum(1) == 1).all() and isinstance(game.task, OneSelection)
     played = game.play(rounds, "greedy")
-    states, _ = game.receiver(game.speak(rounds, "greedy"), torch.float32)
+    states, _ = game.receiver(game.generate_message(rounds, "greedy"), torch.float32)
     vectors = game.receiver_perception(torch.from_numpy(rounds.objects))[rounds.candidates]
     scores = torch.stack([vectors[row] @ game.question.weight @ states[0, row] for row in range(6)])
     wanted = rounds.labels.argmax(1)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ecsuite.agents.factory import make_receiver, make_sender
-from ecsuite.agents.receivers import AttributeReader
+from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 
 NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, int, int, int], int]], ...] = (
@@ -75,7 +75,7 @@ def published_parameters(
             receiver = make_receiver(
                 spec, vocab_size=vocab_size, max_len=length, hidden_size=hidden, style="icy"
             )
-            agent = AttributeReader(receiver, num_attributes, num_values)
+            agent = AttributeClassifier(receiver, num_attributes, num_values)
     width = spec.number("hidden") or hidden
     unused = (
         count(features, num_values, vocab_size + 1, width)

@@ -125,7 +125,7 @@ class MultiLayerTrainer(StepwiseTrainer):
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
-        loss, targets = examples.check(probabilities), examples.targets()
+        loss, targets = examples.cross_entropy(probabilities), examples.targets()
         to_states = [self.zeros(start) for _ in layers]
         to_feedback: Tensor | None = None
         for time in reversed(range(length)):
@@ -191,7 +191,7 @@ class HierarchicalTrainer(StepwiseTrainer):
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
-        loss, targets = examples.check(probabilities), examples.targets()
+        loss, targets = examples.cross_entropy(probabilities), examples.targets()
         to_upper, to_lower = self.zeros(start), self.zeros(start)
         to_feedback: Tensor | None = None
         to_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])

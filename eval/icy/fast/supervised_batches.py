@@ -33,17 +33,17 @@ class SupervisedBatch:
         self.num_symbols = num_symbols
         self.share = 1 / (len(messages) * batch)
         """What one symbol weighs in its replica's mean."""
-        self.right = torch.zeros(replicas, device=meanings.device)
-        """Share of right symbols of each replica, (replicas,); set by `check`."""
+        self.accuracy = torch.zeros(replicas, device=meanings.device)
+        """Share of right symbols of each replica, (replicas,); set by `cross_entropy`."""
 
-    def check(self, probabilities: Tensor) -> Tensor:
+    def cross_entropy(self, probabilities: Tensor) -> Tensor:
         """Note how many symbols are the likeliest, and give the sum over replicas of the mean cross-entropy in nats.
 
         Args:
             probabilities: (length, replicas, num_symbols, batch).
         """
         chosen = probabilities.gather(2, self.messages)
-        self.right = (chosen >= probabilities.amax(2, keepdim=True)).sum((0, 2, 3)) * self.share
+        self.accuracy = (chosen >= probabilities.amax(2, keepdim=True)).sum((0, 2, 3)) * self.share
         return -chosen.clamp_min(torch.finfo(torch.float32).tiny).log().sum() * self.share
 
     def targets(self) -> Tensor:
@@ -58,7 +58,7 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.right`."""
+        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
 
 
 class FusedSenderTrainer(Learner):

@@ -62,7 +62,7 @@ class FeedForwardTrainer(FusedSenderTrainer):
         scores = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
         by_step = scores.unflatten(1, (-1, examples.num_symbols))
         probabilities = by_step.softmax(2)
-        loss = examples.check(probabilities.transpose(0, 1))
+        loss = examples.cross_entropy(probabilities.transpose(0, 1))
         to_scores = probabilities.mul_(examples.share).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
         torch.bmm(to_scores, start.mT, out=to_weight)
         torch.sum(to_scores, 2, keepdim=True, out=to_bias)

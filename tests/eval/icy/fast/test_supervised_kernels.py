@@ -72,7 +72,7 @@ def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_message_
         by_module(sender, examples, place, soft_message_builder) for place, sender in enumerate(senders)
     ]
     torch.testing.assert_close(loss, sum(result[0] for result in results))
-    torch.testing.assert_close(examples.right, torch.stack([result[1] for result in results]))
+    torch.testing.assert_close(examples.accuracy, torch.stack([result[1] for result in results]))
     for replica, (_, _, gradients) in enumerate(results):
         for key, wanted in gradients.items():
             mine = parameters[key].grad
@@ -110,7 +110,7 @@ def test_a_replica_learns_the_same_in_any_company(name):
             examples.meanings[replica : replica + 1], messages, NUM_VALUES, VOCAB_SIZE + 1
         )
         trainer.loss(own, alone).backward()
-        torch.testing.assert_close(alone.right, examples.right[replica : replica + 1])
+        torch.testing.assert_close(alone.accuracy, examples.accuracy[replica : replica + 1])
         for key, value in own.items():
             if value.grad is not None:
                 assert_same_gradient(value.grad[0], parameters[key].grad[replica], key)
@@ -136,7 +136,7 @@ def test_without_gradient_the_lesson_is_still_checked():
         loss = make_fused_sender(sender).loss(stacked([sender]), examples)
     wanted = make_fused_sender(sender).loss(stacked([sender]), other)
     assert torch.equal(loss, wanted.detach())
-    assert torch.equal(examples.right, other.right)
+    assert torch.equal(examples.accuracy, other.accuracy)
 
 
 @pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
@@ -160,8 +160,8 @@ def test_a_lesson_counts_what_is_likeliest_and_weighs_it_by_its_surprise():
     messages = torch.tensor([[[1, 2]]]).transpose(0, 1)  # one symbol, one replica, two examples
     examples = SupervisedBatch(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
     probabilities = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).T[None, None]
-    surprise = examples.check(probabilities)
-    assert examples.right.tolist() == [0.5]
+    surprise = examples.cross_entropy(probabilities)
+    assert examples.accuracy.tolist() == [0.5]
     assert surprise.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
 
 
@@ -169,8 +169,8 @@ def test_surprise_is_finite_where_a_right_symbol_has_no_weight_left():
     examples = SupervisedBatch(
         torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2
     )
-    assert 80 < examples.check(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
-    assert examples.right.tolist() == [0]
+    assert 80 < examples.cross_entropy(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
+    assert examples.accuracy.tolist() == [0]
 
 
 @pytest.mark.parametrize("name", ["lstm", "fc1l"])
@@ -187,4 +187,4 @@ def test_learning_lowers_the_loss(name):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
-    assert examples.right.item() > 0.7
+    assert examples.accuracy.item() > 0.7
