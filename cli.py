@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train_game:train_game",
         "train-game disc_small --set channel.temperature=2 --out runs/warm",
     ),
-    "show": ("show:show", "show shape_qt --out sheet.png --set world.rule_length=2"),
+    "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
     "features": (
         "features:features",
         "features birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
@@ -46,12 +46,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Each command, in the order of `--help`: its `module:function` in `ecsuite.commands`, and an example."""
 
 
+FORMER_COMMANDS = {"show": "preview"}
+"""Names that commands had; they are hidden and keep working."""
+FORMER_OPTIONS: dict[str, dict[str, str]] = {
+    "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
+    "icy": {"--early-verdict": "--early-stop"},
+    "translate": {"--folder": "--cache"},
+}
+"""By command, names that options had; they are hidden and keep working."""
+
+
 class Commands(TyperGroup):
     """The commands by name; a command's module is imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in their order."""
         return list(COMMANDS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, and its arguments; former names are replaced, with a note."""
+        return super().resolve_command(ctx, with_present_names(args))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, None if there is none."""
@@ -80,6 +94,21 @@ app = typer.Typer(
 @app.callback()
 def _ecsuite() -> None:
     """A group even without commands of its own."""
+
+
+def with_present_names(arguments: list[str]) -> list[str]:
+    """What was typed after `ecsuite`, with the present names of commands and options; a note names each change."""
+    if not arguments:
+        return arguments
+    command = FORMER_COMMANDS.get(arguments[0], arguments[0])
+    renamed = [command]
+    for argument in arguments[1:]:
+        option, equals, value = argument.partition("=")
+        renamed.append(FORMER_OPTIONS.get(command, {}).get(option, option) + equals + value)
+    for old, new in zip(arguments, renamed, strict=True):
+        if old != new:
+            sys.stderr.write(f"note: {old.partition('=')[0]} is now called {new.partition('=')[0]}\n")
+    return renamed
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The command `baseline`: XferBench of the sources that corpora are held against."""
+"""`ecsuite baseline`: XferBench scores of reference sources."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +10,13 @@ from ecsuite.commands.options import (
     Cache,
     Device,
     Json,
-    NumSeeds,
     Out,
     Preset,
     Protocol,
+    Seeds,
     Targets,
     Workers,
+    consecutive_seeds,
 )
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
@@ -27,20 +28,20 @@ def baseline(
     ],
     text: Annotated[
         Path | None,
-        typer.Option(help="The text of human and paren_real: a document a line, .txt or .txt.gz."),
+        typer.Option(help="The text of human and paren_real: one document per line, .txt or .txt.gz."),
     ] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
-    num_seeds: NumSeeds = 1,
+    seeds: Seeds = None,
     cache: Cache = CACHE,
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Measure by XferBench what corpora are held against: parentheses, noise, a human language, or nothing."""
+    """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
@@ -50,14 +51,15 @@ def baseline(
     from ecsuite.eval.xferbench.transfer import score_source
     from ecsuite.jobs.runner import num_cores
 
+    chosen = consecutive_seeds(seeds, seed)
     sizes = look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
     if out is not None:
         make_room(out)
     with Reporter(kept=cache) as reporter:
         options = Options(
-            seed=seed,
-            num_seeds=num_seeds,
+            seed=chosen.start,
+            num_seeds=len(chosen),
             preset=preset,
             protocol=protocol,
             targets=preset_folder(targets, sizes),
@@ -68,11 +70,11 @@ def baseline(
         )
         corpora = {
             each: make_source(name, Request(preset=sizes, protocol=protocol, seed=each, text=text))
-            for each in range(seed, seed + num_seeds)
+            for each in chosen
         }
         score = score_source(corpora, options)
     known = {"source_path": name if text is None else f"{name} {text.name}"}
-    corpus = corpora[seed]
+    corpus = corpora[chosen.start]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
     if out is not None:

@@ -1,4 +1,4 @@
-"""The command `cbm`: the games of the CBM paper, and its tables."""
+"""`ecsuite cbm`: the games of the CBM paper, and its tables."""
 
 import signal
 import sys
@@ -21,16 +21,16 @@ def cbm(
     assign: Set = None,
     out: Out = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the match against the number of samples: .svg or .png.")
+        Path | None, typer.Option(help="Draw CBM against the number of samples: .svg or .png.")
     ] = None,
-    folder: Annotated[
-        Path, typer.Option(help="Folder of runs; those that are finished are not trained again.")
-    ] = Path("runs/cbm"),
+    folder: Annotated[Path, typer.Option(help="Folder of runs; finished ones are not trained again.")] = Path(
+        "runs/cbm"
+    ),
     workers: Workers = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Train the games of the CBM paper and measure their languages, beside the published tables."""
+    """Train the games of the CBM paper, and show their scores beside the published tables."""
     from ecsuite.commands.options import read_seeds
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
     from ecsuite.jobs.runner import num_cores
@@ -50,7 +50,7 @@ def cbm(
 
     place = choose_device(device).type
     processes = workers or (num_cores() if place == "cpu" else 1)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # runs in training leave a checkpoint behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # training runs write a checkpoint
     with Reporter() as reporter:
         try:
             with JobRunner(
@@ -59,7 +59,7 @@ def cbm(
                 rows = measure_rows(chosen, runner=runner, folder=folder, device=place)
         except (KeyboardInterrupt, SystemExit):
             reporter.note(
-                f"stopped; what is done is kept in {folder}, and the same command goes on from there"
+                f"stopped; finished work is cached in {folder}, and the same command continues from there"
             )
             raise
     report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)

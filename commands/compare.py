@@ -15,15 +15,15 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="The source that the others are compared with, or `published`; "
-            "no pretraining if it is there, each with each otherwise."
+            help="The source to compare with, or `published`; default no pretraining if it is among "
+            "the results, else all pairs."
         ),
     ] = None,
     out: Out = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw it, too: .svg or .png.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the comparison: .svg or .png.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare XferBench scores: differences by language, their intervals, and whether they are more than noise."""
+    """Compare XferBench scores: differences by language, with intervals and the noise between seeds."""
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
     for file in (out, picture):

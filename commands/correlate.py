@@ -18,21 +18,21 @@ def correlate(
     translation: Annotated[
         list[Path] | None,
         typer.Option(
-            help="JSON of `ecsuite translate` (name, chrf), a list of such, or a folder; can be repeated."
+            help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated."
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="chrf or bleu.")] = "chrf",
     paper: Annotated[
-        bool, typer.Option("--paper", help="Take the 17 sources of the paper's Tables 2 and 5.")
+        bool, typer.Option("--paper", help="Use the 17 sources of the paper's Tables 2 and 5.")
     ] = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Correlate XferBench with translation over sources, as in the paper's Table 2."""
+    """Correlate XferBench scores with translation scores over sources, as in the paper's Table 2."""
     if out is not None:
         make_room(out)
     if paper and (results or translation):
-        raise ConfigError("--paper brings its own numbers: leave out results and --translation")
+        raise ConfigError("--paper: cannot be combined with results or --translation")
     if not paper and not (results and translation):
         raise ConfigError("expected XferBench results and --translation FILE, or --paper")
     from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper

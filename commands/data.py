@@ -54,7 +54,7 @@ def data(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Download and prepare data, once: what is there and whole is not downloaded again."""
+    """Download and prepare data sets; complete files are not downloaded again."""
     look_up("data", what, KINDS)
     given = {
         "wikipedia": languages is not None or articles is not None,

@@ -1,4 +1,4 @@
-"""`ecsuite features`: write a feature file, from images or synthetic."""
+"""`ecsuite features`: write a feature file, of images or synthetic."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,26 +13,24 @@ from ecsuite.eval.reports.console import Reporter, make_room
 def features(
     out: Annotated[Path, typer.Argument(help="The npz file to write.")],
     images: Annotated[
-        Path | None, typer.Option(help="Folder of images, or of a folder of images for each class.")
+        Path | None, typer.Option(help="Folder of images, or of one subfolder of images per class.")
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            help="What sees the images: a folder, or a name on Hugging Face's hub; a ResNet if not given."
-        ),
+        typer.Option(help="Image encoder: a folder, or a name on the Hugging Face hub; default a ResNet."),
     ] = None,
     device: Device = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of made-up features.")] = 0,
-    num_classes: Annotated[int, typer.Option(help="Made-up classes.")] = 40,
-    images_per_class: Annotated[int, typer.Option(help="Made-up rows a class.")] = 40,
-    num_features: Annotated[int, typer.Option(help="Width of a made-up feature vector.")] = 64,
-    num_attributes: Annotated[int, typer.Option(help="Attributes that a made-up row has or has not.")] = 16,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of synthetic features.")] = 0,
+    num_classes: Annotated[int, typer.Option(help="Number of synthetic classes.")] = 40,
+    images_per_class: Annotated[int, typer.Option(help="Synthetic rows per class.")] = 40,
+    num_features: Annotated[int, typer.Option(help="Width of a synthetic feature vector.")] = 64,
+    num_attributes: Annotated[int, typer.Option(help="Number of binary attributes of a synthetic row.")] = 16,
 ) -> None:
-    """Write a feature file: what an encoder sees in your images or, to try games without data, one made up."""
+    """Write a feature file: an encoder's features of your images, or synthetic features to try a game with."""
     if out.suffix != ".npz":
         raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
     if encoder is not None and images is None:
-        raise ConfigError("--encoder goes with --images")
+        raise ConfigError("--encoder: expected together with --images")
     make_room(out)
     from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 

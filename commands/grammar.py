@@ -13,25 +13,24 @@ def grammar(
     name: Annotated[
         str, typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas.")
     ],
-    out: Annotated[Path | None, typer.Option(help="The corpus's folder; runs/NAME if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the corpus; default runs/NAME.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
-    num_attributes: Annotated[
-        int | None, typer.Option(help="Attributes of a meaning; 5 if not given.")
-    ] = None,
-    num_values: Annotated[int | None, typer.Option(help="Values of an attribute; 10 if not given.")] = None,
-    word_length: Annotated[int | None, typer.Option(help="Symbols of a word; 4 if not given.")] = None,
+    num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning; default 5.")] = None,
+    num_values: Annotated[int | None, typer.Option(help="Values of an attribute; default 10.")] = None,
+    word_length: Annotated[int | None, typer.Option(help="Symbols of a word; default 4.")] = None,
     vocab_size: Annotated[
-        int | None, typer.Option(help="Content symbols; 4 if not given, 30000 without meanings.")
+        int | None, typer.Option(help="Content symbols; default 4, or 30000 for a grammar without meanings.")
     ] = None,
     num_symbols: Annotated[
-        int | None, typer.Option(help="Symbols said in all, without meanings; a million if not given.")
+        int | None,
+        typer.Option(help="Total number of symbols of a grammar without meanings; default 1000000."),
     ] = None,
     text: Annotated[
-        Path | None, typer.Option(help="Text or corpus whose frequencies text_parentheses takes.")
+        Path | None, typer.Option(help="Text or corpus that gives text_parentheses its symbol frequencies.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write an artificial language as a corpus, with meanings where it has them."""
+    """Write an artificial language as a corpus, with meanings if the grammar has them."""
     from ecsuite.formats import write_corpus
     from ecsuite.grammars import make_corpus
 

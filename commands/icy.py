@@ -1,4 +1,4 @@
-"""The command `icy`: how fast agents learn artificial grammars."""
+"""`ecsuite icy`: how fast agents learn artificial grammars."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +17,9 @@ def icy(
     model: Annotated[
         list[str] | None, typer.Option(help="An agent (see `ecsuite list`), with options; can be repeated.")
     ] = None,
-    role: Annotated[str | None, typer.Option(help="What the models are: sender or receiver.")] = None,
+    role: Annotated[str | None, typer.Option(help="Role of the models: sender or receiver.")] = None,
     receiver: Annotated[
-        list[str] | None, typer.Option(help="The receiver of end-to-end; can be repeated.")
+        list[str] | None, typer.Option(help="Receivers of protocol end-to-end; can be repeated.")
     ] = None,
     protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
     channel: Annotated[
@@ -27,19 +27,25 @@ def icy(
         typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
     ] = None,
     grammar: Annotated[
-        list[str] | None, typer.Option(help="Instead of perm, proj, rot, shufdet, hol; can be repeated.")
+        list[str] | None,
+        typer.Option(help="Grammars to learn; default perm, proj, rot, shufdet, hol; can be repeated."),
     ] = None,
     seeds: Seeds = None,
     target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
-    cap: Annotated[float | None, typer.Option(help="Give up at so many times CONCAT's updates.")] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
+    cap: Annotated[
+        float | None, typer.Option(help="Stop a run after this multiple of the updates that CONCAT took.")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(help="Maximum number of updates, for budget and end-to-end.")
+    ] = None,
     clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
     held_out: Annotated[
-        float | None, typer.Option(help="Keep this share of meanings from training, and ask for them.")
+        float | None, typer.Option(help="Hold out this share of the meanings, and test on them.")
     ] = None,
     precision: Annotated[str | None, typer.Option(help="fp32 or bf16.")] = None,
-    early_verdict: Annotated[
-        bool | None, typer.Option("--early-verdict", help="Give up hopeless runs at a quarter of the cap.")
+    early_stop: Annotated[
+        bool | None,
+        typer.Option("--early-stop", help="Stop runs without progress at a quarter of the cap."),
     ] = None,
     hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
     num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
@@ -47,12 +53,16 @@ def icy(
     word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
     vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
     out: Out = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw a PNG, where there is one to draw.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw a PNG; protocols metrics and end-to-end only.")
+    ] = None,
     save_corpora: Annotated[
-        Path | None, typer.Option(help="Folder for what each trained sender says of all meanings.")
+        Path | None,
+        typer.Option(help="Write each trained sender's messages for all meanings into this folder."),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder of finished runs, which are not computed again.")
+        Path | None,
+        typer.Option(help="Folder of finished runs, which are not computed again; default runs/icy."),
     ] = None,
     workers: Workers = None,
     device: Device = "cpu",
@@ -79,7 +89,7 @@ def icy(
             "clip": clip,
             "held_out": held_out,
             "precision": precision,
-            "early_verdict": early_verdict,
+            "early_verdict": early_stop,
             "hidden_size": hidden_size,
             "num_attributes": num_attributes,
             "num_values": num_values,
@@ -92,15 +102,15 @@ def icy(
             make_room(file)
     if picture is not None and not config.has_picture:
         raise ConfigError(
-            "--picture: only --protocol metrics, and end-to-end with one model and one channel, have one"
+            "--picture: expected --protocol metrics, or end-to-end with one model and one channel"
         )
     if save_corpora is not None:
         if not config.speaks:
-            raise ConfigError(
-                "--save-corpora: only trained senders of --protocol exact or paper say something; leave it out"
-            )
+            raise ConfigError("--save-corpora: expected senders and --protocol exact or paper")
         if cache is not None:
-            raise ConfigError("--save-corpora keeps its results beside the corpora; leave out --cache")
+            raise ConfigError(
+                "--save-corpora: cannot be combined with --cache, results are saved beside the corpora"
+            )
     from ecsuite.devices import choose_device
     from ecsuite.eval.icy.measuring import measure
 

@@ -1,4 +1,4 @@
-"""The command `score`: all that can be measured on a corpus."""
+"""`ecsuite score`: compute the metrics of a corpus."""
 
 import sys
 from pathlib import Path
@@ -11,12 +11,13 @@ from ecsuite.commands.options import (
     Cache,
     Device,
     Json,
-    NumSeeds,
     Out,
     Preset,
     Protocol,
+    Seeds,
     Targets,
     Workers,
+    consecutive_seeds,
 )
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.reports.console import Reporter, make_room, print_json, require_matplotlib, write_json
@@ -25,23 +26,23 @@ from ecsuite.formats import read_corpus
 
 def score(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
-    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; all if not given.")] = None,
+    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; default all.")] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
-    num_seeds: NumSeeds = 1,
+    seeds: Seeds = None,
     cache: Cache = CACHE,
     workers: Workers = None,
-    plot: Annotated[
-        bool, typer.Option("--plot", help="Draw it, too: into the folder `pictures` beside the corpus.")
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
     ] = False,
-    plot_folder: Annotated[Path | None, typer.Option(help="Draw it, too, into this folder.")] = None,
+    picture_folder: Annotated[Path | None, typer.Option(help="Draw pictures into this folder.")] = None,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Measure a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
+    """Score a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import keep_scores, read_scores, score_corpus
@@ -53,6 +54,7 @@ def score(
     names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
+    chosen = consecutive_seeds(seeds, seed)
     sizes = look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
     if targets is not None and not targets.is_dir():
@@ -61,14 +63,14 @@ def score(
         make_room(out)
     has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
     if has_scores:
-        read_scores(corpus / "scores.json")  # so that a newer one is refused now, not after minutes of work
-    draws = plot or plot_folder is not None
+        read_scores(corpus / "scores.json")  # so that a newer format is refused before the computation
+    draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
     with Reporter(kept=cache) as reporter:
         options = Options(
-            seed=seed,
-            num_seeds=num_seeds,
+            seed=chosen.start,
+            num_seeds=len(chosen),
             preset=preset,
             protocol=protocol,
             targets=preset_folder(targets, sizes),
@@ -77,8 +79,8 @@ def score(
             device=device,
             progress=reporter.progress,
         )
-        said = read_corpus(corpus)
-        scorecard = score_corpus(said, names, options)
+        messages = read_corpus(corpus)
+        scorecard = score_corpus(messages, names, options)
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)
@@ -94,7 +96,7 @@ def score(
         from ecsuite.eval.reports.corpus_plots import draw_score
 
         beside = corpus if corpus.is_dir() else corpus.parent
-        drawn = draw_score(said, plot_folder or beside / "pictures")
-        nothing = "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
-        told = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
-        print(told, file=sys.stderr if as_json else sys.stdout)
+        drawn = draw_score(messages, picture_folder or beside / "pictures")
+        nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
+        line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
+        print(line, file=sys.stderr if as_json else sys.stdout)

@@ -14,29 +14,29 @@ from ecsuite.eval.reports.console import Reporter, print_json
 
 def train_game(
     game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
-    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/NAME.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, examples and noise.")] = None,
     sender: Annotated[str | None, typer.Option(help="Architecture of the sender.")] = None,
     receiver: Annotated[str | None, typer.Option(help="Architecture of the receiver.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the training examples.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Examples a step.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Number of passes over the training examples.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Number of examples per step.")] = None,
     until_accuracy: Annotated[
         float | None, typer.Option(help="Stop at this validation accuracy, 0 to 1.")
     ] = None,
-    max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
     train_data: Annotated[str | None, typer.Option(help="Text file of training examples.")] = None,
     valid_data: Annotated[str | None, typer.Option(help="Text file of validation examples.")] = None,
     features: Annotated[
-        str | None, typer.Option(help="The npz file of world features; `ecsuite features` makes one up.")
+        str | None, typer.Option(help="The npz file of feature vectors (see `ecsuite features`).")
     ] = None,
     assign: Set = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the run folder's newest checkpoint.")
+        bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Train a sender and a receiver on a game, and write what the sender says as a corpus."""
+    """Train a sender and a receiver on a game, and write the sender's messages as a corpus."""
     options = {
         "training.seed": seed,
         "sender.architecture": sender,

@@ -13,32 +13,30 @@ from ecsuite.eval.translation.presets import PRESETS
 
 def translate(
     pairs: Annotated[
-        Path, typer.Option(help="Sentence pairs, a line each: source, tab, target; .gz and .xz are unpacked.")
+        Path, typer.Option(help="Sentence pairs, one per line: source, tab, target; also .gz and .xz.")
     ],
     corpus: Annotated[
         Path | None,
-        typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool; none is the baseline."),
+        typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool; none: no pretraining."),
     ] = None,
-    setting: Annotated[
-        str, typer.Option(help="full, frozen or reduced: what is tuned, and how much.")
-    ] = "full",
+    setting: Annotated[str, typer.Option(help="What is fine-tuned: full, frozen or reduced.")] = "full",
     preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
     out: Out = None,
-    folder: Annotated[
+    cache: Annotated[
         Path, typer.Option(help="Folder of translations and finished stages, which are not computed again.")
     ] = Path("runs/translate"),
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Learn a corpus, then to translate, and score the translations by chrF and BLEU."""
+    """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
     if out is not None:
         make_room(out)
     from ecsuite.eval.translation.experiment import translate_experiment
     from ecsuite.formats import read_corpus
 
-    with Reporter(kept=folder) as reporter:
+    with Reporter(kept=cache) as reporter:
         result = translate_experiment(
             None if corpus is None else read_corpus(corpus),
             pairs,
@@ -47,7 +45,7 @@ def translate(
             seed=seed,
             device=device,
             progress=reporter.progress,
-            out=folder,
+            out=cache,
         )
     if out is not None:
         write_json(out, result.as_dict())

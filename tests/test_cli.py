@@ -12,7 +12,7 @@ import typer.main
 
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.perception import PERCEPTIONS
-from ecsuite.cli import app
+from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
 from ecsuite.config import named_configs
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
@@ -38,7 +38,7 @@ def test_help_shows_an_example_and_imports_nothing_heavy():
     script = """
 import sys
 from ecsuite.cli import main
-names = "train-game score list cbm show features baseline compare correlate translate data".split()
+names = "train-game score list cbm preview features baseline compare correlate translate data".split()
 for command in [*names, None]:
     sys.argv = ["ecsuite", *([command] if command else []), "--help"]
     try:
@@ -61,7 +61,7 @@ OPTIONS = {
     },
     "score": {
         "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",
-        "--plot", "--plot-folder", "--out", "--device", "--json", "--help",
+        "--pictures", "--picture-folder", "--out", "--device", "--json", "--help",
     },
     "baseline": {
         "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--out",
@@ -70,7 +70,7 @@ OPTIONS = {
     "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
     "translate": {
-        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--folder", "--device", "--json", "--help",
+        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--cache", "--device", "--json", "--help",
     },
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
@@ -83,14 +83,14 @@ OPTIONS = {
         "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
         "--help",
     },
-    "show": {"game", "--out", "--rounds", "--split", "--set", "--help"},
+    "preview": {"game", "--out", "--rounds", "--split", "--set", "--help"},
     "features": {
         "out", "--images", "--encoder", "--device", "--seed", "--num-classes", "--images-per-class", "--num-features",
         "--num-attributes", "--help",
     },
     "icy": {
         "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
-        "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-verdict", "--hidden-size",
+        "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-stop", "--hidden-size",
         "--num-attributes", "--num-values", "--word-length", "--vocab-size", "--out", "--picture", "--save-corpora",
         "--cache", "--workers", "--device", "--json", "--help",
     },
@@ -115,6 +115,18 @@ def test_commands_and_options_are_the_known_ones():
         for name, command in the_commands().items()
     }
     assert found == OPTIONS
+
+
+def test_former_names_keep_working_with_a_note(ecsuite):
+    """The names of version 0.1.0 that changed since: hidden in the help, and told of on standard error."""
+    code, out, err = ecsuite("show", "--help")
+    assert code == 0 and "Usage: ecsuite preview" in out and err == "note: show is now called preview\n"
+    for command, options in FORMER_OPTIONS.items():
+        for former, present in options.items():
+            assert former not in OPTIONS[command] and present in OPTIONS[command]
+            assert with_present_names([command, "a", f"{former}=b", former, "b"]) == [
+                command, "a", f"{present}=b", present, "b",
+            ]  # fmt: skip
 
 
 def test_every_option_is_explained():
@@ -186,26 +198,25 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     names = [
         f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
     ]
-    code, out, err = ecsuite("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot")
+    code, out, err = ecsuite("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--pictures")
     assert (code, err) == (0, "")
     drawn = [f"runs/disc_tiny/pictures/{name}" for name in names]
     assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
     assert all(Path(file).stat().st_size for file in drawn)
-    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm", "--plot-folder", "here", "--json")
+    code, out, err = ecsuite(
+        "score", "runs/disc_tiny", "--metrics", "cbm", "--picture-folder", "here", "--json"
+    )
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
     assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
 
     (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
-    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--plot")
+    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--pictures")
     assert (code, err) == (0, "")
-    assert (
-        out.splitlines()[-1]
-        == "nothing to draw: the corpus names no concepts, and is not in the folder of a run"
-    )
+    assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
 
 
 def test_rounds_are_shown(ecsuite):
-    code, out, err = ecsuite("show", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")
+    code, out, err = ecsuite("preview", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[-1] == "Picture: deep/sheet.svg" and len(lines) == 3

@@ -109,7 +109,9 @@ def test_a_study_that_was_stopped_goes_on_from_the_checkpoints_of_its_workers(ec
     _, err = child.communicate(timeout=30)  # the pipe ends when the last worker has left
     if number == signal.SIGTERM:
         assert child.returncode == 75
-        assert "stopped; what is done is kept in runs/cbm, and the same command goes on from there" in err
+        assert (
+            "stopped; finished work is cached in runs/cbm, and the same command continues from there" in err
+        )
     newest = {str(max(folder.glob("checkpoint-*"))) for folder in tmp_path.glob("runs/cbm/thing*")}
     assert len(newest) == 2
     time.sleep(0.5)

@@ -163,7 +163,7 @@ def test_correlate(as_json):
 def test_translate(as_json):
     pytest.importorskip("sacrebleu")
     command = ["translate", "perm", "--pairs", "inputs/pairs.tsv", "--preset", "nano", "--device", "cpu"]
-    require_listed("translate", as_json(*command, "--folder", "kept/translate"))
+    require_listed("translate", as_json(*command, "--cache", "kept/translate"))
 
 
 def test_xtreme(as_json, monkeypatch):

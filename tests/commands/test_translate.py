@@ -27,7 +27,7 @@ def test_the_baseline_and_a_corpus(tmp_path, pairs):
     corpus.parent.mkdir()
     corpus.write_text("[1, 2, 3]\n[3, 2]\n")
     out, folder = tmp_path / "new" / "result.json", tmp_path / "stages"
-    options = ["--pairs", str(pairs), "--preset", "nano", "--folder", str(folder)]
+    options = ["--pairs", str(pairs), "--preset", "nano", "--cache", str(folder)]
     said = CliRunner().invoke(APP, [str(corpus), *options, "--out", str(out)], catch_exceptions=False)
     assert said.exit_code == 0
     assert (
@@ -51,7 +51,7 @@ def test_the_baseline_and_a_corpus(tmp_path, pairs):
     ],
 )
 def test_mistakes_are_told_in_one_line(tmp_path, options, message):
-    arguments = ["--pairs", str(tmp_path / "none.tsv"), "--folder", str(tmp_path), *options]
+    arguments = ["--pairs", str(tmp_path / "none.tsv"), "--cache", str(tmp_path), *options]
     said = CliRunner().invoke(APP, arguments)
     assert isinstance(said.exception, ConfigError)
     assert message in str(said.exception)

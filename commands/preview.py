@@ -1,4 +1,4 @@
-"""`ecsuite show`: draw a few batches of a game about sets of objects."""
+"""`ecsuite preview`: draw examples of a game about sets of objects."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +10,14 @@ from ecsuite.config import load_experiment
 from ecsuite.eval.reports.console import make_room
 
 
-def show(
+def preview(
     game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
-    out: Annotated[
-        Path | None, typer.Option(help="The picture, .png or .svg; GAME.png if not given.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(help="Rounds to draw.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="The picture, .png or .svg; default GAME.png.")] = None,
+    rounds: Annotated[int, typer.Option(help="Number of examples to draw.")] = 2,
     split: Annotated[str, typer.Option(help="train, valid, test or seen.")] = "train",
     assign: Set = None,
 ) -> None:
-    """Draw a few rounds of a game about sets of objects: targets above distractors, and the rule."""
+    """Draw examples of a game about sets of objects: targets, distractors and the rule."""
     experiment = load_experiment(game, assign or [])
     file = out or Path(f"{experiment.name}.png")
     make_room(file)
