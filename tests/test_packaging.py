@@ -137,7 +137,8 @@ def test_no_module_imports_itself_through_others():
 
 def test_importing_the_command_line_imports_nothing_heavy():
     script = (
-        "import sys, ecsuite.cli; print(*sorted({'torch', 'transformers', 'datasets'} & set(sys.modules)))"
+        "import sys, ecsuite.cli; "
+        "print(*sorted({'torch', 'transformers', 'datasets', 'ecsuite.eval.icy.published'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -150,8 +151,13 @@ def test_the_version_is_one():
 
 def test_shipped_data_are_in_the_package():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]["ecsuite"]
-    assert "configs/**/*.yaml" in patterns and "py.typed" in patterns
-    assert (ROOT / "py.typed").exists() and list((ROOT / "configs").glob("*.yaml"))
+    shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
+    needed = {ROOT / "py.typed", *(ROOT / "configs").rglob("*.yaml"), *(ROOT / "eval").rglob("*.yaml")}
+    assert shipped == needed
+    assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
+        "published.yaml",
+        "published_scores.yaml",
+    }
 
 
 def test_constraints_pin_every_dependency():

@@ -99,7 +99,7 @@ def test_table_3_comes_with_table_4_and_its_misprints_are_named():
     ]
     assert found.notes[0].startswith("seed 1; by chance")
     assert (
-        "exp5: the paper's Table 3 has 1.401 for the match of experiment 5; its Table 4 makes it 1605/4000."
+        "exp5: the paper's Table 3 prints a match score of 1.401 for experiment 5; its Table 4 gives 1605/4000."
         in found.notes
     )
     assert found.data["findings"] == []
