@@ -1,7 +1,7 @@
-"""Bodies: what learns a corpus, and then reads the texts of the tasks.
+"""Backbones: transformers that are pretrained on a corpus and then used on texts.
 
-A body is a transformer without its embedding of symbols, which is given to it anew for every vocabulary. A decoder is
-XferBench's GPT-2, which guesses the next symbol; an encoder is BERT, which guesses hidden ones from both sides.
+A backbone is a transformer whose symbol embedding is replaced for every vocabulary. A decoder is XferBench's GPT-2,
+which predicts the next symbol; an encoder is BERT, which predicts masked symbols from both sides.
 """
 
 from abc import ABC, abstractmethod
@@ -17,68 +17,68 @@ from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
 
-MASKED = 0.15
-"""Share of the symbols that an encoder guesses (Devlin et al. 2019, section 3.1) …"""
-HIDDEN, REPLACED = 0.8, 0.1
-"""… of which so many are hidden, and so many replaced by any other."""
-LEFT_TO_RIGHT = ("LMHeadModel", "ForCausalLM")
-"""How the names of published decoders end."""
-LAYER_OF_RETRIEVAL = {12: 7, 24: 13}
-"""By the number of layers, the one by whose states XTREME's program compares sentences; else the share of the first."""
+PREDICTED_SHARE = 0.15
+"""Share of the symbols that an encoder predicts (Devlin et al. 2019, section 3.1)."""
+MASKED_SHARE, REPLACED_SHARE = 0.8, 0.1
+"""Shares of the predicted symbols that are masked, and that are replaced by a random symbol."""
+DECODER_ENDINGS = ("LMHeadModel", "ForCausalLM")
+"""Endings of the architecture names of published decoders."""
+RETRIEVAL_LAYERS = {12: 7, 24: 13}
+"""Layer whose states XTREME's program compares in retrieval, by number of layers; otherwise 7/12 of the layers."""
 
 
 class Backbone(nn.Module, ABC):
-    """What all bodies can do: read."""
+    """Interface of all backbones: hidden states of symbols."""
 
-    reads_both_ways: bool
-    """Whether a state knows what comes after it."""
+    is_bidirectional: bool
+    """Whether a state depends on the symbols after it."""
     width: int
-    """Of the states."""
+    """Width of the hidden states."""
     context: int
-    """The longest row that is read."""
+    """Maximum number of input symbols."""
     products: torch.dtype
-    """Type of the factors of products; weights and sums are fp32."""
+    """Data type of the factors of matrix products; weights and sums are fp32."""
 
     @property
     @abstractmethod
     def embedding(self) -> nn.Embedding:
-        """What each symbol looks like, and by what it is guessed."""
+        """The symbol embedding, tied to the output layer."""
 
     @abstractmethod
     def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states (batch, length, width) of `ids`, of which those in `mask` are there."""
+        """Last hidden states (batch, length, width) of `ids` (batch, length); `mask` is False at padding."""
 
-    def states_within(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states by which sentences are compared: the last, but for deep bodies."""
+    def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states by which sentences are compared; the last ones by default."""
         return self.states(ids, mask)
 
     def without_embedding(self) -> dict[str, nn.Parameter]:
-        """The weights that are kept when the embedding is replaced, by name."""
+        """All weights except the embedding, by name."""
         embedding = self.embedding.weight
         return {name: weight for name, weight in self.named_parameters() if weight is not embedding}
 
 
 class TrainableBackbone(Backbone):
-    """A body that is born here, and learns texts."""
+    """A randomly initialised backbone with a language-modelling loss."""
 
     @abstractmethod
-    def embed(self, weight: Tensor) -> None:
+    def set_embedding(self, weight: Tensor) -> None:
         """Replace the embedding by `weight` (symbols, width)."""
 
     @abstractmethod
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
-        """What guessing `ids` (batch, length) costs, in nats a guess."""
+        """Mean cross-entropy of predicting `ids` (batch, length), in nats per predicted symbol."""
 
 
 class Decoder(TrainableBackbone):
     """GPT-2.
 
     Args:
-        sizes: Of the model.
-        generator: Draws the weights.
+        sizes: Model sizes.
+        generator: Draws the initial weights.
     """
 
-    reads_both_ways = False
+    is_bidirectional = False
 
     def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
@@ -91,18 +91,18 @@ class Decoder(TrainableBackbone):
         """The model's."""
         return self.model.embedding
 
-    def embed(self, weight: Tensor) -> None:
+    def set_embedding(self, weight: Tensor) -> None:
         """Replace the embedding by `weight` (symbols, width)."""
         self.model.embedding = nn.Embedding.from_pretrained(weight, freeze=False)
 
     def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states; padding comes after what is read, so that it is never seen."""
+        """Last hidden states; padding is at the end, so causal attention never reads it."""
         with autocast(ids.device, self.products):
             states: Tensor = self.model(ids)
         return states.float()
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
-        """Guess each symbol but the first from those before it."""
+        """Predict each symbol but the first from those before it."""
         self.model.products = self.products
         return self.model.loss(ids[:, :-1], ids[:, 1:])
 
@@ -111,11 +111,11 @@ class Encoder(TrainableBackbone):
     """BERT (needs transformers).
 
     Args:
-        sizes: Of the model.
-        generator: Draws the weights.
+        sizes: Model sizes.
+        generator: Draws the initial weights.
     """
 
-    reads_both_ways = True
+    is_bidirectional = True
 
     def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Encoder(TrainableBackbone):
         embedding: nn.Embedding = self.model.get_input_embeddings()
         return embedding
 
-    def embed(self, weight: Tensor) -> None:
+    def set_embedding(self, weight: Tensor) -> None:
         """Replace the embedding by `weight` (symbols, width)."""
         self.model.set_input_embeddings(nn.Embedding.from_pretrained(weight, freeze=False))
 
@@ -154,24 +154,26 @@ class Encoder(TrainableBackbone):
         return states.float()
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
-        """Guess symbols of which most are hidden (Devlin et al. 2019, section 3.1)."""
-        chance = torch.rand(ids.shape, generator=generator).to(ids.device)
-        wanted = chance < MASKED
-        seen = ids.masked_fill(chance < MASKED * HIDDEN, mask_symbol)
+        """Predict masked symbols (Devlin et al. 2019, section 3.1)."""
+        draws = torch.rand(ids.shape, generator=generator).to(ids.device)
+        is_predicted = draws < PREDICTED_SHARE
+        masked_ids = ids.masked_fill(draws < PREDICTED_SHARE * MASKED_SHARE, mask_symbol)
         others = torch.randint(len(self.embedding.weight), ids.shape, generator=generator).to(ids.device)
-        is_replaced = wanted & (chance >= MASKED * (1 - REPLACED))
-        states = self.states(torch.where(is_replaced, others, seen), torch.ones_like(ids))
-        return tied_loss(states, self.embedding.weight, ids.masked_fill(~wanted, IGNORED), self.products)
+        is_replaced = is_predicted & (draws >= PREDICTED_SHARE * (1 - REPLACED_SHARE))
+        states = self.states(torch.where(is_replaced, others, masked_ids), torch.ones_like(ids))
+        return tied_loss(
+            states, self.embedding.weight, ids.masked_fill(~is_predicted, IGNORED), self.products
+        )
 
 
-class Published(Backbone):
-    """A model that others have trained, with its own vocabulary (needs transformers).
+class PublishedBackbone(Backbone):
+    """A published pretrained model with its own vocabulary (needs transformers).
 
     Args:
         name: A folder, or a name on Hugging Face's hub.
 
     Raises:
-        ConfigError: If it can't be loaded; weights are read from safetensors alone.
+        ConfigError: If it cannot be loaded; only safetensors weights are read.
     """
 
     def __init__(self, name: str) -> None:
@@ -183,14 +185,14 @@ class Published(Backbone):
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             reason = str(error).strip().split("\n")[0]
             raise ConfigError(f"--model {name}: cannot be loaded: {reason}") from error
-        # Where its files are missing, transformers makes one up that knows nothing but special symbols.
+        # If the tokenizer files are missing, transformers returns a tokenizer with only special symbols.
         if len(tokenizer) <= len(tokenizer.all_special_ids):
-            raise ConfigError(f"--model {name}: expected a tokenizer with it, found none")
+            raise ConfigError(f"--model {name}: expected a tokenizer beside the weights, found none")
         config = self.model.config
         if config.is_encoder_decoder:
             raise ConfigError(f"--model {name}: expected an encoder or a decoder, got both")
-        self.reads_both_ways = not any(
-            architecture.endswith(LEFT_TO_RIGHT) for architecture in config.architectures or ()
+        self.is_bidirectional = not any(
+            architecture.endswith(DECODER_ENDINGS) for architecture in config.architectures or ()
         )
         self.num_types = getattr(config, "type_vocab_size", 1)
         self.products = torch.float32
@@ -210,16 +212,16 @@ class Published(Backbone):
             states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
         return states.float()
 
-    def states_within(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states of the layer that retrieval compares."""
+    def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states of the layer that XTREME's program uses in retrieval."""
         with autocast(ids.device, self.products):
-            found = self.model(**self._inputs(ids, mask), output_hidden_states=True).hidden_states
-        num_layers = len(found) - 1
-        states: Tensor = found[LAYER_OF_RETRIEVAL.get(num_layers, round(7 / 12 * num_layers))]
+            hidden_states = self.model(**self._inputs(ids, mask), output_hidden_states=True).hidden_states
+        num_layers = len(hidden_states) - 1
+        states: Tensor = hidden_states[RETRIEVAL_LAYERS.get(num_layers, round(7 / 12 * num_layers))]
         return states.float()
 
     def _inputs(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """What the model is told: for those that tell two texts apart (BERT), also which symbols are of the second."""
+        """Keyword arguments of the model; with segment embeddings (BERT), also the segment of each symbol."""
         inputs = {"input_ids": ids, "attention_mask": mask}
         if self.num_types > 1 and self.sub_words.between:
             ends = (ids == self.sub_words.between[0]).long()
@@ -232,17 +234,20 @@ BACKBONES: dict[str, type[Decoder] | type[Encoder]] = {"decoder": Decoder, "enco
 
 
 def autocast(device: torch.device, products: torch.dtype) -> torch.autocast:
-    """Take products of bf16 where they are wanted."""
+    """Context in which matrix products are bf16 if `products` is bf16."""
     return torch.autocast(device.type, torch.bfloat16, enabled=products == torch.bfloat16)
 
 
-def new_embedding(num_symbols: int, width: int, generator: torch.Generator) -> Tensor:
-    """Weights (num_symbols, width) to begin with, for every body alike."""
+def initial_embedding(num_symbols: int, width: int, generator: torch.Generator) -> Tensor:
+    """Random initial embedding weights (num_symbols, width), the same for all backbone types."""
     return torch.empty(num_symbols, width).normal_(0, INIT_STD, generator=generator)
 
 
 def require_transformers(what: str) -> Any:
-    """The package transformers.
+    """Import the package transformers.
+
+    Args:
+        what: What needs it, for the error message.
 
     Raises:
         ConfigError: If it is not installed.

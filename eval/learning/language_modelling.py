@@ -1,4 +1,4 @@
-"""Learning to guess: a body reads a corpus, or the text of a language."""
+"""Language modelling: train a backbone on a corpus, or on texts of languages."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,14 +11,14 @@ from ecsuite.eval.learning.data import stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
 from ecsuite.eval.learning.vocabulary import SubWords
 
-WARM_UP = 20
-"""Updates over which the learning rate rises from 0, or a tenth of them where they are few."""
+WARMUP_UPDATES = 20
+"""Most updates over which the learning rate rises from 0; at most a tenth of all updates."""
 CHECK_EVERY = 50
-"""Updates between two looks at whether the loss is finite, each of which waits for the device."""
+"""Updates between two checks that the loss is finite; each check synchronises with the device."""
 
 
-def learn(
-    body: TrainableBackbone,
+def train_language_model(
+    backbone: TrainableBackbone,
     windows: Tensor,
     *,
     mask_symbol: int,
@@ -29,50 +29,52 @@ def learn(
     generator: torch.Generator,
     report_progress: Callable[[float], None],
 ) -> None:
-    """Train a body in place to guess symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
+    """Train a backbone in place to predict symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
 
     Args:
-        body: What learns.
-        windows: Symbols (num_windows, length), for decoders one more than they read at once.
-        mask_symbol: What hides a symbol from an encoder.
-        num_epochs: Passes over them.
-        batch: Windows in an update.
+        backbone: The model.
+        windows: Symbols (num_windows, length); decoders need windows one symbol longer than their input.
+        mask_symbol: The id of the mask symbol; used by encoders only.
+        num_epochs: Passes over the windows.
+        batch: Windows per update.
         lr: The highest learning rate.
-        parameters: What is tuned; the rest stays as it is.
-        generator: Draws the order of the windows, and what is hidden.
-        report_progress: Told the share that is done, after every update.
+        parameters: The parameters to train; all others are frozen.
+        generator: Draws the order of the windows and the masked symbols.
+        report_progress: Called after every update with the share that is done, 0 to 1.
 
     Raises:
         ArithmeticError: If the loss is not finite.
     """
-    device = body.embedding.weight.device
+    device = backbone.embedding.weight.device
     num_updates = num_epochs * -(-len(windows) // batch)
     order = (
         index
         for _ in range(num_epochs)
         for index in torch.split(torch.randperm(len(windows), generator=generator), batch)
     )
-    tuned = list(parameters)
-    body.requires_grad_(False)
-    for parameter in tuned:
+    trained = list(parameters)
+    backbone.requires_grad_(False)
+    for parameter in trained:
         parameter.requires_grad_(True)
-    optimizer = torch.optim.AdamW(tuned, lr=lr, weight_decay=0.01, fused=True)
-    body.train()
+    optimizer = torch.optim.AdamW(trained, lr=lr, weight_decay=0.01, fused=True)
+    backbone.train()
     for update, index in enumerate(order):
-        optimizer.param_groups[0]["lr"] = lr * schedule(update, num_updates, min(WARM_UP, num_updates // 10))
-        loss = body.loss(windows[index].long().to(device), mask_symbol, generator)
+        optimizer.param_groups[0]["lr"] = lr * schedule(
+            update, num_updates, min(WARMUP_UPDATES, num_updates // 10)
+        )
+        loss = backbone.loss(windows[index].long().to(device), mask_symbol, generator)
         if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
             raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(tuned, 1.0)
+        nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         report_progress((update + 1) / num_updates)
-    body.requires_grad_(True)
+    backbone.requires_grad_(True)
 
 
 def schedule(update: int, num_updates: int, warmup: int) -> float:
-    """The learning rate's share of its highest: it rises over `warmup` updates, then falls linearly to 0."""
+    """Factor of the learning rate: rises linearly over `warmup` updates, then falls linearly to 0."""
     rising = (update + 1) / warmup if update < warmup else 1.0
     falling = (num_updates - update) / max(1, num_updates - warmup)
     return min(rising, falling, 1.0)
@@ -81,16 +83,16 @@ def schedule(update: int, num_updates: int, warmup: int) -> float:
 def text_windows(
     sub_words: SubWords, texts: Sequence[Sequence[str]], num_tokens: int, context: int
 ) -> tuple[Tensor, list[float]]:
-    """Windows of texts, of each as many sub-words, be it repeated or cut.
+    """Windows of several texts; each text is repeated or cut to the same number of sub-words.
 
     Args:
-        sub_words: How to read them.
-        texts: Lines of each; none empty.
-        num_tokens: Sub-words wanted of each.
-        context: Length of a window.
+        sub_words: The vocabulary.
+        texts: The lines of each text; none empty.
+        num_tokens: Sub-words per text.
+        context: Length of a window, in sub-words.
 
     Returns:
-        Sub-words (num_windows, context), and how often each text was repeated.
+        Sub-words (num_windows, context), and the number of times each text is repeated.
     """
     length = max(1, num_tokens // context) * context
     windows, repeats = [], []

@@ -26,7 +26,7 @@ def prepare(
     examples: Sequence[TextPair],
     sub_words: SubWords,
     context: int,
-    reads_both_ways: bool,
+    is_bidirectional: bool,
     labels: Sequence[str],
 ) -> Paired:
     """Put pairs side by side; of what is too long, the longer sentence is cut at its end.
@@ -35,14 +35,14 @@ def prepare(
         examples: Pairs, with or without labels; a label that is not in `labels` is not learnt.
         sub_words: How to read them.
         context: Longest row.
-        reads_both_ways: Whether the body sees what comes next.
+        is_bidirectional: Whether the backbone reads the symbols after a position.
         labels: What can be said.
     """
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
     room = context - len(sub_words.first) - len(sub_words.between) - len(sub_words.last)
     firsts = sub_words.texts([example.first for example in examples])
     seconds = sub_words.texts([example.second for example in examples])
-    place = 0 if reads_both_ways else -1
+    place = 0 if is_bidirectional else -1
     ids, targets = [], []
     for example, first, second in zip(examples, firsts, seconds, strict=True):
         here = max(room - len(second.ids), room // 2)

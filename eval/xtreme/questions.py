@@ -76,7 +76,7 @@ def prepare(
     examples: Sequence[Question],
     sub_words: SubWords,
     context: int,
-    reads_both_ways: bool = True,
+    is_bidirectional: bool = True,
     labels: Sequence[str] = (),
 ) -> Prepared:
     """Lay questions out in rows: first symbols, the question, those between, a window of its context, last symbols.
@@ -88,7 +88,7 @@ def prepare(
         examples: The questions.
         sub_words: What rows are made of.
         context: The longest row, in sub-words.
-        reads_both_ways: Rows are the same for encoders and decoders.
+        is_bidirectional: Not used: rows are the same for encoders and decoders.
         labels: There are none.
 
     Raises:

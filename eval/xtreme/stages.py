@@ -16,9 +16,9 @@ from torch import Tensor
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.learning.bpe import first_bytes
-from ecsuite.eval.learning.encoders import BACKBONES, Published, TrainableBackbone, new_embedding
-from ecsuite.eval.learning.language_modelling import learn, text_windows
-from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords, own_subwords
+from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone, TrainableBackbone, initial_embedding
+from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
+from ecsuite.eval.learning.vocabulary import SubWords, subwords_of, train_subwords
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xtreme.presets import Preset
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
@@ -57,10 +57,10 @@ def pretrain_backbone(
         if learnt is not None:
             read = strict.source(learnt, preset.sizes, seed)
             # After the symbols of the corpus comes one that hides them from an encoder.
-            body.embed(new_embedding(read.vocab_size + 1, preset.width, generator))
+            body.set_embedding(initial_embedding(read.vocab_size + 1, preset.width, generator))
             body = body.to(place)
             body.products = PRECISIONS[precision]
-            learn(
+            train_language_model(
                 body,
                 read.windows.symbols[:, : preset.context],
                 mask_symbol=read.vocab_size,
@@ -101,16 +101,16 @@ def learn_text(
     generator = torch.Generator().manual_seed(seed)
     lines = [language_text(language, data, texts).lines for language in languages]
     equal = chain.from_iterable(first_bytes(each, preset.vocab_bytes) for each in lines)
-    sub_words = learn_subwords(equal, preset.vocab_size)
+    sub_words = train_subwords(equal, preset.vocab_size)
     repeats: list[float] = []
     with _settings(place, precision, preset, seed):
         body = _initial_backbone(born, kind, preset)
-        body.embed(new_embedding(sub_words.size, preset.width, generator))
+        body.set_embedding(initial_embedding(sub_words.size, preset.width, generator))
         body = body.to(place)
         body.products = PRECISIONS[precision]
         if rules.learns_text:
             windows, repeats = text_windows(sub_words, lines, preset.text_tokens, preset.context)
-            learn(
+            train_language_model(
                 body,
                 windows,
                 mask_symbol=sub_words.mask,
@@ -160,7 +160,7 @@ def finetune_task(
     place = torch.device(device)
     with _settings(place, precision, preset, seed):
         if model is not None:
-            body: Published | TrainableBackbone = Published(model).to(place)
+            body: PublishedBackbone | TrainableBackbone = PublishedBackbone(model).to(place)
         else:
             assert born is not None
             body = _initial_backbone(born, kind, preset)
@@ -168,15 +168,15 @@ def finetune_task(
 
         def speak(language: str) -> SubWords:
             """Let the body read a language."""
-            if isinstance(body, Published):
+            if isinstance(body, PublishedBackbone):
                 return body.sub_words
             weights, metadata = _read(learnt[language])
             embedding = weights.pop(EMBEDDING)
             if weights:
                 body.load_state_dict(weights, strict=False)
-            body.embed(embedding)
+            body.set_embedding(embedding)
             body.to(place)
-            return own_subwords(Tokenizer.from_str(metadata[TOKENIZER]))
+            return subwords_of(Tokenizer.from_str(metadata[TOKENIZER]))
 
         return do_task(body, speak, trial, preset, torch.Generator().manual_seed(seed), report_progress)
 

@@ -28,7 +28,7 @@ def prepare(
     examples: Sequence[TaggedSentence],
     sub_words: SubWords,
     context: int,
-    reads_both_ways: bool,
+    is_bidirectional: bool,
     labels: Sequence[str],
 ) -> Tagged:
     """Cut sentences into rows of whole words.
@@ -40,7 +40,7 @@ def prepare(
         examples: Sentences, with or without tags; a tag that is not in `labels` is not learnt.
         sub_words: How to read them.
         context: Longest row.
-        reads_both_ways: Whether the body sees what comes next.
+        is_bidirectional: Whether the backbone reads the symbols after a position.
         labels: The tags that can be said.
     """
     numbers = {label: number for number, label in enumerate(labels)}
@@ -60,7 +60,7 @@ def prepare(
                 targets.append([IGNORED] * len(row))
                 places.append([])
                 owners.append(owner)
-            place = len(row) if reads_both_ways else len(row) + len(pieces) - 1
+            place = len(row) if is_bidirectional else len(row) + len(pieces) - 1
             row += pieces
             targets[-1] += [IGNORED] * len(pieces)
             targets[-1][place] = IGNORED if tags is None else numbers.get(tags[number], IGNORED)

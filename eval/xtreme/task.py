@@ -75,7 +75,7 @@ def do_task(
     )
     examples = examples[: preset.max_train]
     labels = labels_in(trial.task, examples)
-    prepared = kind.prepare(examples, sub_words, context, body.reads_both_ways, labels)
+    prepared = kind.prepare(examples, sub_words, context, body.is_bidirectional, labels)
     head: Head
     head = LabelHead(body.width, len(labels), generator) if labels else SpanHead(body.width, generator)
     head = head.to(body.embedding.weight.device)
@@ -105,7 +105,7 @@ def do_task(
             sub_words, spoken = speak(language), language
         split, asked = tested_examples(trial.data, trial.task, language, is_zero_shot=trial.is_zero_shot)
         asked = asked[: preset.max_test]
-        prepared = kind.prepare(asked, sub_words, context, body.reads_both_ways, labels)
+        prepared = kind.prepare(asked, sub_words, context, body.is_bidirectional, labels)
         said = kind.predictions(scores_of(body, head, prepared.rows), prepared)
         metrics = score_predictions(trial.task, language, said, asked)
         found[language] = {"split": split, "metrics": metrics}
@@ -124,7 +124,7 @@ def _retrieve(
     found: dict[str, Any] = {}
     device = body.embedding.weight.device
     tuning, pooling = preset.tuning[trial.task], PUBLISHED_POOLING[trial.task]
-    if pooling == "first" and not body.reads_both_ways:
+    if pooling == "first" and not body.is_bidirectional:
         pooling = "last"
     for number, language in enumerate(trial.tested_in):
         split, asked = tested_examples(trial.data, trial.task, language, is_zero_shot=True)
@@ -141,7 +141,7 @@ def _retrieve(
                 tuning.batch,
                 device,
                 pooling=pooling,
-                states=body.states_within,
+                states=body.retrieval_states,
                 context=tuning.context,
             )
 

@@ -1,4 +1,4 @@
-"""Bodies: their states, what guessing costs, and what is kept of them."""
+"""Backbones: hidden states, language-modelling losses, and weights without the embedding."""
 
 import math
 import shutil
@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning import encoders as bodies
-from ecsuite.eval.learning.encoders import BACKBONES, Decoder, Encoder, Published, new_embedding
+from ecsuite.eval.learning import encoders
+from ecsuite.eval.learning.encoders import BACKBONES, Decoder, Encoder, PublishedBackbone, initial_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xtreme.presets import FULL
 
@@ -24,60 +24,62 @@ def random(seed=0):
 
 @pytest.fixture
 def make(tiny):
-    """A body with an embedding."""
+    """Builds a backbone with an embedding."""
 
     def make(kind, preset=tiny):
-        body = BACKBONES[kind](preset, random())
-        body.embed(new_embedding(NUM_SYMBOLS, preset.width, random(1)))
-        return body.eval()
+        backbone = BACKBONES[kind](preset, random())
+        backbone.set_embedding(initial_embedding(NUM_SYMBOLS, preset.width, random(1)))
+        return backbone.eval()
 
     return make
 
 
 def test_a_decoder_is_xferbenchs_model(make, tiny):
-    body = make("decoder")
+    backbone = make("decoder")
     model = LanguageModel(1, tiny.sizes, random())
-    model.embedding = torch.nn.Embedding.from_pretrained(new_embedding(NUM_SYMBOLS, tiny.width, random(1)))
+    model.embedding = torch.nn.Embedding.from_pretrained(
+        initial_embedding(NUM_SYMBOLS, tiny.width, random(1))
+    )
     ids = torch.randint(NUM_SYMBOLS, (3, 9), generator=random(2))
     model.eval()
-    assert torch.equal(body.states(ids, torch.ones_like(ids)), model(ids))
-    assert torch.equal(body.loss(ids, 0, random()), model.loss(ids[:, :-1], ids[:, 1:]))
+    assert torch.equal(backbone.states(ids, torch.ones_like(ids)), model(ids))
+    assert torch.equal(backbone.loss(ids, 0, random()), model.loss(ids[:, :-1], ids[:, 1:]))
 
 
 def test_a_full_decoder_has_the_published_size():
     """Six of GPT-2's layers of 768, and 384 positions (the published one has 12 d² + 13 d in a layer)."""
-    body = Decoder(replace(FULL, num_layers=1), random())
+    backbone = Decoder(replace(FULL, num_layers=1), random())
     of_a_layer = 12 * 768**2 + 13 * 768
-    found = sum(weight.numel() for weight in body.without_embedding().values())
+    found = sum(weight.numel() for weight in backbone.without_embedding().values())
     assert found == of_a_layer + 384 * 768 + 2 * 768
     assert found + 5 * of_a_layer == 42_823_680
 
 
 @KINDS
-def test_what_is_not_there_changes_no_state(make, kind):
-    body = make(kind)
+def test_padding_changes_no_state(make, kind):
+    backbone = make(kind)
     short = torch.randint(NUM_SYMBOLS, (2, 5), generator=random(2))
     for filler in (0, 7):
         padded = torch.nn.functional.pad(short, (0, 4), value=filler)
         mask = torch.arange(9).expand(2, 9) < 5
-        states = body.states(padded, mask)
-        assert states.shape == (2, 9, body.width) and states.dtype == torch.float32
-        assert torch.allclose(states[:, :5], body.states(short, torch.ones_like(short)), atol=1e-6)
+        states = backbone.states(padded, mask)
+        assert states.shape == (2, 9, backbone.width) and states.dtype == torch.float32
+        assert torch.allclose(states[:, :5], backbone.states(short, torch.ones_like(short)), atol=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "sees"), [("decoder", False), ("encoder", True)])
 def test_an_encoder_sees_what_follows_and_a_decoder_does_not(make, kind, sees):
-    body = make(kind)
-    assert body.reads_both_ways == sees
+    backbone = make(kind)
+    assert backbone.is_bidirectional == sees
     ids = torch.arange(6)[None]
     other = torch.cat((ids[:, :-1], ids[:, -1:] + 1), dim=1)
     mask = torch.ones_like(ids)
-    assert torch.equal(body.states(ids, mask)[:, :-1], body.states(other, mask)[:, :-1]) != sees
-    assert torch.equal(body.states_within(ids, mask), body.states(ids, mask))
+    assert torch.equal(backbone.states(ids, mask)[:, :-1], backbone.states(other, mask)[:, :-1]) != sees
+    assert torch.equal(backbone.retrieval_states(ids, mask), backbone.states(ids, mask))
 
 
 @KINDS
-def test_the_same_seed_gives_the_same_body_whatever_else_was_drawn(tiny, kind):
+def test_initial_weights_depend_on_the_seed_only(tiny, kind):
     torch.manual_seed(0)
     first = BACKBONES[kind](tiny, random()).state_dict()
     torch.manual_seed(1)
@@ -90,85 +92,85 @@ def test_the_same_seed_gives_the_same_body_whatever_else_was_drawn(tiny, kind):
 
 
 @KINDS
-def test_the_embedding_alone_is_not_kept(make, kind):
-    body = make(kind)
-    kept, everything = body.without_embedding(), dict(body.named_parameters())
+def test_weights_without_the_embedding(make, kind):
+    backbone = make(kind)
+    kept, everything = backbone.without_embedding(), dict(backbone.named_parameters())
     (left_out,) = set(everything) - set(kept)
-    assert everything[left_out] is body.embedding.weight
-    weight = new_embedding(5, body.width, random(3))
-    body.embed(weight)
-    assert torch.equal(body.embedding.weight, weight) and body.embedding.weight.requires_grad
-    again = body.without_embedding()
+    assert everything[left_out] is backbone.embedding.weight
+    weight = initial_embedding(5, backbone.width, random(3))
+    backbone.set_embedding(weight)
+    assert torch.equal(backbone.embedding.weight, weight) and backbone.embedding.weight.requires_grad
+    again = backbone.without_embedding()
     assert again.keys() == kept.keys() and all(again[name] is kept[name] for name in kept)
 
 
 @KINDS
-def test_gradients_reach_all_that_guesses(make, kind):
-    body = make(kind)
-    body.loss(
+def test_gradients_reach_all_parameters(make, kind):
+    backbone = make(kind)
+    backbone.loss(
         torch.randint(NUM_SYMBOLS - 1, (8, 20), generator=random(2)), NUM_SYMBOLS - 1, random()
     ).backward()
-    missing = {name for name, weight in body.named_parameters() if weight.grad is None}
+    missing = {name for name, weight in backbone.named_parameters() if weight.grad is None}
     assert missing == set()
-    assert body.embedding.weight.grad.abs().sum(1).count_nonzero() == NUM_SYMBOLS
+    assert backbone.embedding.weight.grad.abs().sum(1).count_nonzero() == NUM_SYMBOLS
 
 
 @KINDS
-def test_a_body_that_knows_nothing_guesses_at_random(make, kind):
+def test_an_untrained_backbone_predicts_at_chance_level(make, kind):
     loss = make(kind).loss(torch.randint(NUM_SYMBOLS, (50, 40), generator=random(2)), 0, random())
     assert loss.item() == pytest.approx(math.log(NUM_SYMBOLS), abs=0.1)
 
 
-def test_an_encoder_guesses_some_and_most_of_these_are_hidden(make, monkeypatch):
-    """Devlin et al. (2019), section 3.1: 15 % are guessed, 80 % of them hidden, 10 % others, 10 % as they are."""
-    body, seen = make("encoder"), {}
+def test_an_encoder_predicts_some_symbols_and_most_of_these_are_masked(make, monkeypatch):
+    """Devlin et al. (2019), section 3.1: 15 % are predicted; of these 80 % are masked, 10 % random, 10 % unchanged."""
+    backbone, seen = make("encoder"), {}
     mask_symbol = NUM_SYMBOLS - 1
     ids = torch.randint(mask_symbol, (500, 40), generator=random(2))
 
     def states(given, mask):
         seen["ids"] = given
         assert mask.all()
-        return torch.zeros(*given.shape, body.width)
+        return torch.zeros(*given.shape, backbone.width)
 
     def loss(states, embedding, targets, products):
         seen["targets"] = targets
         return torch.zeros(())
 
-    monkeypatch.setattr(body, "states", states)
-    monkeypatch.setattr(bodies, "tied_loss", loss)
-    body.loss(ids, mask_symbol, random())
-    wanted = seen["targets"] != bodies.IGNORED
+    monkeypatch.setattr(backbone, "states", states)
+    monkeypatch.setattr(encoders, "tied_loss", loss)
+    backbone.loss(ids, mask_symbol, random())
+    wanted = seen["targets"] != encoders.IGNORED
     assert torch.equal(seen["targets"][wanted], ids[wanted])
     assert torch.equal(seen["ids"][~wanted], ids[~wanted])
     assert wanted.float().mean().item() == pytest.approx(0.15, abs=0.01)
     guessed, read = ids[wanted], seen["ids"][wanted]
-    # Another symbol is the hiding one, or the right one, in one case of 30.
+    # A random symbol is the mask symbol, or the correct symbol, with probability 1/30 each.
     assert (read == mask_symbol).float().mean().item() == pytest.approx(0.8 + 0.1 / NUM_SYMBOLS, abs=0.02)
     others = (read != mask_symbol) & (read != guessed)
     assert others.float().mean().item() == pytest.approx(0.1 * 28 / 30, abs=0.02)
     assert (read == guessed).float().mean().item() == pytest.approx(0.1 + 0.1 / NUM_SYMBOLS, abs=0.02)
 
 
-def test_a_published_body_is_read_from_its_folder(tiny_bert):
-    body = Published(str(tiny_bert)).eval()
-    assert (body.width, body.context, body.reads_both_ways) == (16, 64, True)
-    assert body.embedding.weight.shape[0] >= body.sub_words.size
+def test_a_published_model_is_loaded_from_its_folder(tiny_bert):
+    backbone = PublishedBackbone(str(tiny_bert)).eval()
+    assert (backbone.width, backbone.context, backbone.is_bidirectional) == (16, 64, True)
+    assert backbone.embedding.weight.shape[0] >= backbone.sub_words.size
     ids = torch.tensor([[2, 9, 10, 3, 0, 0]])
     mask = ids != 0
-    wanted = body.model(ids[:, :4]).last_hidden_state
-    assert torch.allclose(body.states(ids, mask)[:, :4], wanted, atol=1e-6)
-    # Of two layers the first: 7 of 12.
-    within = body.model(ids[:, :4], output_hidden_states=True).hidden_states[1]
-    assert torch.allclose(body.states_within(ids, mask)[:, :4], within, atol=1e-6)
+    wanted = backbone.model(ids[:, :4]).last_hidden_state
+    assert torch.allclose(backbone.states(ids, mask)[:, :4], wanted, atol=1e-6)
+    # The first of two layers: 7/12 of the depth.
+    within = backbone.model(ids[:, :4], output_hidden_states=True).hidden_states[1]
+    assert torch.allclose(backbone.retrieval_states(ids, mask)[:, :4], within, atol=1e-6)
     assert not torch.allclose(within, wanted, atol=1e-3)
 
 
 def test_weights_that_could_run_code_are_refused(tiny_bert):
-    model = Published(str(tiny_bert)).model
+    model = PublishedBackbone(str(tiny_bert)).model
     torch.save(model.state_dict(), tiny_bert / "pytorch_model.bin")
     (tiny_bert / "model.safetensors").unlink()
     with pytest.raises(ConfigError) as raised:
-        Published(str(tiny_bert))
+        PublishedBackbone(str(tiny_bert))
     (line,) = str(raised.value).splitlines()
     assert line.startswith(f"--model {tiny_bert}: cannot be loaded: ") and "model.safetensors" in line
 
@@ -176,13 +178,13 @@ def test_weights_that_could_run_code_are_refused(tiny_bert):
 def test_damaged_weights_are_refused(tiny_bert):
     (tiny_bert / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(ConfigError) as raised:
-        Published(str(tiny_bert))
+        PublishedBackbone(str(tiny_bert))
     assert str(raised.value).startswith(f"--model {tiny_bert}: cannot be loaded: ")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(ConfigError) as raised:
-        Published(str(tmp_path))
+        PublishedBackbone(str(tmp_path))
     (line,) = str(raised.value).splitlines()
     assert line.startswith(f"--model {tmp_path}: cannot be loaded: ")
 
@@ -193,33 +195,33 @@ def test_a_folder_without_a_tokenizer_is_refused(tiny_bert, tmp_path):
     for name in ("config.json", "model.safetensors"):
         shutil.copy(tiny_bert / name, bare)
     with pytest.raises(ConfigError) as raised:
-        Published(str(bare))
-    assert str(raised.value) == f"--model {bare}: expected a tokenizer with it, found none"
+        PublishedBackbone(str(bare))
+    assert str(raised.value) == f"--model {bare}: expected a tokenizer beside the weights, found none"
 
 
-def test_a_name_that_cannot_be_reached_is_refused(monkeypatch):
+def test_an_unreachable_name_is_refused(monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ConfigError) as raised:
-        Published("nobody/no-such-model")
+        PublishedBackbone("nobody/no-such-model")
     (line,) = str(raised.value).splitlines()
     assert line.startswith("--model nobody/no-such-model: cannot be loaded: ")
 
 
-def test_without_transformers_it_is_said_what_to_install(monkeypatch, tiny):
+def test_without_transformers_the_error_names_the_extra(monkeypatch, tiny):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ConfigError) as raised:
         Encoder(tiny, random())
     assert str(raised.value) == "an encoder needs transformers: pip install 'ecsuite[xtreme]'"
 
 
-def test_a_published_model_is_told_which_text_is_the_second(tiny_bert):
-    body = Published(str(tiny_bert)).eval()
+def test_segment_ids_of_a_published_model(tiny_bert):
+    backbone = PublishedBackbone(str(tiny_bert)).eval()
     ids = torch.tensor([[2, 9, 9, 3, 9, 3, 0], [2, 9, 3, 9, 9, 9, 3]])  # [CLS] … [SEP] … [SEP] [PAD]
     mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0], [1] * 7]).bool()
     types = [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
-    wanted = body.model(input_ids=ids, attention_mask=mask, token_type_ids=torch.tensor(types))
-    assert torch.equal(body.states(ids, mask), wanted.last_hidden_state)
-    body.sub_words = replace(body.sub_words, between=())  # nothing to tell the texts apart by
-    alone = body.model(input_ids=ids, attention_mask=mask)
-    assert torch.equal(body.states(ids, mask), alone.last_hidden_state)
+    wanted = backbone.model(input_ids=ids, attention_mask=mask, token_type_ids=torch.tensor(types))
+    assert torch.equal(backbone.states(ids, mask), wanted.last_hidden_state)
+    backbone.sub_words = replace(backbone.sub_words, between=())  # no separator, so no segments
+    alone = backbone.model(input_ids=ids, attention_mask=mask)
+    assert torch.equal(backbone.states(ids, mask), alone.last_hidden_state)

@@ -1,4 +1,4 @@
-"""Sub-words of tokenizers made here, of the three families that published models have."""
+"""Sub-word vocabularies trained here, and those of the families of published tokenizers."""
 
 from itertools import chain
 
@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning.vocabulary import learn_subwords, published_subwords
+from ecsuite.eval.learning.vocabulary import published_subwords, train_subwords
 
 transformers = pytest.importorskip("transformers")
 
@@ -15,7 +15,7 @@ SENTENCE = ("a", "cat", "sat", "القطة", "猫在垫子上", "😀", "mat")
 
 
 def word_piece():
-    """mBERT's family."""
+    """The family of mBERT."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -29,7 +29,7 @@ def word_piece():
 
 
 def sentence_piece():
-    """XLM-R's family."""
+    """The family of XLM-R."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -46,7 +46,7 @@ def sentence_piece():
 
 
 def prepending():
-    """Llama's family: the beginning of a text is normalized to that of a word."""
+    """The family of Llama: a word boundary is prepended to the text."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     alphabet = sorted(set("".join(TEXTS)) - {" "})
@@ -56,7 +56,7 @@ def prepending():
 
 
 def byte_level():
-    """GPT-2's family; no special symbols but an end."""
+    """The family of GPT-2; an end symbol is the only special symbol."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -73,15 +73,15 @@ def byte_level():
 FAMILIES = [word_piece, sentence_piece, prepending, byte_level]
 
 
-def test_learnt_subwords_read_every_text():
-    sub_words = learn_subwords(["the cat sat"], 300)
+def test_trained_subwords_encode_every_text():
+    sub_words = train_subwords(["the cat sat"], 300)
     for text in ("cat", "猫在垫子上", "القطة", "😀 é"):
         (encoding,) = sub_words.texts([text])
         assert sub_words.tokenizer.decode(encoding.ids) == text
 
 
-def test_learnt_special_symbols_come_after_the_subwords():
-    sub_words = learn_subwords(["the cat sat"], 300)
+def test_special_symbols_come_after_the_trained_subwords():
+    sub_words = train_subwords(["the cat sat"], 300)
     num_subwords = sub_words.tokenizer.get_vocab_size()
     special = {*sub_words.first, *sub_words.between, sub_words.mask, sub_words.padding}
     assert special == set(range(num_subwords, num_subwords + 4))
@@ -90,13 +90,13 @@ def test_learnt_special_symbols_come_after_the_subwords():
 
 
 def test_offsets_are_characters():
-    sub_words = learn_subwords([], 256)  # bytes
+    sub_words = train_subwords([], 256)  # bytes
     (encoding,) = sub_words.texts(["é😀猫"])
     assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_words_are_read_as_amid_a_text(family):
+def test_words_are_encoded_as_inside_a_text(family):
     sub_words = published_subwords(family())
     (words,) = sub_words.words([SENTENCE])
     assert len(words) == len(SENTENCE) and all(words)
@@ -105,25 +105,25 @@ def test_words_are_read_as_amid_a_text(family):
     assert text.ids == [*start.ids, *chain.from_iterable(words)]
 
 
-def test_learnt_words_are_read_as_amid_a_text():
-    sub_words = learn_subwords(["a cat sat, a cat"] * 3, 300)
+def test_words_are_encoded_as_inside_a_text_by_a_trained_tokenizer():
+    sub_words = train_subwords(["a cat sat, a cat"] * 3, 300)
     (words,) = sub_words.words([["a", "cat"]])
     (text,) = sub_words.texts([", a cat"])
     assert text.tokens == [",", "Ġa", "Ġcat"]
     assert words == [text.ids[1:2], text.ids[2:]]
 
 
-def test_words_of_several_sentences_stay_apart():
-    sub_words = learn_subwords(TEXTS, 300)
+def test_words_of_several_sentences_are_separate():
+    sub_words = train_subwords(TEXTS, 300)
     sentences = [["a", "cat"], [], ["cat"]]
     found = sub_words.words(iter(sentences))
     assert [len(sentence) for sentence in found] == [2, 0, 1]
     assert found[0][1] == found[2][0]
 
 
-def test_a_word_of_which_nothing_is_left_is_unknown():
+def test_a_word_without_subwords_is_unknown():
     tokenizer = word_piece()
-    joiner = "\u200d"  # which the normalizer takes away
+    joiner = "\u200d"  # removed by the normalizer
     assert published_subwords(tokenizer).words([["cat", joiner]])[0][1] == [tokenizer.unk_token_id]
 
 
@@ -136,7 +136,7 @@ def test_a_word_of_which_nothing_is_left_is_unknown():
         (byte_level, (), (), ()),
     ],
 )
-def test_published_symbols_hold_texts_together(family, first, between, last):
+def test_special_symbols_of_published_tokenizers(family, first, between, last):
     tokenizer = family()
     sub_words = published_subwords(tokenizer)
     assert (sub_words.first, sub_words.between, sub_words.last) == (first, between, last)
@@ -151,7 +151,7 @@ def test_published_padding_and_mask():
     assert (sub_words.padding, sub_words.unknown, sub_words.mask) == (1, 3, 4)
 
 
-def test_symbols_that_are_not_there_have_substitutes():
+def test_missing_special_symbols_have_substitutes():
     tokenizer = byte_level()
     sub_words = published_subwords(tokenizer)
     end = tokenizer.eos_token_id
@@ -159,7 +159,7 @@ def test_symbols_that_are_not_there_have_substitutes():
     assert published_subwords(prepending()).padding == 0
 
 
-def test_nothing_is_cut_or_padded_and_the_tokenizer_stays_as_it_was():
+def test_no_truncation_or_padding_and_the_given_tokenizer_is_unchanged():
     tokenizer = word_piece()
     tokenizer.backend_tokenizer.enable_truncation(3)
     tokenizer.backend_tokenizer.enable_padding(length=40)
@@ -173,6 +173,6 @@ def test_a_slow_tokenizer_is_refused():
         is_fast = False
         name_or_path = "some/model"
 
-    message = r"some/model: expected a tokenizer of the package tokenizers \(a fast one\), got Slow"
+    message = r"some/model: expected a fast tokenizer \(package tokenizers\), got Slow"
     with pytest.raises(ConfigError, match=message):
         published_subwords(Slow())

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.learning.encoders import Published
+from ecsuite.eval.learning.encoders import PublishedBackbone
 from ecsuite.eval.xtreme import jobs, stages
 from ecsuite.eval.xtreme.experiment import xtreme_transfer
 
@@ -185,7 +185,7 @@ def test_a_folder_may_hold_another_model_later(ask, count, tiny_bert):
     request = ask(corpus=None, model=str(tiny_bert))
     first, done = count(request)
     assert done == (0, 0, 1) and count(request) == (first, (0, 0, 0))
-    model = Published(str(tiny_bert)).model
+    model = PublishedBackbone(str(tiny_bert)).model
     model.embeddings.word_embeddings.weight.data.mul_(-3)
     model.save_pretrained(tiny_bert)
     assert count(request)[1] == (0, 0, 1)

@@ -35,9 +35,9 @@ def pair(first, second, label=None):
     return TextPair(first=first, second=second, label=label)
 
 
-@pytest.mark.parametrize(("reads_both_ways", "place"), [(True, 0), (False, -1)])
-def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, reads_both_ways, place):
-    prepared = prepare([pair("1 2", "3", "yes")], digits, 20, reads_both_ways, LABELS)
+@pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 0), (False, -1)])
+def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, is_bidirectional, place):
+    prepared = prepare([pair("1 2", "3", "yes")], digits, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
     ((*targets,),) = prepared.rows.targets
     assert targets.pop(place) == 1 and targets == [IGNORED] * 6
@@ -76,9 +76,9 @@ def test_labels_that_cannot_be_said_and_labels_held_back_are_not_learnt(digits):
     assert prepared.rows.targets == [[IGNORED] * 6] * 2
 
 
-@pytest.mark.parametrize("reads_both_ways", [True, False])
+@pytest.mark.parametrize("is_bidirectional", [True, False])
 @pytest.mark.parametrize("context", [6, 9, 40])
-def test_scores_of_what_is_right_give_what_is_right(digits, context, reads_both_ways):
+def test_scores_of_what_is_right_give_what_is_right(digits, context, is_bidirectional):
     random = torch.Generator().manual_seed(0)
 
     def text():
@@ -86,7 +86,7 @@ def test_scores_of_what_is_right_give_what_is_right(digits, context, reads_both_
 
     labels = ("contradiction", "entailment", "neutral")
     examples = [pair(text(), text(), labels[place % 3]) for place in range(40)]
-    prepared = prepare(examples, digits, context, reads_both_ways, labels)
+    prepared = prepare(examples, digits, context, is_bidirectional, labels)
     scores = [
         torch.eye(3)[[target if target != IGNORED else place % 3 for place, target in enumerate(row)]]
         for row in prepared.rows.targets

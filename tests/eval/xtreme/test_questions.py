@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning.vocabulary import SubWords, learn_subwords
+from ecsuite.eval.learning.vocabulary import SubWords, train_subwords
 from ecsuite.eval.xtreme import questions
 from ecsuite.eval.xtreme.heads import SpanHead
 from ecsuite.eval.xtreme.questions import ABSENT, predictions, prepare
@@ -42,7 +42,7 @@ def letters():
 
 @pytest.fixture(scope="module")
 def byte_subwords():
-    return learn_subwords([], 256)
+    return train_subwords([], 256)
 
 
 def ask(context, *answers, name="1", question="q r"):
@@ -315,7 +315,7 @@ def test_real_answers_come_back(task, language, byte_subwords):
 def test_real_answers_come_back_in_whole_subwords():
     asked = [question for language in ("zh", "ar") for question in real_questions("mlqa", language, 100)]
     asked = [replace(question, id=str(number)) for number, question in enumerate(asked)]
-    prepared = prepare(asked, learn_subwords([question.context for question in asked], 2000), 384)
+    prepared = prepare(asked, train_subwords([question.context for question in asked], 2000), 384)
     found = predictions(right_scores(prepared), prepared, longest=384)
     inside = inside_of_a_window(asked, prepared)
     assert all(question.answers[0].text.strip() in found[question.id] for question in inside)

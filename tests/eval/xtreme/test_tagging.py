@@ -50,16 +50,16 @@ def said(targets):
 
 
 @pytest.mark.parametrize(
-    ("reads_both_ways", "targets", "places"),
+    ("is_bidirectional", "targets", "places"),
     [
         (True, [IGNORED, NOUN, IGNORED, IGNORED, VERB, IGNORED], (1, 4)),
         (False, [IGNORED, IGNORED, IGNORED, NOUN, VERB, IGNORED], (3, 4)),
     ],
 )
 def test_an_encoder_says_it_at_the_first_subword_and_a_decoder_at_the_last(
-    letters, reads_both_ways, targets, places
+    letters, is_bidirectional, targets, places
 ):
-    prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, reads_both_ways, LABELS)
+    prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
     assert prepared.rows.targets == [targets]
     assert (prepared.places, prepared.owners, prepared.labels) == ((places,), (0,), LABELS)
@@ -81,9 +81,9 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
     ]
 
 
-@pytest.mark.parametrize(("reads_both_ways", "place"), [(True, 1), (False, 3)])
-def test_a_word_longer_than_a_row_is_cut(letters, reads_both_ways, place):
-    prepared = prepare([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, reads_both_ways, LABELS)
+@pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 1), (False, 3)])
+def test_a_word_longer_than_a_row_is_cut(letters, is_bidirectional, place):
+    prepared = prepare([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, LAST], [FIRST, 1, 2, 3, LAST], [FIRST, 0, LAST]]
     assert prepared.places == ((1,), (place,), (1,))
 
@@ -101,9 +101,9 @@ def test_a_word_of_which_nothing_is_left_is_unknown(letters):
     assert prepared.rows.targets == [[IGNORED, X, NOUN, VERB, IGNORED]]
 
 
-@pytest.mark.parametrize("reads_both_ways", [True, False])
+@pytest.mark.parametrize("is_bidirectional", [True, False])
 @pytest.mark.parametrize("context", [3, 4, 7, 50])
-def test_scores_of_what_is_right_give_what_is_right(letters, context, reads_both_ways):
+def test_scores_of_what_is_right_give_what_is_right(letters, context, is_bidirectional):
     """Over random sentences, however they are cut; with and without special symbols."""
     random = torch.Generator().manual_seed(0)
 
@@ -116,7 +116,7 @@ def test_scores_of_what_is_right_give_what_is_right(letters, context, reads_both
         tags = [LABELS[draw(3) - 1] for _ in words]
         examples.append(TaggedSentence(words=tuple(words), tags=tuple(tags)))
     for sub_words in (letters, replace(letters, first=(), last=())):
-        prepared = prepare(examples, sub_words, context, reads_both_ways, LABELS)
+        prepared = prepare(examples, sub_words, context, is_bidirectional, LABELS)
         assert max(map(len, prepared.rows.ids)) <= context
         room = context - len(sub_words.first) - len(sub_words.last)
         kept = sum(min(len(word), room) for one in examples for word in one.words)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BACKBONES, new_embedding
-from ecsuite.eval.learning.vocabulary import learn_subwords
+from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import task as module
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.task import Trial, do_task
 
-SUB_WORDS = learn_subwords(["enla deal rula " * 9], 280)
+SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def run(tiny, write_data):
 
     def run(name="udpos", *, kind="decoder", data=None, preset=tiny, tested_in=("en", "de"), **trial):
         body = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
-        body.embed(new_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1)))
+        body.set_embedding(initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1)))
         spoken, told = [], []
 
         def speak(language):
@@ -97,7 +97,7 @@ def test_what_a_task_tunes(run, tiny, kind, scope, swaps_embedding, body_changes
     preset = replace(tiny, scope=scope)
     before = BACKBONES[kind](preset, torch.Generator().manual_seed(0)).without_embedding()
     _, body, _ = run(kind=kind, preset=preset, swaps_embedding=swaps_embedding)
-    weight = new_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
+    weight = initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
     assert torch.equal(body.embedding.weight, weight) != embedding_changes
     changed = [not torch.equal(weight, before[name]) for name, weight in body.without_embedding().items()]
     assert any(changed) == body_changes
@@ -107,9 +107,9 @@ def test_so_many_are_learnt_and_tested(run, tiny, monkeypatch):
     seen = []
     prepare = module.tagging.prepare
 
-    def recorded(examples, sub_words, context, reads_both_ways, labels):
+    def recorded(examples, sub_words, context, is_bidirectional, labels):
         seen.append((len(examples), context, labels))
-        return prepare(examples, sub_words, context, reads_both_ways, labels)
+        return prepare(examples, sub_words, context, is_bidirectional, labels)
 
     monkeypatch.setattr(module.tagging, "prepare", recorded)
     run(preset=replace(tiny, max_train=4, max_test=3))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.eval.learning.encoders import BACKBONES, new_embedding
+from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
@@ -23,7 +23,9 @@ def make(tiny):
 
     def make(kind="decoder"):
         body = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
-        body.embed(torch.nn.functional.normalize(new_embedding(NUM_SYMBOLS, tiny.width, generator())))
+        body.set_embedding(
+            torch.nn.functional.normalize(initial_embedding(NUM_SYMBOLS, tiny.width, generator()))
+        )
         return body, LabelHead(body.width, 2, generator())
 
     return make
