@@ -40,6 +40,12 @@ def test_no_stray_module_at_the_root():
     }
 
 
+def test_the_top_level_is_as_agreed():
+    """More may stand beside these."""
+    agreed = ("pyproject.toml", "games", "grammars", "agents", "eval", "cli.py", "tests", "configs")
+    assert [name for name in agreed if not (ROOT / name).exists()] == []
+
+
 def test_no_module_at_the_root_hides_one_of_the_standard_library():
     names = {
         entry.stem for entry in ROOT.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").exists()
