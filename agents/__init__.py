@@ -1,4 +1,4 @@
-"""Agents: cells, senders, receivers, and the message between them."""
+"""Agents: recurrent cells, senders, receivers, and the message type."""
 
 from ecsuite.agents.factory import DESCRIPTIONS, RECEIVERS, SENDERS, make_receiver, make_sender
 from ecsuite.agents.receivers import AttributeClassifier

@@ -1,7 +1,7 @@
-"""Recurrent cells: one step of a memory.
+"""Recurrent cells: one step from input and state to the next state.
 
-Parameters have the shapes, gate order and meaning of torch's own cells, so weights can be copied across. The gate
-functions have hand-written gradients: a step is then two products and a handful of passes over memory.
+Parameters have the shapes, gate order and meaning of torch's cells, so weights can be copied between them. Gate
+functions have explicit gradients, so a step takes two matrix products and few passes over memory.
 """
 
 from abc import ABC, abstractmethod
@@ -15,10 +15,10 @@ from ecsuite.agents.linear import Linear
 from ecsuite.config import ConfigError
 
 State = tuple[Tensor, ...]
-"""What a cell remembers between steps; the first entry is what the rest of the network sees, (batch, hidden)."""
+"""State of a cell between steps, each entry (batch, hidden); the first entry is the output."""
 
 Step = Callable[[Tensor | None, State | None], State]
-"""One step: input (batch, input) and state, either None for all zeros but not both, to the next state."""
+"""One step: input (batch, input) and state to the next state; one of them may be None, meaning zeros."""
 
 
 class _Tanh(torch.autograd.Function):
@@ -39,7 +39,7 @@ class _Tanh(torch.autograd.Function):
     def of(inputs: Tensor) -> Tensor:
         if inputs.device.type != "cpu":
             return inputs.tanh()
-        # Doubling is exact in any precision, and gives a tensor of our own to work in.
+        # Doubling is exact in any precision, and allocates a new tensor for the in-place operations.
         return (inputs * 2).float().sigmoid_().mul_(2).sub_(1).to(inputs.dtype)
 
 
@@ -48,7 +48,7 @@ tanh: Callable[[Tensor], Tensor] = _Tanh.apply
 
 
 class RecurrentCell(nn.Module, ABC):
-    """What all cells share: an input map, a hidden map, and an unroll over steps.
+    """Base class of cells: an input map, a hidden map, and a function that unrolls them over steps.
 
     Args:
         input_size: Width of a step's input.
@@ -67,11 +67,11 @@ class RecurrentCell(nn.Module, ABC):
             nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
 
     def start(self, hidden: Tensor) -> State:
-        """The state that begins with the given hidden vector, (batch, hidden)."""
+        """The initial state for a hidden vector, (batch, hidden)."""
         return (hidden,)
 
     def summary(self, state: State) -> Tensor:
-        """What a reader keeps of a state, (batch, hidden)."""
+        """The part of a state that receivers use, (batch, hidden)."""
         return state[0]
 
     def unroll(self, dtype: torch.dtype) -> Step:
@@ -83,27 +83,27 @@ class RecurrentCell(nn.Module, ABC):
         )
 
         def step(inputs: Tensor | None, state: State | None) -> State:
-            # Zeros need no product: only the bias is left of a map.
+            # A map of zeros is its bias, so no product is needed.
             if state is None:
                 assert inputs is not None, "a step needs an input or a state"
                 state = self.start(inputs.new_zeros(inputs.shape[0], self.hidden_size))
                 hidden = hidden_bias.expand(inputs.shape[0], -1)
             else:
                 hidden = from_hidden(state[0])
-            entering = input_bias.expand(len(state[0]), -1) if inputs is None else from_input(inputs)
-            return self.gates(entering, hidden, state)
+            input_gates = input_bias.expand(len(state[0]), -1) if inputs is None else from_input(inputs)
+            return self.gates(input_gates, hidden, state)
 
         return step
 
     def _bias_only(self, layer: Linear, dtype: torch.dtype) -> Tensor:
-        """What a map gives for zeros, (num_gates * hidden_size,)."""
+        """Output of a map for an input of zeros, (num_gates * hidden_size,)."""
         if layer.bias is None:
             return layer.weight.new_zeros(layer.out_features, dtype=dtype)
         return layer.bias.to(dtype)
 
     @abstractmethod
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
-        """Combine the two maps, each (batch, num_gates * hidden_size), into the next state."""
+        """Combine the outputs of the two maps, each (batch, num_gates * hidden_size), into the next state."""
 
 
 class RNNCell(RecurrentCell):
@@ -127,7 +127,7 @@ class GRUCell(RecurrentCell):
 
 
 class LSTMCell(RecurrentCell):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gates: the state is (h, c), c is 0 first."""
+    """Long short-term memory (Hochreiter and Schmidhuber 1997) with forget gates; state (h, c), initially c = 0."""
 
     num_gates = 4
 
@@ -150,7 +150,7 @@ class _GRUGates(torch.autograd.Function):
         size = state.shape[1]
         reset_update = (inputs[:, : 2 * size] + hidden[:, : 2 * size]).sigmoid_()
         reset, update = reset_update.chunk(2, dim=1)
-        hidden_new = hidden[:, 2 * size :].clone()  # a view would keep all of `hidden` in memory
+        hidden_new = hidden[:, 2 * size :].clone()  # a view would keep all of `hidden` allocated
         new = _Tanh.of(torch.addcmul(inputs[:, 2 * size :], reset, hidden_new))
         ctx.save_for_backward(reset_update, hidden_new, new, state)
         return torch.lerp(new, state, update)
@@ -177,22 +177,23 @@ _gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _GRUGates.apply
 
 
 class DAGCell(RecurrentCell):
-    """A searched cell of gated nodes, without biases (Liu et al. 2019, arXiv 1806.09055; Dagan et al. 2020).
+    """A cell of gated nodes without biases, found by architecture search (Liu et al. 2019, arXiv 1806.09055).
 
-    With (c, x) the two halves of a map, a node moves from its predecessor s_p towards an activation:
-    s = s_p + sigmoid(c) (activation(x) - s_p). Node 0 comes from the state, by the input and hidden map and tanh;
-    the others each have a map of their own. All weights begin by Glorot & Bengio's (2010) uniform rule.
+    With (c, x) the two halves of a map, a node interpolates between its predecessor s_p and an activation:
+    s = s_p + sigmoid(c) (activation(x) - s_p). The predecessor of node 0 is the state, its map is the input and hidden
+    map, its activation tanh; each other node has its own map (Dagan et al. 2020, arXiv 2001.03361). Weights are
+    initialised by Glorot & Bengio's (2010) uniform rule.
     """
 
     num_gates = 2
     has_bias = False
     nodes: tuple[tuple[str, int], ...]
-    """After node 0: the activation of each node, and its predecessor."""
+    """Activation and index of the predecessor of each node after node 0."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
         node_maps = [Linear(hidden_size, 2 * hidden_size, bias=False) for _ in self.nodes]
-        # Input and hidden map are one matrix of input_size + hidden_size rows, and are drawn as one.
+        # Input and hidden map are initialised as one matrix of input_size + hidden_size rows.
         bound = (6 / (input_size + 3 * hidden_size)) ** 0.5
         nn.init.uniform_(self.input_map.weight, -bound, bound)
         nn.init.uniform_(self.hidden_map.weight, -bound, bound)
@@ -209,19 +210,19 @@ class DAGCell(RecurrentCell):
             values = [first(inputs, state)[0]]
             for (activation, predecessor), node_map in zip(self.nodes, maps, strict=True):
                 value = values[predecessor]
-                values.append(_towards(node_map(value), value, activation))
+                values.append(_gated_node(node_map(value), value, activation))
             return (self.output(values),)
 
         return step
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """Node 0; see the base class."""
-        return (_towards(inputs + hidden, state[0], "tanh"),)
+        return (_gated_node(inputs + hidden, state[0], "tanh"),)
 
     @staticmethod
     @abstractmethod
     def output(values: list[Tensor]) -> Tensor:
-        """What the nodes' values, node 0 first, make together."""
+        """The output of the cell, from the values of the nodes, node 0 first."""
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -232,7 +233,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 """Activations of a node by name."""
 
 
-def _towards(maps: Tensor, value: Tensor, activation: str) -> Tensor:
+def _gated_node(maps: Tensor, value: Tensor, activation: str) -> Tensor:
     gate, new = maps.chunk(2, dim=-1)
     return value + gate.sigmoid() * (ACTIVATIONS[activation](new) - value)
 
@@ -260,9 +261,9 @@ class DgrecvCell(DAGCell):
 
 
 class SRUCell(RecurrentCell):
-    """Simple recurrent unit (Lei et al. 2018, arXiv 1709.02755): recurrence element by element, highway output.
+    """Simple recurrent unit (Lei et al. 2018, arXiv 1709.02755): element-wise recurrence with a highway output.
 
-    Both gates read the last memory, and the state is (h, c). The input must be as wide as the state.
+    Both gates depend on the previous memory; the state is (h, c). Input and state must have the same width.
     """
 
     num_gates = 3
@@ -272,25 +273,25 @@ class SRUCell(RecurrentCell):
     def __init__(self, input_size: int, hidden_size: int) -> None:
         if input_size != hidden_size:
             raise ConfigError(
-                f"sru: its input and its state must have one width, got embedding_size={input_size} and "
-                f"hidden_size={hidden_size}: make them equal"
+                f"sru: expected equal widths of input and state, got embedding_size={input_size} and "
+                f"hidden_size={hidden_size}"
             )
         super().__init__(input_size, hidden_size)
         del self.hidden_map
         self.peephole = nn.Parameter(torch.empty(2 * hidden_size))
         self.bias = nn.Parameter(torch.zeros(2 * hidden_size))
-        # Unit variance over the sum of the three parts that make a gate (Lei et al. 2018, section 3.2).
+        # Unit variance of the sum of the three terms of a gate (Lei et al. 2018, section 3.2).
         nn.init.uniform_(self.input_map.weight, -((3 / input_size) ** 0.5), (3 / input_size) ** 0.5)
         nn.init.uniform_(self.peephole, -(1.5**0.5), 1.5**0.5)
         with torch.no_grad():
             self.input_map.weight[hidden_size:] *= 0.5**0.5
 
     def start(self, hidden: Tensor) -> State:
-        """A memory to begin with, (batch, hidden); nothing has been said yet."""
+        """The initial state for a memory, (batch, hidden); the output is zeros."""
         return (torch.zeros_like(hidden), hidden)
 
     def summary(self, state: State) -> Tensor:
-        """The memory: the output is mostly the last input."""
+        """The memory, because the output is mostly the last input."""
         return state[1]
 
     def unroll(self, dtype: torch.dtype) -> Step:
@@ -314,7 +315,7 @@ class SRUCell(RecurrentCell):
         return step
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
-        """From the input itself, and the new memory, forget and highway gate side by side; see the base class."""
+        """See the base class; `hidden` holds the new memory, forget gate and highway gate side by side."""
         new, forget, highway = hidden.chunk(3, dim=-1)
         memory = new + (state[1] - new) * forget
         output = ACTIVATIONS[self.output_activation](memory)
@@ -322,7 +323,7 @@ class SRUCell(RecurrentCell):
 
 
 class TanhSRUCell(SRUCell):
-    """A simple recurrent unit whose memory passes through tanh on its way out, for inputs of zeros."""
+    """A simple recurrent unit with tanh of the memory in the output, for inputs of zeros."""
 
     output_activation = "tanh"
 
@@ -336,4 +337,4 @@ CELLS: dict[str, type[RecurrentCell]] = {
     "dgsend": DgsendCell,
     "dgrecv": DgrecvCell,
 }
-"""Cells by the names that users write."""
+"""Cells by name."""

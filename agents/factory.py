@@ -1,4 +1,4 @@
-"""From a name to an agent: the registries of senders and receivers, and the functions that build them."""
+"""Registries of senders and receivers, and the functions that build an agent by name."""
 
 from typing import Literal, cast
 
@@ -29,7 +29,7 @@ SENDERS: dict[str, type[nn.Module]] = {
     "transformer": TransformerSender,
     "hashtable": HashtableSender,
 }
-"""Senders by the names that users write, CELL being any name in `CELLS`; `make_sender` builds them."""
+"""Senders by name, where CELL stands for any name in `CELLS`; `make_sender` builds them."""
 
 RECEIVERS: dict[str, type[Receiver]] = {
     **dict.fromkeys(CELLS, RecurrentReceiver),
@@ -38,26 +38,26 @@ RECEIVERS: dict[str, type[Receiver]] = {
     "fc1l": FC1LReceiver,
     "fc2l": FlatReceiver,
 }
-"""Receivers by the names that users write, CELL being any name in `CELLS`; `make_receiver` builds them."""
+"""Receivers by name, where CELL stands for any name in `CELLS`; `make_receiver` builds them."""
 
 DESCRIPTIONS: dict[str, str] = {
     "rnn": "Elman's simple recurrent network; rnn-2l: two layers; senders also rnn-z, rnn-2l-z: input of zeros",
-    "gru": "gated recurrent units; gru-2l, gru-z, gru-2l-z likewise",
-    "lstm": "long short-term memory; lstm-2l, lstm-z, lstm-2l-z likewise",
-    "sru": "simple recurrent units; sru-2l, sru-z, sru-2l-z likewise",
-    "sru-tanh": "simple recurrent units with tanh on the way out, as sru-z has them",
-    "dgsend": "the cell that a search found for senders; dgsend-2l, dgsend-z, dgsend-2l-z likewise",
-    "dgrecv": "the cell that a search found for receivers; dgrecv-2l, dgrecv-z, dgrecv-2l-z likewise",
-    "husenda:CELL": "HU-RNN over any of the cells above: fetches words, spells them, hears what it says",
-    "husendz:CELL": "HU-RNN over any of the cells above: fetches words, spells them, input of zeros",
-    "hier:CELL": "HU-RNN over any of the cells above; options stop=first and reset=on, as first published",
+    "gru": "gated recurrent units; also gru-2l, gru-z, gru-2l-z",
+    "lstm": "long short-term memory; also lstm-2l, lstm-z, lstm-2l-z",
+    "sru": "simple recurrent units; also sru-2l, sru-z, sru-2l-z",
+    "sru-tanh": "simple recurrent units with tanh of the memory in the output, as in sru-z",
+    "dgsend": "the cell found by architecture search for senders; also dgsend-2l, dgsend-z, dgsend-2l-z",
+    "dgrecv": "the cell found by architecture search for receivers; also dgrecv-2l, dgrecv-z, dgrecv-2l-z",
+    "husenda:CELL": "hierarchical HU-RNN with any cell above: a word level and a symbol level, autoregressive",
+    "husendz:CELL": "hierarchical HU-RNN with any cell above: a word level and a symbol level, input of zeros",
+    "hier:CELL": "hierarchical HU-RNN with any cell above; stop=first and reset=on as in the published program",
     "cnn": "convolution and pooling down to one position; option blocks=3 for fewer blocks",
     "fc1l": "one linear layer for the whole message",
-    "fc2l": "two layers with tanh between for the whole message; receivers also form=sum",
-    "transformer": "a transformer decoder; transformer-2l: two layers; init=copied: both begin alike",
-    "hashtable": "says what it was told, learns nothing",
+    "fc2l": "two linear layers with tanh between them for the whole message; receivers also form=sum",
+    "transformer": "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
+    "hashtable": "a lookup table without generalisation, a baseline of ICY",
 }
-"""What each architecture is, in a line. Most take the option hidden=WIDTH: `lstm,hidden=1280`."""
+"""One line per architecture. Most accept the option hidden=WIDTH: `lstm,hidden=1280`."""
 
 
 def make_sender(
@@ -73,16 +73,16 @@ def make_sender(
     """Build a sender.
 
     Args:
-        spec: Its name and options, see `ecsuite.agents.spec`.
+        spec: Name and options, see `ecsuite.agents.spec`.
         num_features: Width of a meaning.
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
-        hidden_size: Width of its state, unless the spec has `hidden`.
-        embedding_size: Width of a symbol's embedding; None, and for SRU always: as wide as the state.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
+        hidden_size: Width of the hidden state, unless the spec has the option `hidden`.
+        embedding_size: Width of a symbol's embedding; None means `hidden_size`, which SRU always uses.
         style: See `Style`.
 
     Raises:
-        ConfigError: If the spec names something that is not known.
+        ConfigError: If the spec has an unknown name.
     """
     spec = parse_agent("sender", spec) if isinstance(spec, str) else spec
     hidden = spec.number("hidden") or hidden_size
@@ -101,7 +101,7 @@ def make_sender(
     assert spec.cell is not None
     widths = {"hidden_size": hidden, "embedding_size": _embedding_size(spec.cell, embedding_size, hidden)}
     zero_input = spec.zero_input or spec.family == "husendz:CELL"
-    # The published program's SRU without inputs puts its memory out through tanh, and its other SRU as it is.
+    # The published program's SRU with input of zeros applies tanh to its memory, its other SRU does not.
     cell = "sru-tanh" if zero_input and spec.cell == "sru" else spec.cell
     if spec.family in CELLS:
         layers = spec.num_layers
@@ -120,18 +120,18 @@ def make_receiver(
     embedding_size: int | None = None,
     style: Style = "egg",
 ) -> Receiver:
-    """Build a receiver; its `state_size` says how wide its states are.
+    """Build a receiver; its `state_size` is the width of its states.
 
     Args:
-        spec: Its name and options, see `ecsuite.agents.spec`.
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
-        hidden_size: Width of its state, unless the spec has `hidden`.
-        embedding_size: Width of a symbol's embedding; None, and for SRU always: as wide as the state.
+        spec: Name and options, see `ecsuite.agents.spec`.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
+        hidden_size: Width of the hidden state, unless the spec has the option `hidden`.
+        embedding_size: Width of a symbol's embedding; None means `hidden_size`, which SRU always uses.
         style: See `Style`.
 
     Raises:
-        ConfigError: If the spec names something that is not known, or asks for more blocks than symbols allow.
+        ConfigError: If the spec has an unknown name, or more blocks than `max_len` allows.
     """
     spec = parse_agent("receiver", spec) if isinstance(spec, str) else spec
     hidden = spec.number("hidden") or hidden_size
@@ -151,7 +151,7 @@ def make_receiver(
 
 
 POSITIONAL = ("cnn", "fc1l", "fc2l")
-"""Receivers that have room for a message of so many symbols."""
+"""Receivers that need `max_len`."""
 
 
 def _make_positional(
@@ -173,5 +173,5 @@ def _make_positional(
 
 
 def _embedding_size(cell: str, embedding_size: int | None, hidden_size: int) -> int:
-    """SRU adds its input to its output, so they have one width."""
+    """SRU adds its input to its output, so both have the same width."""
     return hidden_size if embedding_size is None or cell.startswith("sru") else embedding_size

@@ -1,7 +1,7 @@
-"""Agents without a memory: senders and receivers that handle all positions of a message at once.
+"""Agents without recurrence: senders and receivers that process all positions of a message at once.
 
-A receiver without a memory has room for `max_len` symbols. It sees a shorter message with zeros after its end, and does
-not see the EOS that is forced after `max_len` symbols. Where a message may end at several steps, it reads every prefix.
+Such a receiver takes `max_len` positions. A shorter message is filled with zeros after its end, and the EOS appended
+after `max_len` symbols is left out. If a message may end at several steps, every prefix is encoded.
 """
 
 from abc import abstractmethod
@@ -25,9 +25,9 @@ class FeedForwardSender(nn.Module):
 
     Args:
         num_features: Width of a meaning.
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
-        hidden_size: Tanh units between meaning and logits; None for FC1L, which has none.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
+        hidden_size: Number of tanh units between meaning and logits; None for FC1L, which has none.
     """
 
     def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
@@ -37,16 +37,16 @@ class FeedForwardSender(nn.Module):
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning, (batch, num_features); nothing that is said changes what follows."""
-        seen = meanings if self.perceive is None else tanh(self.perceive(meanings))
-        rows = iter(self.scores(seen).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
+        """Say a message for each meaning, (batch, num_features); not autoregressive."""
+        hidden = meanings if self.perceive is None else tanh(self.perceive(meanings))
+        logits = iter(self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
         while not builder.done:
-            builder.step(next(rows))
+            builder.step(next(logits))
         return builder.message()
 
 
 class PositionalReceiver(Receiver):
-    """What receivers share that have room for a message of `max_len` symbols, and read it in one go."""
+    """Base class of receivers that encode all `max_len` positions of a message at once."""
 
     def __init__(self, *, state_size: int, max_len: int) -> None:
         super().__init__(state_size=state_size)
@@ -60,29 +60,29 @@ class PositionalReceiver(Receiver):
         position = torch.arange(self.max_len, device=symbols.device)
         if message.ends is not None:
             end = torch.arange(len(message.ends), device=symbols.device)
-            is_said = (position <= end[:, None])[:, :, None]  # (num_ends, max_len, 1)
+            in_message = (position <= end[:, None])[:, :, None]  # (num_ends, max_len, 1)
             ends = message.ends
         else:
-            is_said = (position[:, None] < message.length)[None]  # (1, max_len, batch)
+            in_message = (position[:, None] < message.length)[None]  # (1, max_len, batch)
             ends = torch.ones_like(message.length)[None]
-        return self.read((symbols * is_said[..., None]).transpose(1, 2)), ends
+        return self.encode((symbols * in_message[..., None]).transpose(1, 2)), ends
 
     @abstractmethod
     def embed_symbols(self, symbols: Tensor) -> Tensor:
         """Ids (num_steps, batch), or weights over symbols, to (num_steps, batch, width)."""
 
     @abstractmethod
-    def read(self, symbols: Tensor) -> Tensor:
+    def encode(self, symbols: Tensor) -> Tensor:
         """Embedded messages (num_ends, batch, max_len, width), zero after the end, to (num_ends, batch, state)."""
 
 
 class FC1LReceiver(PositionalReceiver):
-    """The message itself, one-hot and laid out flat: what its answer makes of it is linear.
+    """The flattened one-hot message as the state, so that the whole model is linear.
 
     Args:
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
-        style: See `Style`; icy gives an answer without a bias, from N(0, 1), as the published program does.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
+        style: See `Style`; icy: output layer without a bias, initialised from N(0, 1), as in the published program.
     """
 
     def __init__(self, *, vocab_size: int, max_len: int, style: Style = "egg") -> None:
@@ -93,24 +93,24 @@ class FC1LReceiver(PositionalReceiver):
         """See the base class."""
         return as_weights(symbols, self.vocab_size)
 
-    def read(self, symbols: Tensor) -> Tensor:
+    def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         return symbols.flatten(2)
 
-    def make_answer(self, num_answers: int) -> Linear:
+    def make_output_layer(self, num_logits: int) -> Linear:
         """See the base class."""
-        answer = Linear(self.state_size, num_answers, bias=self.style == "egg")
+        layer = Linear(self.state_size, num_logits, bias=self.style == "egg")
         if self.style == "icy":
-            nn.init.normal_(answer.weight)
-        return answer
+            nn.init.normal_(layer.weight)
+        return layer
 
 
 class FlatReceiver(PositionalReceiver):
-    """FC2L of the paper: one embedding for all positions, tanh, laid out flat (ICY, appendix C.2).
+    """FC2L of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2).
 
     Args:
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
         hidden_size: Width of a symbol's embedding.
         style: See `Style`.
     """
@@ -123,17 +123,17 @@ class FlatReceiver(PositionalReceiver):
         """See the base class."""
         return tanh(self.embed(symbols))
 
-    def read(self, symbols: Tensor) -> Tensor:
+    def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         return symbols.flatten(2)
 
 
 class SumReceiver(PositionalReceiver):
-    """FC2L of the published program: each position has its own embedding, and tanh is taken of their sum.
+    """FC2L of the published program: one embedding per position, and tanh of their sum.
 
     Args:
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
         hidden_size: Width of the state.
         style: See `Style`.
     """
@@ -149,24 +149,24 @@ class SumReceiver(PositionalReceiver):
         """See the base class."""
         return as_weights(symbols, self.vocab_size)
 
-    def read(self, symbols: Tensor) -> Tensor:
+    def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         return tanh(self.embed(symbols.flatten(2)))
 
 
 class ConvolutionalReceiver(PositionalReceiver):
-    """CNN: blocks of convolution (3 wide), max pooling (by 2) and ReLU, then laid out flat (ICY, appendix C.1).
+    """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
 
     Args:
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
         hidden_size: Channels of each block.
         embedding_size: Width of a symbol's embedding.
-        num_blocks: None: as many as leave one position, which is the paper's 4 for 20 symbols.
+        num_blocks: Number of blocks; None: so many that one position remains, which is the paper's 4 for 20 symbols.
         style: See `Style`.
 
     Raises:
-        ConfigError: If so many blocks leave no position.
+        ConfigError: If no position would remain after the blocks.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class ConvolutionalReceiver(PositionalReceiver):
         blocks = most if num_blocks is None else num_blocks
         if blocks > most:
             raise ConfigError(
-                f"cnn: blocks={blocks} leave nothing of {max_len} symbols; at most blocks={most}"
+                f"cnn: expected at most blocks={most} for {max_len} symbols, got blocks={blocks}"
             )
         widths = [embedding_size] + [hidden_size] * blocks
         super().__init__(state_size=widths[-1] * (max_len >> blocks), max_len=max_len)
@@ -197,7 +197,7 @@ class ConvolutionalReceiver(PositionalReceiver):
         embedded: Tensor = self.embed(symbols)
         return embedded
 
-    def read(self, symbols: Tensor) -> Tensor:
+    def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         channels = symbols.flatten(0, 1).transpose(1, 2)  # (num_ends * batch, width, max_len)
         for layer in self.convolutions:
@@ -212,11 +212,11 @@ FC2L_FORMS: dict[Literal["flat", "sum"], type[FlatReceiver | SumReceiver]] = {
     "flat": FlatReceiver,
     "sum": SumReceiver,
 }
-"""The two receivers that are called FC2L."""
+"""The two receivers named FC2L, by their option `form`."""
 
 
 def as_weights(symbols: Tensor, vocab_size: int) -> Tensor:
-    """Ids (...) or weights as weights over symbols, (..., vocab_size + 1); padding counts as EOS."""
+    """Convert ids (...) to one-hot weights, (..., vocab_size + 1), with PAD as EOS; weights stay as they are."""
     if symbols.is_floating_point():
         return symbols
     weights: Tensor = nn.functional.one_hot(symbols.clamp(min=0), vocab_size + 1).float()

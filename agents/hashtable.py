@@ -1,4 +1,4 @@
-"""A hashtable as a sender: it knows what it was told, and nothing else (ICY, appendix B.6)."""
+"""A lookup table as a sender: it stores messages and does not generalise (ICY, appendix B.6)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,17 +7,17 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.senders import MessageBuilder
 
 CERTAIN_LOGIT = 50.0
-"""Score of the symbol to say over all others: no draw picks another."""
+"""Logit of the stored symbol, all others being 0: the probability of another symbol is about exp(-50)."""
 
 
 class HashtableSender(nn.Module):
-    """Says what it was told first of a meaning, and the symbol 1 all along of a meaning that is new to it.
+    """Sends the first message stored for a meaning, and only symbols 1 for an unknown meaning.
 
-    It has no parameters and learns nothing from a gradient.
+    It has no parameters and is not trained by gradients.
 
     Args:
-        vocab_size: Content symbols of the channel.
-        max_len: Symbols in a message.
+        vocab_size: Number of content symbols.
+        max_len: Number of symbols in a message.
     """
 
     def __init__(self, *, vocab_size: int, max_len: int) -> None:
@@ -26,21 +26,21 @@ class HashtableSender(nn.Module):
         self.messages: dict[bytes, Tensor] = {}
 
     def predict(self, meanings: Tensor) -> Tensor:
-        """What it says of meanings, (batch, ...) of any type, as ids (batch, max_len)."""
+        """Messages for meanings, (batch, ...) of any type, as ids (batch, max_len)."""
         unknown = torch.ones(self.max_len, dtype=torch.long)
         return torch.stack([self.messages.get(key, unknown) for key in _keys(meanings)]).to(meanings.device)
 
     def add(self, meanings: Tensor, messages: Tensor) -> None:
-        """Tell it messages, ids (batch, max_len), of meanings, (batch, ...); of each it keeps the first."""
+        """Store messages, ids (batch, max_len), for meanings, (batch, ...), unless a meaning already has one."""
         for key, message in zip(_keys(meanings), messages.detach().cpu().long(), strict=True):
             self.messages.setdefault(key, message.clone())
 
     def score(self, meanings: Tensor, messages: Tensor) -> float:
-        """Share of right symbols, 0 to 1, in what it says of meanings, against messages (batch, max_len)."""
+        """Share of correct symbols, 0 to 1, in the predicted messages, against messages (batch, max_len)."""
         return (self.predict(meanings) == messages).float().mean().item()
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning. See `RecurrentSender.forward`."""
+        """Generate a message for each meaning. See `RecurrentSender.forward`."""
         steps = iter(self.predict(meanings).unbind(1))
         while not builder.done:
             logits = CERTAIN_LOGIT * nn.functional.one_hot(next(steps), self.vocab_size + 1)
@@ -49,5 +49,5 @@ class HashtableSender(nn.Module):
 
 
 def _keys(meanings: Tensor) -> list[bytes]:
-    """What tells meanings apart; whole numbers are equal in any type."""
+    """Table keys of meanings; equal numbers give equal keys in any type."""
     return [row.tobytes() for row in meanings.detach().cpu().double().flatten(1).numpy()]

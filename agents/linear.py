@@ -1,7 +1,7 @@
-"""The linear layer of all agents: follows the precision of its input, and can be unrolled over time.
+"""The linear layer of all agents: computes in the precision of its input, and can be unrolled over time.
 
-Autograd would add up the weight gradients of the steps in the precision of the activations. An unrolled layer adds
-them up in fp32, and casts its weights once for all steps.
+Autograd would accumulate the weight gradients of the steps in the precision of the activations. An unrolled layer
+accumulates them in fp32, and casts its weights once for all steps.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 _Sums = tuple[Tensor, Tensor | None]
-"""Gradients of a weight and of its bias, added up over the steps."""
+"""Gradients of a weight and of its bias, accumulated over the steps."""
 
 
 class Linear(nn.Linear):
@@ -31,7 +31,7 @@ class Linear(nn.Linear):
             dtype: Precision of the inputs and outputs.
 
         Returns:
-            A function from (batch, in_features) to (batch, out_features), to be called once a step.
+            A function from (batch, in_features) to (batch, out_features), called once per step.
         """
         weight, bias = self._cast(dtype)
         if not torch.is_grad_enabled():
@@ -43,17 +43,17 @@ class Linear(nn.Linear):
 
 
 class SymbolEmbedding(Linear):
-    """Embeds symbols, given as weights over the vocabulary or as ids: a one-hot row and its id give the same."""
+    """Embeds symbols, given as weights over the vocabulary or as ids; an id and its one-hot weights are equivalent."""
 
     def forward(self, symbols: Tensor) -> Tensor:
-        """(..., vocab_size + 1) weights, or (...) ids, to (..., embedding). Ids below zero are padding, read as 0."""
+        """(..., vocab_size + 1) weights, or (...) ids, to (..., embedding). Ids below 0 are padding, embedded as 0."""
         if symbols.is_floating_point():
             return super().forward(symbols)
         embedded = nn.functional.embedding(symbols.clamp(min=0), self.weight.t())
         return embedded if self.bias is None else embedded + self.bias
 
     def unroll(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-        """See the base class; takes what `forward` takes."""
+        """See the base class; the function accepts weights or ids, like `forward`."""
         from_weights = super().unroll(dtype)
 
         def embed(symbols: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ class SymbolEmbedding(Linear):
 
 
 class _CollectGradient(torch.autograd.Function):
-    """Forward: an empty tensor that ties every step to the parameters. Backward: hands on what the steps added up."""
+    """Forward: an empty tensor that links every step to the parameters. Backward: returns the accumulated gradients."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, bias: Tensor | None, sums: _Sums) -> Tensor:
@@ -76,7 +76,7 @@ class _CollectGradient(torch.autograd.Function):
 
 
 class _Step(torch.autograd.Function):
-    """One step: a linear map whose backward adds its parameters' gradients to the loop's sums."""
+    """One step: a linear map whose backward adds its parameter gradients to the sums of the loop."""
 
     @staticmethod
     def forward(

@@ -1,13 +1,13 @@
-"""The message: the one type that passes between a sender, a channel and a receiver.
+"""The message type that senders, channels and receivers share.
 
-The rule for symbols, the same everywhere in ecsuite:
+Conventions for symbols, the same everywhere in ecsuite:
 
 - `vocab_size` counts content symbols, with ids 1 to `vocab_size`. EOS has the id 0 and is not counted.
-- `max_len` is the most content symbols in a message. EOS is not counted.
-- A message of variable length ends with EOS: by the sender's choice, or after `max_len` symbols by force. It has
-  at most `max_len + 1` symbols, EOS included.
+- `max_len` is the maximum number of content symbols in a message. EOS is not counted.
+- A message of variable length ends with EOS. The sender chooses it, or it is appended after `max_len` symbols. The
+  message has at most `max_len + 1` symbols including EOS.
 - A message of fixed length has `max_len` symbols and no EOS.
-- Nothing after the first EOS exists. Where a rectangular array needs filling, it holds `PAD`.
+- Symbols after the first EOS do not exist. Rectangular arrays are filled with `PAD`.
 """
 
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ EOS = 0
 """Id of the symbol that ends a message."""
 
 PAD = -1
-"""Fills rectangular arrays after a message's end; not a symbol."""
+"""Fills rectangular arrays after the end of a message; not a symbol."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """What a batch of senders said.
+    """A batch of messages.
 
-    A relaxed message (in training, over a channel with a gradient) holds weights over symbols, and where it
-    ends is a probability. A discrete message holds ids.
+    A relaxed message (training over a differentiable channel) holds weights over symbols and a probability for each
+    step at which it may end. A discrete message holds ids.
     """
 
     symbols: Tensor
@@ -35,20 +35,20 @@ class Message:
     ends: Tensor | None
     """Relaxed, variable length: probability that the message ends with each step, (num_steps, batch), sums to 1."""
     length: Tensor
-    """Symbols said, EOS included, (batch,); relaxed: the expectation."""
+    """Message length including EOS, (batch,); relaxed: the expected length."""
     log_probability: Tensor | None = None
-    """Of the symbols that were drawn, (batch,); None where the channel has its own gradient."""
+    """Log-probability of the sampled symbols, (batch,); None if the channel is differentiable."""
     entropy: Tensor | None = None
-    """Mean entropy of the sender's choices in nats, (batch,); goes with log_probability."""
+    """Mean entropy of the sender's distributions in nats, (batch,); set together with `log_probability`."""
 
     def at_ends(self, states: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Pick the states in which a reader of the message may have to answer.
+        """Select the states at the possible ends of the message.
 
         Args:
-            states: The reader's state after each step, num_steps of (batch, hidden).
+            states: The receiver's state after each step, num_steps tensors of (batch, hidden).
 
         Returns:
-            States (num_ends, batch, hidden) and the probability of each, (num_ends, batch). Only a relaxed message
+            States (num_ends, batch, hidden) and the probability of each end, (num_ends, batch). Only a relaxed message
             of variable length has more than one possible end.
         """
         if self.ends is not None:

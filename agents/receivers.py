@@ -1,4 +1,4 @@
-"""Receivers: read a message, and hold what they understood for the game to judge."""
+"""Receivers: encode a message into a hidden state."""
 
 from abc import ABC, abstractmethod
 from typing import cast
@@ -13,10 +13,10 @@ from ecsuite.agents.senders import Style
 
 
 class Receiver(nn.Module, ABC):
-    """What all receivers share.
+    """Base class of receivers.
 
     Args:
-        state_size: Width of the states that it holds.
+        state_size: Width of the receiver's states.
     """
 
     def __init__(self, *, state_size: int) -> None:
@@ -25,23 +25,23 @@ class Receiver(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Read a message up to each of its possible ends.
+        """Encode a message up to each of its possible ends.
 
         Args:
-            message: What was said.
-            dtype: Precision in which to compute.
+            message: The message.
+            dtype: Precision of the computation.
 
         Returns:
             States (num_ends, batch, state_size) and the probability of each end, (num_ends, batch).
         """
 
-    def make_answer(self, num_answers: int) -> Linear:
-        """A new linear map from this receiver's states to as many logits."""
-        return Linear(self.state_size, num_answers)
+    def make_output_layer(self, num_logits: int) -> Linear:
+        """Make a linear layer from this receiver's states to `num_logits` logits."""
+        return Linear(self.state_size, num_logits)
 
 
 def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> SymbolEmbedding:
-    """A receiver's embedding of the content symbols and EOS: in style icy without a bias, and drawn from N(0, 1)."""
+    """A receiver's embedding of content symbols and EOS; style icy: without a bias, initialised from N(0, 1)."""
     embed = SymbolEmbedding(vocab_size + 1, embedding_size, bias=style == "egg")
     if style == "icy":
         nn.init.normal_(embed.weight)
@@ -49,14 +49,14 @@ def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> Symbol
 
 
 class RecurrentReceiver(Receiver):
-    """A recurrent reader that begins with states of zeros.
+    """A recurrent encoder whose initial states are zeros.
 
     Args:
-        vocab_size: Content symbols of the channel; EOS is added here.
+        vocab_size: Number of content symbols; EOS is added here.
         hidden_size: Width of the state.
         embedding_size: Width of a symbol's embedding.
         cell: Name in `CELLS`.
-        num_layers: Layers; each reads what the one below puts out, and the last is what is understood.
+        num_layers: Number of layers; each gets the outputs of the layer below, and the last gives the states.
         style: See `Style`.
     """
 
@@ -91,25 +91,25 @@ class RecurrentReceiver(Receiver):
 
 
 class AttributeClassifier(nn.Module):
-    """A receiver with a linear answer: one row of logits for each attribute, as ICY trains receivers.
+    """A receiver with a linear output layer: one row of logits per attribute, as ICY trains receivers.
 
     Args:
-        receiver: Reads the message.
-        num_attributes: Attributes of a meaning.
-        num_values: Values of an attribute.
+        receiver: Encodes the message.
+        num_attributes: Number of attributes of a meaning.
+        num_values: Number of values of an attribute.
     """
 
     def __init__(self, receiver: Receiver, num_attributes: int, num_values: int) -> None:
         super().__init__()
         self.num_attributes, self.num_values = num_attributes, num_values
         self.receiver = receiver
-        self.answer = receiver.make_answer(num_attributes * num_values)
+        self.answer = receiver.make_output_layer(num_attributes * num_values)
 
     def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Read a message whose end is certain, and answer for each attribute, (batch, num_attributes, num_values)."""
+        """Logits of each attribute, (batch, num_attributes, num_values); the message must have a certain end."""
         states, _ = self.receiver(message, dtype)
         assert len(states) == 1, (
-            "only a relaxed message of variable length has several ends, and no single answer"
+            "expected a message with one end; a relaxed message of variable length has several ends"
         )
         logits: Tensor = self.answer(states[0])
         return logits.view(-1, self.num_attributes, self.num_values)

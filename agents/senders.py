@@ -1,4 +1,4 @@
-"""Senders: see a meaning, say a message over a channel they know nothing about."""
+"""Senders: map a meaning to a message; independent of the channel type."""
 
 from typing import Literal, Protocol, cast
 
@@ -10,30 +10,30 @@ from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import EOS, Message
 
 Style = Literal["egg", "icy"]
-"""How agents perceive and begin.
+"""Initialisation and inputs of agents.
 
-egg (Kharitonov et al. 2019): perception with a bias, a learnt first input.
-icy (the paper that introduces ICY, appendix B): a meaning is the sum of its values' embeddings, drawn from N(0, 1),
-and the first input is that of EOS, which stands for the start.
+egg (Kharitonov et al. 2019): an input projection with a bias, and a learnt first input.
+icy (the paper that introduces ICY, appendix B): a meaning is the sum of the embeddings of its values, initialised from
+N(0, 1), and the first input is the embedding of EOS, which serves as the start symbol.
 """
 
 
 class MessageBuilder(Protocol):
-    """An open channel: takes a sender's logits step by step, gives back the symbol that was said."""
+    """Builds one batch of messages: takes a sender's logits step by step and returns the symbol of each step."""
 
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
 
     def step(self, logits: Tensor) -> Tensor:
-        """Scores (batch, vocab_size + 1) to the symbol said: weights of the same shape, or ids (batch,)."""
+        """Logits (batch, vocab_size + 1) to the symbol of this step: weights of the same shape, or ids (batch,)."""
 
     def message(self) -> Message:
-        """Everything that was said."""
+        """The complete message."""
 
 
 def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear:
-    """The map from a meaning, (..., num_features), to a vector, (..., hidden)."""
+    """Make the input projection from a meaning, (..., num_features), to a vector, (..., hidden)."""
     perceive = Linear(num_features, hidden_size, bias=style == "egg")
     if style == "icy":
         nn.init.normal_(perceive.weight)
@@ -41,19 +41,20 @@ def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear
 
 
 class Decoder(nn.Module):
-    """What senders share that speak step by step: perception, logits, and an ear for what they said.
+    """Base class of step-by-step senders: input projection, output layer, embedding of the previous symbol.
 
     Args:
         num_features: Width of a meaning.
-        hidden_size: Width of the state.
+        hidden_size: Width of the hidden state.
         style: See `Style`.
     """
 
     scores: Linear
+    """The output layer, from the hidden state to logits (vocab_size + 1)."""
     embed: SymbolEmbedding | None
-    """None: the sender does not hear what it says, and its input is zeros."""
+    """Embedding of the previous symbol; None: the sender is not autoregressive, and its input is zeros."""
     start: nn.Parameter | None
-    """The first input, (embedding,); None where that is the embedding of EOS, or there is no input."""
+    """The learnt first input, (embedding,); None if it is the embedding of EOS or if there is no input."""
 
     def __init__(self, *, num_features: int, hidden_size: int, style: Style) -> None:
         super().__init__()
@@ -61,34 +62,34 @@ class Decoder(nn.Module):
         self.perceive = make_perception(num_features, hidden_size, style)
 
     def add_output_layers(self, vocab_size: int, embedding_size: int, *, is_autoregressive: bool) -> None:
-        """Make the logits, and where it hears itself the embedding of symbols and the first input."""
+        """Add the output layer and, if autoregressive, the symbol embedding and the first input."""
         self.scores = Linear(self.perceive.out_features, vocab_size + 1)
         self.embed = SymbolEmbedding(vocab_size + 1, embedding_size) if is_autoregressive else None
         learns_start = is_autoregressive and self.style == "egg"
         self.start = nn.Parameter(torch.randn(embedding_size) * 0.01) if learns_start else None
 
     def first_input(self, meanings: Tensor) -> Tensor | None:
-        """What goes in before anything was said, (batch, embedding), in the precision of the meanings."""
+        """Input of the first step, (batch, embedding), in the precision of the meanings."""
         if self.start is not None:
             return self.start.to(meanings.dtype).expand(len(meanings), -1)
         if self.embed is None:
             return None
-        nothing = torch.full((1,), EOS, device=meanings.device)
-        first: Tensor = self.embed(nothing).to(meanings.dtype)
+        start_symbol = torch.full((1,), EOS, device=meanings.device)
+        first: Tensor = self.embed(start_symbol).to(meanings.dtype)
         return first.expand(len(meanings), -1)
 
 
 class RecurrentSender(Decoder):
-    """A recurrent decoder: the meaning is its first state, each symbol said is its next input.
+    """A recurrent decoder: the meaning gives its initial state, each symbol is its next input.
 
     Args:
         num_features: Width of a meaning.
-        vocab_size: Content symbols of the channel; EOS is added here.
-        hidden_size: Width of the state.
+        vocab_size: Number of content symbols; EOS is added here.
+        hidden_size: Width of the hidden state.
         embedding_size: Width of a symbol's embedding.
         cell: Name in `CELLS`.
-        num_layers: Layers; those above the first begin with a state of zeros.
-        zero_input: The input of every step is zeros: the sender does not hear what it says.
+        num_layers: Number of layers; those above the first have an initial state of zeros.
+        zero_input: The input of every step is zeros: the sender is not autoregressive.
         style: See `Style`.
     """
 
@@ -110,11 +111,11 @@ class RecurrentSender(Decoder):
         self.add_output_layers(vocab_size, embedding_size, is_autoregressive=not zero_input)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning.
+        """Generate a message for each meaning.
 
         Args:
-            meanings: (batch, num_features), in the precision in which to compute.
-            builder: Collects the message, symbol by symbol.
+            meanings: (batch, num_features), in the precision of the computation.
+            builder: Collects the message symbol by symbol.
         """
         dtype = meanings.dtype
         cells = cast(list[RecurrentCell], list(self.cells))
@@ -128,6 +129,6 @@ class RecurrentSender(Decoder):
                 state = step(inputs, states[layer])
                 states[layer], inputs = state, state[0]
             assert inputs is not None
-            said = builder.step(logits(inputs))
-            inputs = None if embed is None else embed(said)
+            symbols = builder.step(logits(inputs))
+            inputs = None if embed is None else embed(symbols)
         return builder.message()

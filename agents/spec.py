@@ -1,9 +1,9 @@
-"""Names of agents: one line says which architecture, how many layers, which cell, and which options.
+"""Agent names: architecture, number of layers, cell and options in one line.
 
     lstm   lstm-2l   gru-z   gru-2l-z   husendz:dgsend   transformer-2l,init=copied   hier:gru,stop=first   cnn,blocks=3
 
-`-2l` is two layers, `-z` an input of zeros at every step, `:dgsend` the cell. The published program's names
-(`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are read too. What is equal is written equally.
+`-2l` means two layers, `-z` an input of zeros at every step, `:dgsend` the cell. The published program's names
+(`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are accepted, too. Equal agents have equal canonical names.
 """
 
 import re
@@ -23,25 +23,25 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "reset": ("off", "on"),
     "stop": ("each", "first"),
 }
-"""Options of agents, and the values that each takes, the first being the default; () is any number from 1."""
+"""Options of agents and the values of each, the default first; () means any integer from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """Agents that differ in cell, depth and input only."""
+    """Agents that differ only in cell, number of layers and input."""
 
     options: tuple[str, ...] = ()
     has_layers: bool = False
-    """Whether `-2l` may follow the name."""
+    """Whether the name may have the suffix `-2l`."""
     has_zero_input: bool = False
-    """Whether `-z` may follow the name."""
+    """Whether the name may have the suffix `-z`."""
 
 
 RECURRENT = {
     "sender": Family(options=("hidden",), has_layers=True, has_zero_input=True),
     "receiver": Family(options=("hidden",), has_layers=True),
 }
-"""The families named by their cell alone, by role."""
+"""The families whose name is only a cell, by role."""
 
 FAMILIES: dict[Role, dict[str, Family]] = {
     "sender": {
@@ -75,19 +75,19 @@ ALIASES: tuple[tuple[str, str], ...] = (
     (r"transdecsoft(\d+)l", r"transformer-\1l"),
     (r"(.+)-1l(-z)?", r"\1\2"),
 )
-"""Other names of the same agents, as patterns in lower case, and what they become; tried in this order, all of them."""
+"""Other names of the same agents: lower-case patterns and their replacements, all applied in this order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSpec:
-    """A sender or a receiver, as far as its name says; `str` gives the canonical text."""
+    """A parsed agent name; `str` gives the canonical text."""
 
     name: str
-    """Canonical, without options: `husendz:dgsend`, `lstm-2l-z`."""
+    """Canonical name without options: `husendz:dgsend`, `lstm-2l-z`."""
     family: str
     """Key in `FAMILIES`."""
     options: tuple[tuple[str, str], ...] = ()
-    """Options that are not at their default, in the order of their names."""
+    """Options that differ from their default, sorted by name."""
     cell: str | None = None
     num_layers: int = 1
     zero_input: bool = False
@@ -96,45 +96,47 @@ class AgentSpec:
         return ",".join([self.name, *(f"{key}={value}" for key, value in self.options)])
 
     def option(self, key: str) -> str | None:
-        """The value of an option, or its default; None for a number that was not given."""
+        """The value of an option or its default; None for an integer option that is not set."""
         default = OPTIONS[key][0] if OPTIONS[key] else None
         return dict(self.options).get(key, default)
 
     def number(self, key: str) -> int | None:
-        """The value of an option that is a number, None if it was not given."""
+        """The value of an integer option; None if it is not set."""
         value = self.option(key)
         return None if value is None else int(value)
 
 
 def parse_agent(role: Role, text: str) -> AgentSpec:
-    """Read a sender or a receiver, in any case, with its options.
+    """Parse the name and options of a sender or receiver; case is ignored.
 
     Args:
         role: sender or receiver.
         text: `name[,key=value]*`.
 
     Raises:
-        ConfigError: If the name, the cell, an option or its value is not known, with what is.
+        ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
     """
-    written, *assignments = (part.strip() for part in text.split(","))
-    name = written.lower()
+    given_name, *assignments = (part.strip() for part in text.split(","))
+    name = given_name.lower()
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
     families = FAMILIES[role]
     cell: str | None = None
-    head, colon, tail = name.partition(":")
+    prefix, colon, suffix = name.partition(":")
     num_layers, zero_input = 1, False
     if colon:
-        over_cells = {family.removesuffix(":CELL"): family for family in families if family.endswith(":CELL")}
-        pattern = look_up(f"{role} over a cell", head, over_cells)
-        cell = tail
+        cell_families = {
+            family.removesuffix(":CELL"): family for family in families if family.endswith(":CELL")
+        }
+        pattern = look_up(f"{role} with a cell", prefix, cell_families)
+        cell = suffix
         look_up("cell", cell, CELLS)
     else:
         match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
         pattern, layers, zero = match.groups() if match else (name, None, None)
         family = families.get(pattern)
         if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
-            raise unknown_name(role, written, families)
+            raise unknown_name(role, given_name, families)
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS else None
     options = _read_options(name, families[pattern], assignments)
@@ -144,7 +146,7 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
 
 
 def _read_options(name: str, family: Family, assignments: list[str]) -> tuple[tuple[str, str], ...]:
-    """The options that are not at their default, sorted."""
+    """The options that differ from their default, sorted."""
     options: dict[str, str] = {}
     for assignment in assignments:
         key, equals, value = (part.strip() for part in assignment.lower().partition("="))

@@ -1,4 +1,4 @@
-"""A transformer decoder as a sender, with a key-value cache: each step computes one new position."""
+"""A transformer decoder as a sender, with a key-value cache: each step computes one position."""
 
 import copy
 import math
@@ -14,12 +14,12 @@ from ecsuite.agents.senders import Decoder, MessageBuilder, Style
 
 
 class Attention(nn.Module):
-    """The parameters of one attention with a single head: queries, keys and values in one map, and an output map.
+    """Parameters of single-head attention: one projection to queries, keys and values, and an output projection.
 
-    Begins as torch's own: the first map by Glorot & Bengio's (2010) uniform rule, biases at zero.
+    Initialised as in torch: the first projection by Glorot & Bengio's (2010) uniform rule, biases to zero.
 
     Args:
-        size: Width of what goes in and comes out.
+        size: Width of inputs and outputs.
     """
 
     def __init__(self, size: int) -> None:
@@ -31,13 +31,13 @@ class Attention(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """One layer of a decoder (Vaswani et al. 2017, arXiv 1706.03762), normalised after each part.
+    """One decoder layer with post-norm (Vaswani et al. 2017, arXiv 1706.03762).
 
-    The parts are self-attention over what was said, a look at the meaning, and two linear maps with ReLU between;
-    each is added to what went into it.
+    Three sublayers with residual connections: self-attention over the previous positions (`to_said`), cross-attention
+    to the meaning (`to_meaning`), and a feed-forward block of two linear layers with ReLU between them.
 
     Args:
-        size: Width of a position; the inner map is four times as wide.
+        size: Width of a position; the feed-forward block is four times as wide.
     """
 
     def __init__(self, size: int) -> None:
@@ -50,19 +50,22 @@ class DecoderLayer(nn.Module):
         """Start a loop over positions.
 
         Args:
-            memory: The meaning, (batch, size), the only thing to look at beside what was said. A softmax over one
-                thing is 1, so the layer adds the same vector at every position and its query and key maps are inert.
+            memory: The projected meaning, (batch, size), the only position of the cross-attention. A softmax over one
+                position is 1, so the sublayer adds the same vector at every step and its queries and keys have no
+                effect.
 
         Returns:
-            A function from a position (batch, size) to the same; it remembers the positions before.
+            A function from a position's input to its output, both (batch, size); it caches keys and values.
         """
         size, dtype = memory.shape[-1], memory.dtype
         inward, outward = self.to_said.inward.unroll(dtype), self.to_said.outward.unroll(dtype)
         widen, narrow = self.widen.unroll(dtype), self.narrow.unroll(dtype)
-        after_said, after_meaning, after_all = (normaliser(cast(nn.LayerNorm, norm)) for norm in self.norms)
-        look = self.to_meaning.inward
-        weight, bias = look.weight[2 * size :].to(dtype), look.bias[2 * size :].to(dtype)
-        seen = self.to_meaning.outward(nn.functional.linear(memory, weight, bias))  # (batch, size)
+        norm_self, norm_cross, norm_feed_forward = (
+            fp32_norm(cast(nn.LayerNorm, norm)) for norm in self.norms
+        )
+        projection = self.to_meaning.inward
+        weight, bias = projection.weight[2 * size :].to(dtype), projection.bias[2 * size :].to(dtype)
+        cross_attended = self.to_meaning.outward(nn.functional.linear(memory, weight, bias))  # (batch, size)
         keys: list[Tensor] = []
         values: list[Tensor] = []
 
@@ -70,25 +73,25 @@ class DecoderLayer(nn.Module):
             query, key, value = inward(inputs).chunk(3, dim=-1)
             keys.append(key)
             values.append(value)
-            matches = torch.stack(keys, 1) @ query[:, :, None] / math.sqrt(size)  # (batch, num_positions, 1)
-            found = (torch.stack(values, 1) * matches.softmax(1)).sum(1)
-            hidden = after_said(inputs + outward(found))
-            hidden = after_meaning(hidden + seen)
-            return after_all(hidden + narrow(widen(hidden).relu()))
+            logits = torch.stack(keys, 1) @ query[:, :, None] / math.sqrt(size)  # (batch, num_positions, 1)
+            attended = (torch.stack(values, 1) * logits.softmax(1)).sum(1)
+            hidden = norm_self(inputs + outward(attended))
+            hidden = norm_cross(hidden + cross_attended)
+            return norm_feed_forward(hidden + narrow(widen(hidden).relu()))
 
         return step
 
 
 class TransformerSender(Decoder):
-    """A causal transformer decoder with one head and post-norm; each symbol said is its next position (ICY, B.5).
+    """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5).
 
     Args:
         num_features: Width of a meaning.
-        vocab_size: Content symbols of the channel; EOS is added here.
-        max_len: Most content symbols in a message.
+        vocab_size: Number of content symbols; EOS is added here.
+        max_len: Maximum number of content symbols in a message.
         hidden_size: Width of a position.
-        num_layers: Layers.
-        init: `copied`: all layers begin with the weights of the first, as in the published program.
+        num_layers: Number of layers.
+        init: `copied`: all layers have the initial weights of the first, as in the published program.
         style: See `Style`.
     """
 
@@ -114,7 +117,7 @@ class TransformerSender(Decoder):
         self.register_buffer("positions", position_codes(max_len, hidden_size), persistent=False)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Say a message for each meaning. See `RecurrentSender.forward`."""
+        """Generate a message for each meaning. See `RecurrentSender.forward`."""
         dtype = meanings.dtype
         memory = self.perceive(meanings)
         steps = [cast(DecoderLayer, layer).unroll(memory) for layer in self.layers]
@@ -132,7 +135,7 @@ class TransformerSender(Decoder):
 
 
 def position_codes(num_positions: int, size: int) -> Tensor:
-    """Sines in even and cosines in odd columns, of wavelengths from 2 pi to 20000 pi, (num_positions, size).
+    """Positional encodings (num_positions, size): sines in even, cosines in odd columns, wavelengths 2 pi to 20000 pi.
 
     Vaswani et al. (2017), section 3.5.
     """
@@ -142,6 +145,6 @@ def position_codes(num_positions: int, size: int) -> Tensor:
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-def normaliser(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
-    """The layer norm, computed in fp32 and handed on in the precision of its input."""
+def fp32_norm(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    """The layer norm, computed in fp32, with outputs in the precision of its inputs."""
     return lambda inputs: norm(inputs.float()).to(inputs.dtype)

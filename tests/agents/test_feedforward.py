@@ -72,7 +72,7 @@ def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
     assert (len(receiver.convolutions), receiver.state_size) == (3, 16)
     single = make_receiver("cnn", vocab_size=4, max_len=1, hidden_size=8, embedding_size=3)
     assert (len(single.convolutions), single.state_size) == (0, 3)
-    with pytest.raises(ConfigError, match="cnn: blocks=5 leave nothing of 20 symbols; at most blocks=4"):
+    with pytest.raises(ConfigError, match="cnn: expected at most blocks=4 for 20 symbols, got blocks=5"):
         make_receiver("cnn,blocks=5", **sizes)
 
 

@@ -185,11 +185,11 @@ MISTAKES = {
     ("convv", IMAGES): (
         r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv_max, conv_grid, conv4"
     ),
-    ("linear", IMAGES): r"perception linear can't see images: choose conv, conv_max, conv_grid, conv4",
-    ("mlp", IMAGES): r"perception mlp can't see images: choose conv, conv_max, conv_grid, conv4",
-    ("conv", (50,)): r"perception conv can't see vectors of 50: choose linear or mlp",
-    ("conv_max", (50,)): r"perception conv_max can't see vectors of 50: choose linear or mlp",
-    ("conv4", (50,)): r"perception conv4 can't see vectors of 50: choose linear or mlp",
+    ("linear", IMAGES): r"perception linear: not for images; choices: conv, conv_max, conv_grid, conv4",
+    ("mlp", IMAGES): r"perception mlp: not for images; choices: conv, conv_max, conv_grid, conv4",
+    ("conv", (50,)): r"perception conv: not for vectors of 50 features; choices: linear, mlp",
+    ("conv_max", (50,)): r"perception conv_max: not for vectors of 50 features; choices: linear, mlp",
+    ("conv4", (50,)): r"perception conv4: not for vectors of 50 features; choices: linear, mlp",
 }
 
 

@@ -85,6 +85,6 @@ def test_a_new_pair_trains_from_beginning_to_end(tmp_path, small, run, task):
 
 def test_a_name_that_is_not_known_stops_before_anything_is_made(small):
     with pytest.raises(
-        ConfigError, match=r"unknown receiver over a cell 'heir'; did you mean 'hier'\? choices: hier"
+        ConfigError, match=r"unknown receiver with a cell 'heir'; did you mean 'hier'\? choices: hier"
     ):
         Game(small("receiver.architecture=heir:gru"))

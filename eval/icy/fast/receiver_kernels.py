@@ -35,7 +35,7 @@ def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
     if not isinstance(receiver, RecurrentReceiver | HierarchicalReceiver) or receiver.embed.bias is not None:
         return None
     if isinstance(receiver, HierarchicalReceiver):
-        if receiver.stops != "each" or receiver.reset:
+        if receiver.stop_mode != "each" or receiver.reset:
             return None
         cells = [receiver.lower, receiver.upper]
     else:
