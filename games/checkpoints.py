@@ -1,7 +1,7 @@
-"""Checkpoints: all that a run needs to go on, in one safetensors file with a checksum.
+"""Checkpoints: everything that is needed to resume a run, in one safetensors file with a checksum.
 
-There is no random state to save: the examples, their order and the channel's noise are pure functions of the seed
-and the step. A checkpoint is written to a temporary file and renamed, and the one before it is kept.
+No random state is saved: the examples, their order and the channel's noise are pure functions of the seed and the
+step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from ecsuite.config import DamagedError
 from ecsuite.corpus import write_atomically
 
-KEPT = 2
-"""Checkpoints kept: the newest, and one to fall back on."""
+NUM_KEPT = 2
+"""Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
 
 
 def save_checkpoint(
@@ -32,17 +32,17 @@ def save_checkpoint(
         step: Steps done.
         model: Its parameters and buffers are saved.
         optimizer: Its state is saved.
-        **state: Anything else, JSON-ready.
+        **state: Further values to save; they must be JSON-serialisable.
     """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for index, entries in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in entries.items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    about = json.dumps({"step": step, **state}, sort_keys=True)
+    values = json.dumps({"step": step, **state}, sort_keys=True)
     # One entry, because safetensors writes several in any order, and equal runs make equal bytes.
-    metadata = {"ecsuite": f"{_digest(tensors, about)} {about}"}
+    metadata = {"ecsuite": f"{_digest(tensors, values)} {values}"}
     write_atomically(folder / f"checkpoint-{step:09d}.safetensors", save(tensors, metadata=metadata))
-    for old in checkpoints(folder)[KEPT:]:
+    for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
 
 
@@ -54,50 +54,50 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, note: Callable[[str], None]
 ) -> dict[str, Any] | None:
-    """Restore the newest checkpoint that is whole.
+    """Restore the newest undamaged checkpoint.
 
     Args:
         folder: The run folder.
         model: Receives parameters and buffers.
         optimizer: Receives its state.
-        note: Told of each damaged checkpoint that was passed over.
+        note: Called with a message for each damaged checkpoint that is skipped.
 
     Returns:
-        What was saved beside the tensors, `step` among it; None if there is no checkpoint.
+        The values saved beside the tensors, including `step`; None if there is no checkpoint.
 
     Raises:
-        DamagedError: If there are checkpoints and none is whole.
+        DamagedError: If there are checkpoints and all are damaged.
     """
     found = checkpoints(folder)
     for file in found:
         try:
-            tensors, about = _read(file)
+            tensors, values = _read(file)
             _restore(tensors, model, optimizer)
         except DamagedError as error:
-            note(f"{file.name} is damaged: {error}; trying the one before")
+            note(f"{file.name} is damaged: {error}; trying the previous checkpoint")
         else:
-            return about
+            return values
     if found:
         raise DamagedError(f"{folder}: none of its {len(found)} checkpoints can be read; nothing was changed")
     return None
 
 
 def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and the rest of one checkpoint, if it is what was written."""
+    """The tensors and the other values of one checkpoint, after checking its checksum."""
     data = file.read_bytes()
     try:
         tensors = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        digest, _, about = header["__metadata__"]["ecsuite"].partition(" ")
-        if digest != _digest(tensors, about):
-            raise DamagedError("its checksum differs")
-        return tensors, json.loads(about)
+        digest, _, values = header["__metadata__"]["ecsuite"].partition(" ")
+        if digest != _digest(tensors, values):
+            raise DamagedError("its checksum does not match its content")
+        return tensors, json.loads(values)
     except (SafetensorError, KeyError, ValueError) as error:
         raise DamagedError(str(error)) from None
 
 
 def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Put the tensors of a checkpoint where they were saved from."""
+    """Load the tensors of a checkpoint into the model and the optimizer."""
     weights, states = {}, dict[int, dict[str, Tensor]]()
     for name, tensor in tensors.items():
         owner, _, rest = name.partition(".")
@@ -109,8 +109,8 @@ def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.opti
     try:
         model.load_state_dict(weights)
     except RuntimeError:
-        raise DamagedError("its tensors are not those of this model") from None
-    # Fused Adam goes through a weight and its moments in the order of memory, so theirs has to be the same.
+        raise DamagedError("its tensors do not fit this model") from None
+    # Fused Adam reads a weight and its moments in memory order, so they must have the same strides.
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for number, state in states.items():
         for name, tensor in state.items():
@@ -119,9 +119,9 @@ def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.opti
     optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def _digest(tensors: dict[str, Tensor], about: str) -> str:
-    """SHA-256 over everything in a checkpoint."""
-    digest = hashlib.sha256(about.encode())
+def _digest(tensors: dict[str, Tensor], values: str) -> str:
+    """SHA-256 of everything in a checkpoint."""
+    digest = hashlib.sha256(values.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.numpy().tobytes())

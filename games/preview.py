@@ -1,4 +1,4 @@
-"""Rounds of a game as a picture, so that a person can see what the agents are asked."""
+"""Draw rounds of a game as a picture, so that the user can see what the agents see."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from ecsuite.games.factory import make_world
 from ecsuite.games.worlds.rounds import Rules, SetWorld
 
 SPLITS = ("train", "valid", "test", "seen")
-"""Splits of a world that can be shown."""
+"""Splits of a world that can be drawn."""
 
 MAX_ROUNDS = 50
-"""Rounds on a sheet."""
+"""Most rounds in one picture."""
 
 
 def show_rounds(
@@ -30,7 +30,7 @@ def show_rounds(
         The title of each round: its rule.
 
     Raises:
-        ConfigError: If the game has no rounds about sets, its objects can't be drawn, or an argument is wrong.
+        ConfigError: If the game has no rounds about sets, its objects can't be drawn, or an argument is not valid.
     """
     if path.suffix.removeprefix(".") not in FORMATS:
         raise ConfigError(f"{path}: expected the name of a picture, ending in .png or .svg")
@@ -38,7 +38,7 @@ def show_rounds(
         raise ConfigError(f"--rounds {num_rounds}: expected 1 to {MAX_ROUNDS}")
     if split not in SPLITS:
         raise unknown_name("split", split, SPLITS)
-    # A batch's rounds share their images, so its size stays that of training where that is enough.
+    # The rounds of a batch share their images, so the batch size is that of training unless more rounds are needed.
     size = max(num_rounds, experiment.training.batch_size)
     world = make_world(with_training(experiment, batch_size=size))
     if not isinstance(world, SetWorld):
@@ -61,11 +61,10 @@ def show_rounds(
 
 
 def title(rules: Rules, rule: int) -> str:
-    """A rule in words, such as `targets: color=red and shape=circle`."""
+    """A rule as text, such as `targets: color=red and shape=circle`."""
     if rules.concepts is None:
         return f"targets: rule {rule}"
     names = [rules.concept_names[concept] for concept in rules.concepts[rule].tolist()]
-    joined_by = (
-        "or" if "or" in names else "and"
-    )  # ShapeWorld's rules have their connective among the concepts
+    # ShapeWorld's rules have their connective among the concepts.
+    joined_by = "or" if "or" in names else "and"
     return "targets: " + f" {joined_by} ".join(name for name in names if name not in ("and", "or"))

@@ -1,7 +1,7 @@
-"""The run folder: who it belongs to, what it holds, and the signals that end a run early.
+"""The run folder: checks before a run, its files, and the signals that end a run early.
 
-A run folder holds `config.yaml` (complete: it runs again as it is), `log.jsonl` (a line an evaluation), the newest
-checkpoints, and in the end the corpus: `corpus.jsonl`, `meanings.jsonl` and `metadata.json`.
+A run folder holds `config.yaml` (every setting, so that it reproduces the run), `log.jsonl` (one line per evaluation),
+the newest checkpoints, and at the end of the run the corpus: `corpus.jsonl`, `meanings.jsonl` and `metadata.json`.
 """
 
 import json
@@ -28,19 +28,19 @@ from ecsuite.games.checkpoints import checkpoints
 TMP_FILES = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
 )
-"""Names of files that a killed run may have been writing."""
+"""Names of temporary files that a killed run may leave behind."""
 
 
 def check_run_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
-    """Look whether the folder is free for this run, or holds it already. Changes nothing.
+    """Check whether the folder can be used for this run or already holds it. Changes no file.
 
     Args:
-        folder: The run folder; it need not be there.
-        experiment: The run; a resumed one may have other settings for when to stop.
-        resume: Whether an unfinished run in the folder may be gone on with.
+        folder: The run folder; it need not exist.
+        experiment: The run; on resuming, the settings of when to stop may differ.
+        resume: Whether to continue an unfinished run in the folder.
 
     Returns:
-        What the folder's metadata say of the training, if it already holds this very run, finished; else None.
+        The training section of the folder's metadata if it holds this run and the run is finished; else None.
 
     Raises:
         ConfigError: If the folder holds another run, or an unfinished one and `resume` is False.
@@ -52,10 +52,10 @@ def check_run_folder(folder: Path, experiment: Experiment, *, resume: bool) -> d
     config = folder / "config.yaml"
     if config.exists():
         try:
-            there = load_experiment(str(config))
+            existing = load_experiment(str(config))
         except ConfigError as error:
             raise DamagedError(f"damaged run folder: {error}") from None
-        difference = _difference(there, experiment)
+        difference = _difference(existing, experiment)
         if difference:
             raise ConfigError(f"{folder} holds another run ({difference}): choose another folder with --out")
         training = _read_training(folder, experiment)
@@ -63,15 +63,15 @@ def check_run_folder(folder: Path, experiment: Experiment, *, resume: bool) -> d
             return training
         if not resume and checkpoints(folder):
             raise ConfigError(
-                f"{folder} holds this run, unfinished: add --resume to go on, or choose another folder with --out"
+                f"{folder} holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
             )
     elif folder.is_dir() and not all(TMP_FILES.fullmatch(file.name) for file in folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty and not a run: choose another folder with --out")
+        raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
     return None
 
 
-def claim(folder: Path, experiment: Experiment) -> None:
-    """Make the folder this run's own, and remove what a killed one left half-written."""
+def prepare_run_folder(folder: Path, experiment: Experiment) -> None:
+    """Create the folder, remove temporary files of a killed run, and write `config.yaml`."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         if TMP_FILES.fullmatch(file.name):
@@ -81,7 +81,7 @@ def claim(folder: Path, experiment: Experiment) -> None:
 
 
 def open_log(file: Path, num_lines: int) -> BinaryIO:
-    """Open a log for appending after its first `num_lines`: what a killed run wrote later will be written again."""
+    """Open a log for appending after its first `num_lines`; later lines of a killed run are removed and rewritten."""
     log = file.open("r+b" if file.exists() else "w+b")
     end = sum(map(len, islice(log, num_lines)))
     log.seek(end)
@@ -91,30 +91,29 @@ def open_log(file: Path, num_lines: int) -> BinaryIO:
 
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT, SIGTERM and SIGUSR1 in a list instead of dying; the second one acts as usual."""
-    asked: list[int] = []
+    """Collect SIGINT, SIGTERM and SIGUSR1 in a list instead of ending; the second signal has its usual effect."""
+    received: list[int] = []
     names = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
     before = {name: signal.getsignal(name) for name in names}
 
-    def ask(number: int, _: FrameType | None) -> None:
-        if (
-            asked
-        ):  # both may be pending at once, so the handler of one is not changed while the other is handled
+    def handle_signal(number: int, _: FrameType | None) -> None:
+        # Both may be pending at once, so the handler of one is not changed while the other is handled.
+        if received:
             signal.signal(number, before[signal.Signals(number)])
             signal.raise_signal(number)
-        asked.append(number)
+        received.append(number)
 
     for name in names:
-        signal.signal(name, ask)
+        signal.signal(name, handle_signal)
     try:
-        yield asked
+        yield received
     finally:
         for name in names:
             signal.signal(name, before[name])
 
 
 def versions(device: torch.device) -> dict[str, Any]:
-    """What a run must share with another to be bit-identical with it."""
+    """Versions and hardware settings that two runs must share to be bit-identical."""
     return {
         "ecsuite": ecsuite.__version__,
         "python": platform.python_version(),
@@ -125,25 +124,25 @@ def versions(device: torch.device) -> dict[str, Any]:
     }
 
 
-def _difference(there: Experiment, here: Experiment) -> str:
-    """The first setting in which two runs differ, but for those that only say when to stop."""
+def _difference(existing: Experiment, requested: Experiment) -> str:
+    """The first setting in which two runs differ, except those that only decide when to stop; empty if none."""
     neutral = {
-        "num_epochs": here.training.num_epochs,
-        "until_accuracy": here.training.until_accuracy,
-        "max_minutes": here.training.max_minutes,
+        "num_epochs": requested.training.num_epochs,
+        "until_accuracy": requested.training.until_accuracy,
+        "max_minutes": requested.training.max_minutes,
     }
-    before, now = asdict(with_training(there, **neutral)), asdict(here)
+    before, now = asdict(with_training(existing, **neutral)), asdict(requested)
     for section, values in now.items():
         pairs = values.items() if isinstance(values, dict) else [("", values)]
         for key, value in pairs:
             old = before[section][key] if key else before[section]
             if old != value:
-                return f"{section}{'.' if key else ''}{key} is {old} there and {value} here"
+                return f"{section}{'.' if key else ''}{key} is {old} in the folder, {value} requested"
     return ""
 
 
 def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """What the folder's metadata say of the training, and the probes, if they are of this very experiment."""
+    """The folder's metadata on the training and the extra evaluations, if they belong to this experiment."""
     try:
         metadata = json.loads((folder / "metadata.json").read_bytes())
         known = metadata["training"] | {"probes": metadata.get("probes", {})}

@@ -74,7 +74,7 @@ class SetGame(SenderReceiverGame):
     def generate_message(
         self, rounds: Rounds, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
-        """What the sender says of what it is shown; see `Game.generate_message`."""
+        """The sender's messages for the objects that it sees; see `Game.generate_message`."""
         vectors, indices = self._encode(self.sender_perception, rounds, rounds.shown)
         prototype = vectors[indices[:, : rounds.num_positive]].mean(1)  # (batch, size)
         if self.has_counterexamples:
@@ -114,7 +114,7 @@ def score_candidates(queries: Tensor, vectors: Tensor, indices: Tensor) -> Tenso
     Args:
         queries: (num_ends, batch, size).
         vectors: Of all objects that the receiver sees, (num_seen, size).
-        places: Indices of the candidates in `vectors`, (batch, num_candidates).
+        indices: Indices of the candidates in `vectors`, (batch, num_candidates).
     """
     if len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:
         rounds = torch.arange(len(indices), device=indices.device)[:, None]

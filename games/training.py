@@ -25,10 +25,10 @@ from ecsuite.games.worlds.rounds import SetWorld
 StopReason = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
 """Why a run ended: all epochs done, accuracy reached, time limit, Ctrl-C, or SIGTERM or SIGUSR1 (preemption)."""
 
-HINT_AFTER = 20.0
+ESTIMATE_AFTER = 20.0
 """Seconds of training after which the remaining time is estimated once."""
 
-LONG = 600.0
+LONG_RUN = 600.0
 """Remaining seconds from which the user gets a note on how to end the run sooner."""
 
 
@@ -173,7 +173,7 @@ def train(
                 save_checkpoint(folder, step, game, optimizer, log_lines=log_lines, sums=sums, valid=valid)
 
             progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
-            if not hinted and seconds > HINT_AFTER:
+            if not hinted and seconds > ESTIMATE_AFTER:
                 hinted = True
                 _note_time_left(
                     note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy
@@ -242,7 +242,7 @@ def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:
 
 def _note_time_left(note: Callable[[str], None], seconds: float, until_accuracy: float | None) -> None:
     """If much time is left, tell the user how long it takes and which options shorten it."""
-    if seconds < LONG:
+    if seconds < LONG_RUN:
         return
     hours = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
     until = "" if until_accuracy else "--until-accuracy 0.95, "

@@ -179,11 +179,11 @@ def test_train_then_score(ecsuite, tmp_path):
     assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
 
     code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
-    assert code == 0 and out.startswith("already there: all epochs done, step 2 of 2\n")
+    assert code == 0 and out.startswith("already finished: all epochs done, step 2 of 2\n")
     code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
     assert (code, out) == (2, "")
     assert err == (
-        "runs/disc_tiny holds another run (training.seed is 1 there and 2 here): "
+        "runs/disc_tiny holds another run (training.seed is 1 in the folder, 2 requested): "
         "choose another folder with --out\n"
     )
     code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")

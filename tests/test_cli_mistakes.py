@@ -69,7 +69,7 @@ MISTAKES = {
         "disc_tiny",
         "--out",
         ".",
-    ): ". is not empty and not a run: choose another folder with --out",
+    ): ". is not empty and not a run folder: choose another folder with --out",
     (
         "preview",
         "disc_tiny",

@@ -6,7 +6,12 @@ import torch
 
 from ecsuite.config import load_experiment
 from ecsuite.games import corpus_generation as speaking
-from ecsuite.games.corpus_generation import attribute_concepts, noise_generator, record_corpus, spell
+from ecsuite.games.corpus_generation import (
+    attribute_concepts,
+    noise_generator,
+    record_corpus,
+    words_to_symbols,
+)
 from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.game import Game
 
@@ -70,7 +75,7 @@ def test_noise_is_a_function_of_seed_purpose_and_index():
     ],
 )
 def test_words_by_hand(num_levels, values, ids):
-    messages, names = spell(np.array(values, dtype=np.float32)[None], num_levels)
+    messages, names = words_to_symbols(np.array(values, dtype=np.float32)[None], num_levels)
     assert rows_of(messages) == [ids] and names is None
 
 
@@ -81,7 +86,7 @@ def rows_of(messages):
 @pytest.mark.parametrize(("num_levels", "word_size"), [(2, 1), (2, 5), (3, 4), (10, 3), (12, 2), (2, 30)])
 def test_ids_and_digits_of_words_are_one_to_one(num_levels, word_size):
     levels = np.random.default_rng(0).integers(num_levels, size=(50, 3, word_size))
-    messages, names = spell((levels / (num_levels - 1)).astype(np.float32), num_levels)
+    messages, names = words_to_symbols((levels / (num_levels - 1)).astype(np.float32), num_levels)
     assert names is None and messages.lengths.tolist() == [3] * 50
     ids = np.array(rows_of(messages))
     assert ids.min() >= 1 and ids.max() <= num_levels**word_size  # EOS has the id 0
@@ -93,7 +98,7 @@ def test_ids_and_digits_of_words_are_one_to_one(num_levels, word_size):
 def test_words_too_many_to_number_get_dense_ids_and_their_digits_as_names(num_levels, word_size):
     rng = np.random.default_rng(0)
     levels = rng.integers(num_levels, size=(7, word_size))[rng.integers(7, size=(20, 3))]
-    messages, names = spell((levels / (num_levels - 1)).astype(np.float32), num_levels)
+    messages, names = words_to_symbols((levels / (num_levels - 1)).astype(np.float32), num_levels)
     ids = np.array(rows_of(messages))
     assert np.unique(ids).tolist() == [1, 2, 3, 4, 5, 6, 7] and len(names) == 8 and names[0] == ""
     join = "." if num_levels > 10 else ""
@@ -105,14 +110,14 @@ def test_words_too_many_to_number_get_dense_ids_and_their_digits_as_names(num_le
 
 def test_the_largest_id_fits():
     """2^30 words are the most that ids of two levels number: all values at the highest level are the last of them."""
-    messages, names = spell(np.ones((1, 1, 30), dtype=np.float32), 2)
+    messages, names = words_to_symbols(np.ones((1, 1, 30), dtype=np.float32), 2)
     assert rows_of(messages) == [[2**30]] and names is None
-    assert spell(np.ones((1, 1, 31), dtype=np.float32), 2)[1] == ("", "1" * 31)
+    assert words_to_symbols(np.ones((1, 1, 31), dtype=np.float32), 2)[1] == ("", "1" * 31)
 
 
 def test_no_words_at_all():
     for word_size in (3, 40):
-        messages, names = spell(np.zeros((0, 2, word_size), dtype=np.float32), 2)
+        messages, names = words_to_symbols(np.zeros((0, 2, word_size), dtype=np.float32), 2)
         assert len(messages) == 0 and names in (None, ("",))
 
 
@@ -163,12 +168,12 @@ def test_words_of_64_values_have_names():
     assert all(len(name) == 64 and set(name) <= {"0", "1"} for name in corpus.symbol_names[1:])
 
 
-def test_continuous_words_are_said_to_be_rounded():
+def test_metadata_states_that_continuous_words_are_rounded():
     corpus, _ = record_sets("channel.kind=continuous")
     assert corpus.metadata == {
         "vocab_size": 81,
         "max_len": 3,
-        "symbols": "rounded to 3 levels; the receiver hears them as they are",
+        "symbols": "rounded to 3 levels here; the receiver gets the exact values",
     }
     assert rows(corpus) == rows(record_sets()[0])  # the same agents, over a channel that rounds
 

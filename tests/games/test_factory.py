@@ -78,13 +78,13 @@ def test_the_game_is_that_of_the_world():
 MISTAKES = {
     ("world.kind=think",): r"unknown world 'think'; did you mean 'thing'\? choices: attributes, thing, shape, ",
     ("game.task=concepts",): r"unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, reco",
-    ("game.task=concept",): r"game.task: world attributes has discrimination and reconstruction, got concept$",
-    ("world.kind=thing",): r"game.task: world thing has concept, got discrimination$",
-    ("world.kind=shapeworld", "game.task=reconstruction"): r"game.task: world shapeworld has concept, got recons",
-    ("world.kind=features", "game.task=reconstruction"): r"game.task: world features has concept and discrimination,",
+    ("game.task=concept",): r"game.task: expected discrimination or reconstruction in world attributes, got concept$",
+    ("world.kind=thing",): r"game.task: expected concept in world thing, got discrimination$",
+    ("world.kind=shapeworld", "game.task=reconstruction"): r"game.task: expected concept in world shapeworld, got",
+    ("world.kind=features", "game.task=reconstruction"): r"game.task: expected concept or discrimination in world",
     ("world.kind=features",): r"world.features: expected an npz file of feature vectors, got null$",
-    ("world.kind=thing", "game.task=concept", "game.variant=ref"): r"game.variant: world thing has setref, got ref$",
-    ("world.kind=shape", "game.task=concept", "game.variant=concept"): r"game.variant: world shape has setref, got con",
+    ("world.kind=thing", "game.task=concept", "game.variant=ref"): r"game.variant: expected setref in world thing",
+    ("world.kind=shape", "game.task=concept", "game.variant=concept"): r"game.variant: expected setref in world shape",
     ("world.kind=thing", "game.task=concept", "world.rule_length=3"): r"world.rule_length: expected at most 2 attribu",
 }  # fmt: skip
 
@@ -99,7 +99,9 @@ def test_worlds_and_tasks_that_do_not_fit(overrides):
 def test_perceptions_that_do_not_fit(agent):
     sets = ["world.kind=thing", "game.task=concept"]
     experiment = load(*sets, f"{agent}.perception=conv")
-    with pytest.raises(ConfigError, match=r"^perception conv can't see vectors of 8: choose linear or mlp$"):
+    with pytest.raises(
+        ConfigError, match=r"^perception conv: not for vectors of 8 features; choices: linear, mlp$"
+    ):
         make_game(experiment, make_world(experiment), torch.float32)
     experiment = load(*sets, f"{agent}.perception=mlpp")
     with pytest.raises(ConfigError, match=r"^unknown perception 'mlpp'; did you mean 'mlp'\?"):

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ecsuite.config import ConfigError, DamagedError
-from ecsuite.games.checkpoints import KEPT, checkpoints, load_checkpoint, save_checkpoint
+from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
 from ecsuite.games.run_folder import open_log, stop_signals
 
 
@@ -47,7 +47,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(tmp_pat
     run(small(), tmp_path / "run", resume=True, notes=notes)
     assert len(notes) == 1
     assert notes[0].startswith("checkpoint-000000016.safetensors is damaged: ")
-    assert notes[0].endswith("; trying the one before")
+    assert notes[0].endswith("; trying the previous checkpoint")
     for name in ("corpus.jsonl", "meanings.jsonl", "metadata.json", "checkpoint-000000024.safetensors"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
@@ -86,7 +86,7 @@ def test_checkpoints_come_back_exactly_and_two_are_kept(tmp_path):
     assert [file.name for file in checkpoints(tmp_path)] == [
         "checkpoint-000000010.safetensors",
         "checkpoint-000000002.safetensors",
-    ] and KEPT == 2
+    ] and NUM_KEPT == 2
     fresh, fresh_optimizer = model_and_optimizer()
     assert load_checkpoint(tmp_path, fresh, fresh_optimizer, print) == {"step": 10, "more": {"a": [1, 0.1]}}
     for mine, saved in zip(fresh.parameters(), model.parameters(), strict=True):
@@ -109,11 +109,11 @@ def test_equal_states_make_equal_bytes(tmp_path):
 
 
 REFUSALS = {
-    "training.lr=0.5": r"holds another run \(training.lr is 0.003 there and 0.5 here\): choose another folder",
-    "channel.length=fixed": r"holds another run \(channel.length is variable there and fixed here\)",
-    "name=other": r"holds another run \(name is disc_tiny there and other here\)",
-    "training.seed=2": r"holds another run \(training.seed is 1 there and 2 here\)",
-    "training.num_epochs=9": r"holds this run, unfinished: add --resume to go on, or choose another folder with --out",
+    "training.lr=0.5": r"holds another run \(training.lr is 0.003 in the folder, 0.5 requested\): choose another",
+    "channel.length=fixed": r"holds another run \(channel.length is variable in the folder, fixed requested\)",
+    "name=other": r"holds another run \(name is disc_tiny in the folder, other requested\)",
+    "training.seed=2": r"holds another run \(training.seed is 1 in the folder, 2 requested\)",
+    "training.num_epochs=9": r"holds this run, unfinished: add --resume to continue it, or choose another folder",
 }
 
 
@@ -132,7 +132,9 @@ def test_a_folder_of_another_run_is_refused(tmp_path, small, run, change, resume
 @pytest.mark.parametrize("resume", [False, True])
 def test_folders_that_are_no_run(tmp_path, small, run, resume):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="is not empty and not a run: choose another folder with --out"):
+    with pytest.raises(
+        ConfigError, match="is not empty and not a run folder: choose another folder with --out"
+    ):
         run(small(), tmp_path, resume=resume)
     with pytest.raises(ConfigError, match=r"notes.txt is a file: choose another folder with --out"):
         run(small(), tmp_path / "notes.txt", resume=resume)
@@ -145,7 +147,7 @@ def test_an_unfinished_run_wants_resume(tmp_path, small, run):
             signal.raise_signal(signal.SIGINT)
 
     assert run(small(), tmp_path, progress=stop).stopped == "interrupt"
-    with pytest.raises(ConfigError, match="holds this run, unfinished: add --resume to go on"):
+    with pytest.raises(ConfigError, match="holds this run, unfinished: add --resume to continue it"):
         run(small(), tmp_path)
     assert run(small(), tmp_path, resume=True).stopped == "epochs"
 

@@ -99,7 +99,7 @@ def test_a_finished_run_repeated_says_so_at_once(tmp_path, small, run, contents)
     again = run(small(), tmp_path, progress=lambda *step: steps.append(step))
     assert again.was_done and not result.was_done and steps == []
     assert (again.measures, again.step, again.stopped) == (result.measures, result.step, result.stopped)
-    assert again.summary().startswith("already there: all epochs done, step 24 of 24\n")
+    assert again.summary().startswith("already finished: all epochs done, step 24 of 24\n")
     assert contents(tmp_path) == before
 
 
@@ -107,7 +107,7 @@ def test_a_finished_run_extended_and_killed_is_unfinished(tmp_path, small, run, 
     run(small("training.num_epochs=1"), tmp_path)
     run(small(), tmp_path, resume=True, progress=kill(signal.SIGTERM, 12))
     with pytest.raises(
-        ValueError, match="holds this run, unfinished: add --resume to go on, or choose another"
+        ValueError, match="holds this run, unfinished: add --resume to continue it, or choose another"
     ):
         run(small(), tmp_path)
 

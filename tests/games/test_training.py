@@ -111,7 +111,7 @@ def test_sampled_evaluation_repeats_and_differs_from_greedy(small):
     assert evaluate(game, world, experiment) != evaluate(game, world, small())
 
 
-def test_a_summary_for_people():
+def test_summary():
     measures, chance = {"loss": 0.5, "accuracy": 0.75, "length": 2.5}, {"accuracy": 1 / 6}
     result = training.Result(
         stopped="minutes",
@@ -122,10 +122,10 @@ def test_a_summary_for_people():
         probes={"unseen ref": {"loss": 0.7, "accuracy": 0.625}},
     )
     first, *lines = [line.split() for line in result.summary().splitlines()]
-    assert first == ["time", "is", "up,", "step", "1,234", "of", "341,800"]
+    assert first == ["time", "limit", "reached,", "step", "1,234", "of", "341,800"]
     assert lines[0] == ["loss", "0.500", "nats"]
     assert lines[1][:2] == ["accuracy", "75.0%"] and lines[1][-1] == "0.17"
-    assert lines[2][:3] == ["length", "2.500", "symbols"]
+    assert lines[2][:3] == ["length", "2.500", "mean"]
     assert lines[3] == ["unseen", "ref", "62.5%", "accuracy"]
 
 
@@ -142,7 +142,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path, small, run,
 
     monkeypatch.setattr(Game, "play", poisoned)
     with pytest.raises(
-        training.DivergedError, match=r"^step 5: the loss is nan, so the update was not made; try a"
+        training.DivergedError, match=r"^step 5: the loss is nan, so this update was skipped; try a"
     ):
         run(small(), tmp_path)
     for name, tensor in weights["game"].state_dict().items():
@@ -151,16 +151,18 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path, small, run,
     assert run(small(), tmp_path, resume=True).step == 24
 
 
-def test_a_long_run_is_told_what_would_shorten_it(tmp_path, small, run, monkeypatch):
-    monkeypatch.setattr(training, "HINT_AFTER", 0.0)
-    monkeypatch.setattr(training, "LONG", 0.0)
+def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
+    monkeypatch.setattr(training, "ESTIMATE_AFTER", 0.0)
+    monkeypatch.setattr(training, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1
     assert notes[0].startswith(
         "about 0 minutes at this speed; --until-accuracy 0.95, --max-minutes 30 or --epochs 1 "
     )
-    assert "Ctrl-C stops it with a checkpoint and a complete corpus; --resume goes on from there." in notes[0]
+    assert (
+        "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there." in notes[0]
+    )
 
 
 COMBINATIONS = [
