@@ -29,7 +29,7 @@ MISTAKES = {
     "a receiver as sender": ({"models": ("cnn",)}, "unknown sender 'cnn'"),
     "a sender as receiver": (
         {"role": "receiver", "models": ("husenda:rnn",)},
-        "unknown receiver over a cell",
+        "unknown receiver with a cell",
     ),
     "a model twice": ({"models": ("gru", "RNNAutoReg:GRU")}, "models: gru stands there twice"),
     "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
