@@ -1,7 +1,7 @@
-"""Languages without meanings, to compare others with: endless streams, cut into messages of equal length.
+"""Baseline languages without meanings: streams of symbols, cut into messages of equal length.
 
 Parentheses and two kinds of noise are the synthetic and random baselines of XferBench (Boldt & Mortensen 2024,
-section 4.2); `ecsuite.grammars.sentences` has baselines that are made of sentences.
+section 4.2); `ecsuite.grammars.sentences` has baselines that consist of sentences.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from ecsuite.grammars.sentences import bag_of_words, dyck, regular, shuffle_dyck
 
 MESSAGE_LENGTH = 256
 OPEN_PROBABILITY = 0.4
-"""Papadimitriou & Jurafsky (2020): below one half, so that pairs close soon (mean depth 2.5)."""
+"""Papadimitriou & Jurafsky (2020): below 0.5, so that the depth has a finite mean (2.5)."""
 
 
 def zipf_parentheses(
@@ -29,20 +29,20 @@ def zipf_parentheses(
     num_types: int = 30_000,
     open_probability: float = OPEN_PROBABILITY,
 ) -> Corpus:
-    """Nested pairs: every symbol is said twice, and pairs may enclose but never cross each other.
+    """Nested pairs: every symbol occurs twice, and pairs may enclose but never cross each other.
 
-    At each step a new pair is opened, its symbol drawn by Zipf-Mandelbrot's law, or the innermost open pair
-    is closed by saying its symbol again; with nothing open, one is opened. Pairs still open at the end stay
-    open.
+    Each step either opens a new pair, whose symbol is drawn from a Zipf-Mandelbrot distribution, or closes the
+    innermost open pair by repeating its symbol; if no pair is open, it opens one. Pairs that are open at the end
+    are not closed.
 
-    XferBench's program opens with a probability of 0.5 (it sets 0.4, but does not use it). Then pairs stay open
-    ever longer: the depth grows as the square root of the length, and has no mean.
+    XferBench's program opens with a probability of 0.5 (it sets 0.4, but does not use it). Then the depth has no
+    finite mean: it grows as the square root of the length.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         num_types: Size of the vocabulary.
-        open_probability: How likely a pair is opened rather than closed.
+        open_probability: Probability that a step opens a pair rather than closes one.
     """
     stream = _parentheses(num_symbols, rng, zipf_mandelbrot(num_types), open_probability)
     return _corpus(stream, grammar="zipf_parentheses", num_types=num_types, open_probability=open_probability)
@@ -56,23 +56,25 @@ def text_parentheses(
     num_types: int = 30_000,
     open_probability: float = OPEN_PROBABILITY,
 ) -> Corpus:
-    """Nested pairs whose symbols are as frequent as the words of a text.
+    """Nested pairs whose symbols have the word frequencies of a text.
 
-    As `zipf_parentheses`, but with the frequencies of a real text, as Papadimitriou & Jurafsky (2020) have them
-    ("nesting parentheses" over the vocabulary of a language). Rarer words are left out.
+    As `zipf_parentheses`, but with the frequencies of a natural text, as in Papadimitriou & Jurafsky (2020)
+    ("nesting parentheses" over the vocabulary of a language). Less frequent words than `num_types` are left out.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         text: A text, or a corpus (see `unigrams`).
-        num_types: Most words taken from the text.
-        open_probability: How likely a pair is opened rather than closed.
+        num_types: Maximum number of words taken from the text.
+        open_probability: Probability that a step opens a pair rather than closes one.
 
     Raises:
-        ConfigError: If there is no text.
+        ConfigError: If no text is given.
     """
     if text is None:
-        raise ConfigError("text_parentheses: expected a text to take frequencies from: give --text FILE")
+        raise ConfigError(
+            "text_parentheses: expected a text with word frequencies, got none: give --text FILE"
+        )
     words, probabilities = unigrams(text, num_types)
     stream = _parentheses(num_symbols, rng, probabilities, open_probability)
     digest = hashlib.sha256("\n".join(words).encode() + probabilities.tobytes()).hexdigest()[:12]
@@ -87,13 +89,13 @@ def text_parentheses(
 
 
 def zipf_noise(num_symbols: int, rng: np.random.Generator, *, num_types: int = 30_000) -> Corpus:
-    """Symbols drawn one by one by Zipf-Mandelbrot's law: human-like frequencies, and no structure."""
+    """Independent symbols from a Zipf-Mandelbrot distribution: natural frequencies, but no structure."""
     stream = rng.choice(num_types, size=num_symbols, p=zipf_mandelbrot(num_types))
     return _corpus(stream, grammar="zipf_noise", num_types=num_types)
 
 
 def uniform_noise(num_symbols: int, rng: np.random.Generator, *, num_types: int = 30_000) -> Corpus:
-    """Symbols drawn one by one, all alike: nothing to learn."""
+    """Independent symbols from the uniform distribution: no structure to learn."""
     return _corpus(rng.integers(num_types, size=num_symbols), grammar="uniform_noise", num_types=num_types)
 
 
@@ -123,4 +125,4 @@ BASELINES: dict[str, Callable[..., Corpus]] = {
     "zipf_noise": zipf_noise,
     "uniform_noise": uniform_noise,
 }
-"""All baselines by name; each is called as `(num_symbols, rng, num_types=…)`, and has options of its own."""
+"""All baselines by name; each is called as `(num_symbols, rng, num_types=…)` and has its own further options."""

@@ -1,4 +1,4 @@
-"""How frequent symbols are: by a law, or as in a text."""
+"""Symbol frequencies: from a distribution, or counted in a text."""
 
 import gzip
 import zlib
@@ -16,22 +16,22 @@ def zipf_mandelbrot(num_types: int, *, exponent: float = 1.0, offset: float = 2.
     """Probability of each rank, as 1 / (rank + offset)^exponent (Boldt & Mortensen 2024, equation 2).
 
     Returns:
-        Probabilities, shape (num_types,), falling.
+        Probabilities, shape (num_types,), in descending order.
     """
     weights = (np.arange(1, num_types + 1) + offset) ** -exponent
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The most frequent words of a text, or symbols of a corpus, and how frequent they are.
+    """The most frequent words of a text, or symbols of a corpus, and their relative frequencies.
 
     Args:
-        path: UTF-8 text, packed as .gz or not, whose words stand between white space; or a corpus: a folder, or a file
-            named .jsonl or .parquet, read as `read_corpus` does, without EOS.
-        num_types: How many words at most.
+        path: UTF-8 text, possibly compressed as .gz, whose words are separated by white space; or a corpus: a folder,
+            or a file named .jsonl or .parquet, read as `read_corpus` does, without EOS.
+        num_types: Maximum number of words.
 
     Returns:
-        Words, the most frequent first, those as frequent in order of appearance (of id in a corpus); and their
+        Words, the most frequent first, equally frequent ones in order of appearance (by id in a corpus); and their
         probabilities, shape (num_words,).
 
     Raises:

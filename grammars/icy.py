@@ -1,4 +1,4 @@
-"""The artificial languages of ICY: a concatenation grammar, what hides its composition, and a holistic one.
+"""The artificial languages of ICY: a concatenation grammar, its corruptions, and a holistic language.
 
 Perkins (2021), "Neural networks can understand compositional functions that humans do not, in the context of
 emergent communication", section 3.1 and appendix H.
@@ -27,13 +27,13 @@ from ecsuite.grammars.words import (
 )
 
 VERSION = 1
-"""Raised whenever a name, geometry and seed would give other messages than before."""
+"""Increased whenever the same name, geometry and seed would give different messages than before."""
 
 BASES: dict[str, Callable[..., Symbols]] = {"concat": concatenate, "hol": draw_messages}
-"""What a chain begins with; concat if it is not said."""
+"""The first step of a chain; concat if none is given."""
 
 LANGUAGES = BASES | {name: corruption.apply for name, corruption in CORRUPTIONS.items()}
-"""What each grammar does, by name."""
+"""The function of each grammar, by name."""
 
 ALIASES = {
     "comp": "concat",
@@ -46,15 +46,15 @@ ALIASES = {
     "holistic": "hol",
     "wordpairsums": "pairsum",
 }
-"""The names that the paper's program has."""
+"""The names used in the paper's program, and ours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Language:
-    """What is said for every meaning: a pure function of name, geometry and seed."""
+    """The messages of all meanings: a pure function of name, geometry and seed."""
 
     name: str
-    """The grammar, with those options that are not the default ones, such as `shufdet,decides=first`."""
+    """The grammar, with those options that differ from the default, such as `shufdet,decides=first`."""
     geometry: Geometry
     seed: int
     messages: Symbols
@@ -62,10 +62,10 @@ class Language:
     meanings: NDArray[np.int64]
     """Attribute values, shape (num_meanings, num_attributes); the last attribute changes fastest."""
     signature: str
-    """All that decides the messages, such as `shufdet,decides:last|5x10|w4|V4|seed:123|v:1`."""
+    """Everything that determines the messages, such as `shufdet,decides:last|5x10|w4|V4|seed:123|v:1`."""
 
     def corpus(self) -> Corpus:
-        """All messages with their meanings and concepts (`attribute0=3`); there is no EOS."""
+        """Return all messages with their meanings and concepts (`attribute0=3`), without EOS."""
         geometry = self.geometry
         num_attributes = geometry.num_attributes
         ids = self.meanings + geometry.num_values * np.arange(num_attributes)
@@ -88,8 +88,8 @@ class Language:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Link:
-    """A grammar of a chain and its options, all of them."""
+class ChainStep:
+    """One grammar of a chain, with the values of all its options."""
 
     name: str
     options: Mapping[str, str]
@@ -98,18 +98,18 @@ class Link:
 def language(name: str, geometry: Geometry, seed: int) -> Language:
     """Make a language.
 
-    Every random thing has a source of its own, so that a seed has the same words in all grammars, and the same
+    Each step has its own random generator, so that a seed has the same words in all grammars, and the same
     permutation in `perm` and `rot+perm`.
 
     Args:
-        name: `concat`, `perm`, `proj`, `rot`, `shufdet`, `shuf`, `pairsum`, `hol` or what the paper's program
-            calls them; several joined by `+` are applied from left to right. Options follow after a comma:
+        name: `concat`, `perm`, `proj`, `rot`, `shufdet`, `shuf`, `pairsum`, `hol` or their names in the paper's
+            program; several joined by `+` are applied from left to right. Options follow after a comma:
             `shufdet,decides=first`, `pairsum,last=program`.
-        geometry: How much there is to say.
-        seed: Of every random draw; at least 0.
+        geometry: Sizes of the language.
+        seed: Seed of all random draws; at least 0.
 
     Raises:
-        ConfigError: If there is no such grammar or option, or the geometry leaves too few words.
+        ConfigError: If the grammar or an option is unknown, or the geometry has too few words.
     """
     chain = parse(name)
     meanings = all_meanings(geometry)
@@ -118,10 +118,10 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
     else:
         messages = draw_messages(geometry, stream(seed, "messages"))
     times: dict[str, int] = {}
-    for link in chain[1:]:
-        times[link.name] = times.get(link.name, 0) + 1
-        rng = stream(seed, f"{link.name}{times[link.name]}")
-        messages = CORRUPTIONS[link.name].apply(messages, meanings, geometry, rng, **link.options)
+    for step in chain[1:]:
+        times[step.name] = times.get(step.name, 0) + 1
+        rng = stream(seed, f"{step.name}{times[step.name]}")
+        messages = CORRUPTIONS[step.name].apply(messages, meanings, geometry, rng, **step.options)
     parts = [_text(chain, all_options=True), str(geometry), f"seed:{seed}", f"v:{VERSION}"]
     if chain[0].name == "concat" and not has_distinct_words(geometry):
         parts.insert(2, "words:distinct-per-attribute")
@@ -135,45 +135,45 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
     )
 
 
-def parse(name: str) -> list[Link]:
-    """The chain that a name stands for, its base first.
+def parse(name: str) -> list[ChainStep]:
+    """Parse the name of a grammar into the steps of its chain, the base first.
 
     Raises:
-        ConfigError: If there is no such grammar or option, or a base is not the first of a chain.
+        ConfigError: If the grammar or an option is unknown, or a base is not the first of a chain.
     """
     known = {base: Corruption(apply=apply) for base, apply in BASES.items()} | CORRUPTIONS
-    links: list[Link] = []
+    steps: list[ChainStep] = []
     for part in re.split(r"[+,]", name):
         key, equals, value = (text.strip().lower() for text in part.partition("="))
-        if equals and links:
-            choices = known[links[-1].name].options
+        if equals and steps:
+            choices = known[steps[-1].name].options
             if not choices:
-                raise ConfigError(f"grammar '{name}': {links[-1].name} has no options, got '{part.strip()}'")
-            look_up(f"option of {links[-1].name}", key, choices)
-            look_up(f"{key} of {links[-1].name}", value, dict.fromkeys(choices[key]))
-            links[-1] = replace(links[-1], options={**links[-1].options, key: value})
+                raise ConfigError(f"grammar '{name}': {steps[-1].name} has no options, got '{part.strip()}'")
+            look_up(f"option of {steps[-1].name}", key, choices)
+            look_up(f"{key} of {steps[-1].name}", value, dict.fromkeys(choices[key]))
+            steps[-1] = replace(steps[-1], options={**steps[-1].options, key: value})
             continue
         key = ALIASES.get(key, key)
         options = look_up("grammar", key, known).options
-        if links and key in BASES:
+        if steps and key in BASES:
             raise ConfigError(f"grammar '{name}': {key} makes messages, so it must be the first of a chain")
-        if not links and key not in BASES:
-            links.append(Link(name="concat", options={}))
-        links.append(Link(name=key, options={option: values[0] for option, values in options.items()}))
-    return links
+        if not steps and key not in BASES:
+            steps.append(ChainStep(name="concat", options={}))
+        steps.append(ChainStep(name=key, options={option: values[0] for option, values in options.items()}))
+    return steps
 
 
 def canonical(name: str) -> str:
-    """The name of a grammar, with those options that are not the default ones.
+    """The canonical name of a grammar, with those options that differ from the default.
 
     Raises:
-        ConfigError: If there is no such grammar or option.
+        ConfigError: If the grammar or an option is unknown.
     """
     return _text(parse(name), all_options=False)
 
 
 def majority_accuracy(messages: NDArray[np.integer]) -> float:
-    """How often one is right who always says each position's most frequent symbol: the floor of any accuracy.
+    """Accuracy of always choosing each position's most frequent symbol: the baseline of any symbol accuracy.
 
     Args:
         messages: Symbols, shape (num_messages, message_length).
@@ -185,24 +185,24 @@ def majority_accuracy(messages: NDArray[np.integer]) -> float:
         ValueError: If there are no symbols.
     """
     if not messages.size:
-        raise ValueError("no symbols to be right about")
+        raise ValueError("majority accuracy: expected symbols, got no symbols")
     return float(np.mean([np.bincount(column).max() for column in messages.T]) / len(messages))
 
 
-def _text(chain: list[Link], *, all_options: bool) -> str:
-    """A chain as text: as users write it, or with all options as signatures have it."""
+def _text(chain: list[ChainStep], *, all_options: bool) -> str:
+    """A chain as text: as users write it, or with all options, as in signatures."""
     texts = []
-    for link in chain[1:] if chain[0].name == "concat" and chain[1:] else chain:
-        options = CORRUPTIONS[link.name].options if link.name in CORRUPTIONS else {}
-        said = [
+    for step in chain[1:] if chain[0].name == "concat" and chain[1:] else chain:
+        options = CORRUPTIONS[step.name].options if step.name in CORRUPTIONS else {}
+        shown = [
             f",{key}{':' if all_options else '='}{value}"
-            for key, value in link.options.items()
+            for key, value in step.options.items()
             if all_options or value != options[key][0]
         ]
-        texts.append(link.name + "".join(said))
+        texts.append(step.name + "".join(shown))
     return "+".join(texts)
 
 
 def _rows(table: NDArray[np.int32]) -> Ragged:
-    """Rows of equal length, shape (rows, length), as ragged ones."""
+    """A table of rows of equal length, shape (rows, length), as `Ragged`."""
     return Ragged.from_lengths(table.ravel(), np.full(len(table), table.shape[1], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""From what a user asks for to a corpus: one door to the languages with meanings and to those without."""
+"""`make_corpus`: makes the corpus of any grammar by name, with or without meanings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,16 +13,16 @@ from ecsuite.grammars.icy import ALIASES, LANGUAGES, language
 from ecsuite.grammars.words import stream
 
 GRAMMARS: dict[str, Callable[..., Any]] = {**LANGUAGES, **BASELINES}
-"""What each grammar does, by the names that users write; `make_corpus` makes any of them."""
+"""The function of each grammar, by the name that users write; `make_corpus` makes any of them."""
 
 NUM_SYMBOLS = 1_000_000
-"""Symbols that a baseline says, if it is not told how many."""
+"""Default number of symbols of a baseline."""
 MAX_SYMBOLS = 2**30
-"""Most symbols of a baseline: they are kept in memory."""
+"""Maximum number of symbols of a baseline: they are held in memory."""
 MAX_TYPES = 2**26
-"""Most types of a baseline: so are their probabilities."""
+"""Maximum vocabulary size of a baseline: the probabilities are held in memory."""
 VERSION = 1
-"""Raised whenever a baseline would say something else than before."""
+"""Increased whenever the same arguments would give a different baseline corpus than before."""
 
 
 def make_corpus(
@@ -38,22 +38,21 @@ def make_corpus(
 ) -> Corpus:
     """Make the corpus of a grammar: a pure function of its arguments and the text.
 
-    A language with meanings (see `icy.language`) says one message for each meaning. A baseline has no meanings
-    and says as many symbols as it is asked for. None stands for the default; what a grammar has no use for must
-    be None.
+    A language with meanings (see `icy.language`) has one message for each meaning. A baseline has no meanings
+    and `num_symbols` symbols. None stands for the default; arguments that a grammar does not use must be None.
 
     Args:
         name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`.
-        seed: Of every random draw; at least 0.
-        num_attributes: Attributes of a meaning; 5 by default.
-        num_values: Values of an attribute; 10 by default.
-        word_length: Symbols of an attribute's word; 4 by default.
-        vocab_size: Content symbols; by default 4 for languages with meanings, 30,000 for baselines.
-        num_symbols: How many symbols a baseline says in all; a million by default.
-        text: A text or corpus that `text_parentheses` takes its frequencies from.
+        seed: Seed of all random draws; at least 0.
+        num_attributes: Number of attributes of a meaning; 5 by default.
+        num_values: Number of values of an attribute; 10 by default.
+        word_length: Number of symbols in the word of an attribute value; 4 by default.
+        vocab_size: Number of content symbols; by default 4 for languages with meanings, 30,000 for baselines.
+        num_symbols: Total number of symbols of a baseline; a million by default.
+        text: A text or corpus from which `text_parentheses` takes its frequencies.
 
     Raises:
-        ConfigError: With what is wrong and what to change.
+        ConfigError: If the grammar, an option or a number is invalid, or an argument is not used by the grammar.
         CorpusError: If the text can't be read.
     """
     of_meanings = {"num_attributes": num_attributes, "num_values": num_values, "word_length": word_length}
@@ -63,7 +62,7 @@ def make_corpus(
         return _baseline(first.lower(), options, seed, vocab_size, num_symbols, text)
     grammar = first.split("+")[0].strip().lower()
     look_up("grammar", ALIASES.get(grammar, grammar), GRAMMARS)
-    _refuse(name, "says one message for each meaning", {"num_symbols": num_symbols, "text": text})
+    _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
     given = {key: value for key, value in of_meanings.items() if value is not None}
     if vocab_size is not None:
         given["vocab_size"] = vocab_size
@@ -96,13 +95,13 @@ def _baseline(
 
 
 def _options(name: str, options: list[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a baseline's options, such as `runs=5`; each is a number of the kind that its default is."""
+    """Read a baseline's options, such as `runs=5`; each is a number of the same type as its default."""
     defaults = {key: value for key, value in defaults.items() if key not in ("num_types", "text")}
     settings = {}
     for option in options:
         key, equals, value = (part.strip() for part in option.partition("="))
         if not equals or not defaults:
-            choices = f"expected one such as {next(iter(defaults))}=…" if defaults else "it has none"
+            choices = f"expected one such as {next(iter(defaults))}=…" if defaults else "the grammar has none"
             raise ConfigError(f"grammar '{name}': '{option}' is not an option: {choices}")
         default = look_up(f"option of {name}", key, defaults)
         try:
@@ -112,14 +111,14 @@ def _options(name: str, options: list[str], defaults: Mapping[str, Any]) -> dict
     return settings
 
 
-def _between(option: str, value: int, most: int) -> int:
-    if not 1 <= value <= most:
-        raise ConfigError(f"{option}: expected 1 to {most:,}, got {value:,}")
+def _between(option: str, value: int, maximum: int) -> int:
+    if not 1 <= value <= maximum:
+        raise ConfigError(f"{option}: expected 1 to {maximum:,}, got {value:,}")
     return value
 
 
-def _refuse(name: str, because: str, settings: Mapping[str, object]) -> None:
-    """Refuse settings that a grammar has no use for."""
+def _refuse(name: str, reason: str, settings: Mapping[str, object]) -> None:
+    """Raise an error if a setting is given that a grammar does not use."""
     for key, value in settings.items():
         if value is not None:
-            raise ConfigError(f"{name} {because}: leave out --{key.replace('_', '-')}")
+            raise ConfigError(f"{name} {reason}: leave out --{key.replace('_', '-')}")

@@ -1,4 +1,4 @@
-"""Brackets: when a stream of decisions opens and closes, how deep it is, and what closes what."""
+"""Brackets: nesting depth of a random stream, and which bracket each step closes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,63 +6,63 @@ from numpy.typing import NDArray
 from ecsuite.config import ConfigError
 
 
-def depths(wants_open: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many brackets are open before each step, and after the last one.
+def depths(opens: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of open brackets before each step, and after the last one.
 
-    A step opens a bracket or closes one, as it wants; where nothing is open it opens one whatever it wants.
+    A step opens or closes a bracket, as proposed; if none is open, it opens one in any case (a forced step).
 
-    In terms of the walk that would only do what it wants: each such forced step lifts the depth by two above
-    the walk, and it happens as the walk first reaches -1, -3, -5, …
+    In terms of the walk that follows all proposals: each forced step raises the depth by two above the walk, and
+    occurs when the walk first reaches -1, -3, -5, …
 
     Args:
-        wants_open: Shape (num_steps,).
+        opens: Whether each step is proposed to open a bracket, shape (num_steps,).
 
     Returns:
         Depths, shape (num_steps + 1,), from 0.
     """
-    walk = np.zeros(len(wants_open) + 1, dtype=np.int64)
-    np.cumsum(2 * wants_open.astype(np.int8) - 1, out=walk[1:])
+    walk = np.zeros(len(opens) + 1, dtype=np.int64)
+    np.cumsum(2 * opens.astype(np.int8) - 1, out=walk[1:])
     num_forced = (1 - np.minimum.accumulate(walk)) // 2
     walk += 2 * num_forced
     return walk
 
 
 def close_innermost(depth: NDArray[np.int64], opened: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each step opens or closes, if brackets nest: the innermost one is closed.
+    """The bracket that each step opens or closes, if brackets nest: the innermost open one is closed.
 
-    At any one level a bracket must be closed before the next one opens. So with the steps of a level side by
-    side, each step that closes comes right after the one that opened.
+    At any level a bracket must be closed before the next one opens. So if steps are sorted by level, each closing
+    step directly follows the step that opened its bracket.
 
     Args:
         depth: As `depths` returns it, shape (num_steps + 1,).
-        opened: What a step opens if it opens, shape (num_steps,).
+        opened: The bracket that a step opens if it opens one, shape (num_steps,).
 
     Returns:
-        What is opened or closed, shape (num_steps,).
+        The brackets that are opened or closed, shape (num_steps,).
     """
     level = np.maximum(depth[:-1], depth[1:])
     level = level.astype(np.min_scalar_type(level.max(initial=0)))  # small integers are sorted faster
     order = np.argsort(level, kind="stable")
     closing = np.flatnonzero((depth[1:] < depth[:-1])[order])
-    said = opened[order]
-    said[closing] = said[closing - 1]
-    stream = np.empty_like(said)
-    stream[order] = said
+    by_level = opened[order]
+    by_level[closing] = by_level[closing - 1]
+    stream = np.empty_like(by_level)
+    stream[order] = by_level
     return stream
 
 
 def close_any(
     depth: NDArray[np.int64], opened: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """What each step opens or closes, if brackets may cross: any open one is closed, all as likely.
+    """The bracket that each step opens or closes, if brackets may cross: any open one is closed, all equally likely.
 
     Args:
         depth: As `depths` returns it, shape (num_steps + 1,).
-        opened: What a step opens if it opens, shape (num_steps,).
-        rng: Draws what is closed.
+        opened: The bracket that a step opens if it opens one, shape (num_steps,).
+        rng: Draws which bracket is closed.
 
     Returns:
-        What is opened or closed, shape (num_steps,).
+        The brackets that are opened or closed, shape (num_steps,).
     """
     closes = (depth[1:] < depth[:-1]).tolist()
     chosen = rng.integers(np.maximum(depth[:-1], 1)).tolist()
@@ -80,10 +80,10 @@ def close_any(
 
 
 def check_probability(name: str, value: float, below: float = float("inf")) -> None:
-    """Refuse what is not a probability.
+    """Check that an option is a probability.
 
     Raises:
-        ConfigError: With the name and what it must be.
+        ConfigError: If it is not between 0 and 1, or not below `below`.
     """
     if not (0 <= value <= 1 and value < below):
         expected = "0 to 1" if below > 1 else f"at least 0 and below {below:g}"

@@ -1,8 +1,8 @@
-"""Formal languages made of sentences, without meanings; each sentence is a message.
+"""Formal languages of sentences, without meanings; each sentence is a message.
 
-The families are those that Boldt & Mortensen (2025), "Searching for the most human-like emergent language", compare
-emergent languages with. Symbols are drawn by Zipf-Mandelbrot's law. As many symbols are said as asked for, so
-the last sentence may be cut. Sentences have no symbols for their begin and end: messages have borders.
+The families are those with which Boldt & Mortensen (2025), "Searching for the most human-like emergent language",
+compare emergent languages. Symbols are drawn from a Zipf-Mandelbrot distribution. A corpus has exactly the requested
+number of symbols, so the last sentence may be cut. There are no symbols for begin and end of a sentence.
 """
 
 import numpy as np
@@ -21,19 +21,20 @@ def dyck(
     num_types: int = 30_000,
     open_probability: float = 0.5,
 ) -> Corpus:
-    """Brackets of many kinds that nest: a sentence ends as its first bracket is closed.
+    """Nested brackets of many kinds: a sentence ends when its first bracket is closed.
 
-    Each kind has a symbol that opens and one that closes: bracket k of n is opened by k and closed by n + k.
-    At 0.5 sentences have no mean length (half of them have two symbols); above, some never end.
+    Each kind has an opening and a closing symbol: bracket k of n is opened by k and closed by n + k. At an
+    `open_probability` of 0.5 the sentence length has no finite mean (half of the sentences have two symbols);
+    above, some sentences never end.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         num_types: Size of the vocabulary: twice the number of kinds of brackets.
-        open_probability: How likely a bracket is opened rather than closed inside a sentence.
+        open_probability: Probability that a step inside a sentence opens a bracket rather than closes one.
 
     Raises:
-        ConfigError: If there is no vocabulary for one bracket, or no such probability.
+        ConfigError: If `num_types` is below 2, or `open_probability` is not a probability.
     """
     depth, opened = _brackets(num_symbols, rng, num_types, open_probability)
     return _bracketed("dyck", depth, close_innermost(depth, opened), num_types, open_probability)
@@ -46,18 +47,18 @@ def shuffle_dyck(
     num_types: int = 30_000,
     open_probability: float = 0.5,
 ) -> Corpus:
-    """Brackets of many kinds that may cross: a sentence ends as nothing is open any more.
+    """Brackets of many kinds that may cross: a sentence ends when no bracket is open.
 
-    As `dyck`, but any of the open brackets is closed, all as likely: the kinds are balanced, each for itself.
+    As `dyck`, but any of the open brackets is closed, with equal probability: each kind alone is balanced.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         num_types: Size of the vocabulary: twice the number of kinds of brackets.
-        open_probability: How likely a bracket is opened rather than closed inside a sentence.
+        open_probability: Probability that a step inside a sentence opens a bracket rather than closes one.
 
     Raises:
-        ConfigError: If there is no vocabulary for one bracket, or no such probability.
+        ConfigError: If `num_types` is below 2, or `open_probability` is not a probability.
     """
     depth, opened = _brackets(num_symbols, rng, num_types, open_probability)
     return _bracketed("shuffle_dyck", depth, close_any(depth, opened, rng), num_types, open_probability)
@@ -71,19 +72,19 @@ def regular(
     runs: int = 10,
     repeat_probability: float = 0.4,
 ) -> Corpus:
-    """Sentences of ten symbols, each said once or more: the regular language s1+ s2+ … s10+.
+    """Sentences of ten symbols, each repeated once or more: the regular language s1+ s2+ … s10+.
 
-    The symbols of a sentence are drawn anew for each sentence, from the whole vocabulary.
+    The symbols of each sentence are drawn independently from the whole vocabulary.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         num_types: Size of the vocabulary.
-        runs: Symbols of a sentence, repetitions not counted.
-        repeat_probability: How likely a symbol is said once more; below 1.
+        runs: Number of symbols of a sentence, repetitions not counted.
+        repeat_probability: Probability that a symbol is repeated once more; below 1.
 
     Raises:
-        ConfigError: If a sentence would have no symbols, or no end.
+        ConfigError: If `runs` is below 1, or `repeat_probability` is not at least 0 and below 1.
     """
     if runs < 1:
         raise ConfigError(f"runs: expected at least 1, got {runs}")
@@ -103,16 +104,16 @@ def bag_of_words(
     num_types: int = 30_000,
     stop_probability: float = 0.1,
 ) -> Corpus:
-    """Sentences of symbols that have nothing to do with each other; only their length varies.
+    """Sentences of independent symbols, of geometrically distributed length.
 
     Args:
-        num_symbols: How many symbols to say in all.
-        rng: Draws everything.
+        num_symbols: Total number of symbols.
+        rng: Random generator.
         num_types: Size of the vocabulary.
-        stop_probability: How likely a sentence ends after each of its symbols; its inverse is the mean length.
+        stop_probability: Probability that a sentence ends after each of its symbols; the mean length is its inverse.
 
     Raises:
-        ConfigError: If it is not a probability.
+        ConfigError: If `stop_probability` is not a probability.
     """
     check_probability("stop_probability", stop_probability)
     symbols = rng.choice(num_types, size=num_symbols, p=zipf_mandelbrot(num_types))
@@ -125,12 +126,10 @@ def bag_of_words(
 def _brackets(
     num_symbols: int, rng: np.random.Generator, num_types: int, open_probability: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The depth before each step and after the last, and the kind of bracket that it opens if it opens one."""
+    """The depth before each step and after the last, and the kind of bracket that each step opens if it opens one."""
     check_probability("open_probability", open_probability)
     if num_types < 2:
-        raise ConfigError(
-            f"brackets need 2 symbols to open and to close, got {num_types}: raise --vocab-size"
-        )
+        raise ConfigError(f"brackets: expected at least 2 symbols, got {num_types}: raise --vocab-size")
     kinds = rng.choice(num_types // 2, size=num_symbols, p=zipf_mandelbrot(num_types // 2))
     return depths(rng.random(num_symbols) < open_probability), kinds
 
@@ -150,7 +149,7 @@ def _bracketed(
 def _sentences(
     grammar: str, symbols: NDArray[np.int64], begins: NDArray[np.bool_], options: dict[str, float]
 ) -> Corpus:
-    """Cut a stream where sentences begin, both (num_symbols,)."""
+    """Split a stream into sentences; `begins` is true at the first symbol of each; both (num_symbols,)."""
     offsets = np.append(np.flatnonzero(begins), len(symbols))
     messages = Ragged(symbols.astype(np.int32), offsets)
     return Corpus(messages=messages, metadata={"grammar": grammar, **options})

@@ -1,6 +1,6 @@
-"""Where the symbols of a language come from: random words, random messages, and the streams that draw them.
+"""Random words, random messages, and their random generators.
 
-Inside these modules symbols are numbered 0 to vocab_size - 1; `Language` has them as content ids from 1.
+In these modules symbols are numbered 0 to vocab_size - 1; in `Language` they are content ids from 1.
 """
 
 from bisect import bisect_left
@@ -16,11 +16,11 @@ Symbols = NDArray[Any]
 """Symbols in the smallest integer type that holds them."""
 
 IID_FROM = 1000
-"""Random messages are drawn independently where there are so many possible ones for each meaning."""
+"""Random messages are drawn independently if there are at least so many possible messages per meaning."""
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The source of randomness for one purpose: another purpose never disturbs it."""
+    """The random generator for one purpose, independent of those for other purposes."""
     if seed < 0:
         raise ConfigError(f"--seed: expected at least 0, got {seed}")
     return np.random.default_rng(np.random.SeedSequence([seed, *purpose.encode()]))
@@ -35,7 +35,7 @@ def symbol_type(vocab_size: int) -> np.dtype[Any]:
 
 
 def all_meanings(geometry: Geometry) -> NDArray[np.int64]:
-    """Every meaning in order: the first attribute is the most significant digit, the last one changes fastest.
+    """All meanings in order: the first attribute is the most significant digit, the last one changes fastest.
 
     Returns:
         Attribute values, shape (num_meanings, num_attributes).
@@ -46,17 +46,17 @@ def all_meanings(geometry: Geometry) -> NDArray[np.int64]:
 
 
 def has_distinct_words(geometry: Geometry) -> bool:
-    """Whether there are enough words for all values of all attributes to have different ones."""
+    """Whether there are enough words to give all values of all attributes different words."""
     num_words = int(geometry.vocab_size**geometry.word_length)
     return num_words >= geometry.num_attributes * geometry.num_values
 
 
 def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
-    """A word for each value of each attribute (section 3.1.1).
+    """Draw a word for each value of each attribute (section 3.1.1).
 
-    The paper asks for a bijection between the values of an attribute and their words. Its program draws words
-    that also differ between attributes; so do we where there are enough words, and where there are not, words
-    of different attributes may be equal (see `has_distinct_words`).
+    The paper requires a bijection between the values of an attribute and their words. Its program draws words
+    that also differ between attributes; so do we if there are enough words. If not, words of different attributes
+    may be equal (see `has_distinct_words`).
 
     Returns:
         Words, shape (num_attributes, num_values, word_length).
@@ -77,7 +77,7 @@ def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
 
 
 def concatenate(words: Symbols, meanings: NDArray[np.int64]) -> Symbols:
-    """Say the words of a meaning's values one after the other (CONCAT, section 3.1.1).
+    """Concatenate the words of a meaning's attribute values (CONCAT, section 3.1.1).
 
     Args:
         words: Shape (num_attributes, num_values, word_length).
@@ -94,10 +94,10 @@ def concatenate(words: Symbols, meanings: NDArray[np.int64]) -> Symbols:
 
 
 def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
-    """Say a random message for each meaning (HOL, section 3.1.2).
+    """Draw a random message for each meaning (HOL, section 3.1.2).
 
-    All are different where there are fewer than a thousand possible messages a meaning, and drawn
-    independently where there are more, as the paper's program does; then two are hardly ever equal.
+    If there are fewer than a thousand possible messages per meaning, all messages are different. Otherwise they are
+    drawn independently, as in the paper's program; then two are very rarely equal.
 
     Returns:
         Messages, shape (num_meanings, message_length).
@@ -118,7 +118,7 @@ def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
 
 
 def _distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.Generator) -> Symbols:
-    """Random rows of symbols, shape (num_rows, length), no two alike."""
+    """Draw distinct random rows of symbols, shape (num_rows, length)."""
     kind = symbol_type(vocab_size)
     if vocab_size**length < 2**63:
         codes = rng.choice(vocab_size**length, size=num_rows, replace=False)
@@ -126,7 +126,7 @@ def _distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.G
         for position in range(length):
             codes, rows[:, position] = np.divmod(codes, vocab_size)
         return rows
-    while True:  # among so many two are hardly ever alike
+    while True:  # with so many possible rows, equal ones are very rare
         rows = rng.integers(vocab_size, size=(num_rows, length), dtype=kind)
         if len(np.unique(rows, axis=0)) == num_rows:
             return rows

@@ -1,1 +1,1 @@
-"""Long work: jobs with keys, their kept results, and the processes that run them."""
+"""Jobs with cache keys, their cached results, and the process pool that runs them."""

@@ -1,4 +1,4 @@
-"""The workshop: independent jobs over local processes; results are kept, so that nothing is done twice."""
+"""Runs independent jobs in local processes and caches their results, so that no job is computed twice."""
 
 import hashlib
 import json
@@ -20,19 +20,19 @@ from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import with_format, without_format
 
 ProgressCallback = Callable[[str, float], None]
-"""Told by a job now and then: what it is at, and the share that is done, 0 to 1."""
+"""Called by a job from time to time: a label of its current state, and the fraction done, 0 to 1."""
 
 WORKER_ENVIRONMENT = {
-    # One thread a process: small products gain nothing from more, and lose much where cores are shared.
+    # One thread per process: small matrix products gain nothing from more, and lose much on shared cores.
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # Memory is used again instead of being given back and asked for anew in every update.
+    # The allocator reuses memory instead of returning it to the system and requesting it again in every update.
     "MALLOC_MMAP_THRESHOLD_": str(2**32),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
     "MALLOC_TOP_PAD_": str(2**26),
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
-"""What workers begin with."""
+"""Environment variables of worker processes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,17 +40,17 @@ class Job:
     """A pure function and its inputs."""
 
     function: Callable[..., Any]
-    """Importable; takes `inputs` and `report_progress` by keyword, and gives what JSON can hold."""
+    """Importable; takes `inputs` and `report_progress` by keyword, and returns JSON-serialisable data."""
     inputs: Mapping[str, Any]
-    """What to call it with; can be pickled."""
+    """Keyword arguments of the function; can be pickled."""
     key: Mapping[str, Any]
     """Everything that can change the result, as JSON; equal keys have equal results."""
     work: float = 1.0
-    """How long it may take, in any unit that is the same for all jobs."""
+    """Expected cost, in any unit that is the same for all jobs."""
 
     @property
     def digest(self) -> str:
-        """Names the result's file."""
+        """Name of the result's file."""
         return hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()[:20]
 
 
@@ -58,8 +58,8 @@ class JobRunner:
     """Runs jobs.
 
     Args:
-        num_workers: Processes; with 1 the jobs run in this one.
-        folder: Where results are kept; None keeps none.
+        num_workers: Number of processes; with 1 the jobs run in the current process.
+        folder: Folder of cached results; None: no cache.
         progress: Called as `progress(label, done, total)`.
     """
 
@@ -68,18 +68,18 @@ class JobRunner:
     ) -> None:
         self.num_workers, self.folder, self.progress = num_workers, folder, progress
         self.num_kept = 0
-        """Results that were found and not computed."""
+        """Results that were read from the cache and not computed."""
         self._pool: ProcessPoolExecutor | None = None
-        self._news: Any = None
+        self._progress_queue: Any = None
 
     def __enter__(self) -> Self:
-        """Workers start with the first job that needs them."""
+        """Return the runner; workers start with the first job that needs them."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Send the workers home; after an error without waiting for them."""
+        """Shut down the workers; after an error without waiting for them."""
         if self._pool is None:
             return
         if error is not None:
@@ -88,19 +88,19 @@ class JobRunner:
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, jobs: Sequence[Job]) -> list[Any]:
-        """The results of jobs, in their order. Those that take longest begin first."""
+        """Return the results of jobs, in their order. The most expensive jobs start first."""
         results: dict[int, Any] = {}
         for index, job in enumerate(jobs):
-            found = self._read(job)
-            if found is not None:
-                results[index] = found
+            cached = self._read(job)
+            if cached is not None:
+                results[index] = cached
         self.num_kept += len(results)
         order = sorted((i for i in range(len(jobs)) if i not in results), key=lambda i: -jobs[i].work)
         if order:
             run = self._run_here if self.num_workers == 1 else self._run_in_pool
             for index, result in run(jobs, order):
                 self._write(jobs[index], result)
-                # As it would be read, so that a run that goes on sees what an uninterrupted one sees.
+                # As read from the cache, so that a resumed run gets the same as an uninterrupted one.
                 results[index] = json.loads(json.dumps(result))
         return [results[index] for index in range(len(jobs))]
 
@@ -119,37 +119,40 @@ class JobRunner:
         pool = self._start()
         total, done = sum(jobs[index].work for index in order), 0.0
         running: dict[Future[Any], int] = {}
-        news: dict[int, tuple[str, float]] = {}
+        latest: dict[int, tuple[str, float]] = {}
         for index in order:
-            running[pool.submit(_work, jobs[index].function, dict(jobs[index].inputs), index)] = index
+            running[pool.submit(_run_job, jobs[index].function, dict(jobs[index].inputs), index)] = index
         while running:
             finished, _ = wait(running, timeout=0.3, return_when=FIRST_COMPLETED)
             while True:
                 try:
-                    index, label, share = self._news.get_nowait()
+                    index, label, share = self._progress_queue.get_nowait()
                 except queue.Empty:
                     break
-                news[index] = (label, share)
-            # Those that went well come first, so that they are kept if another did not.
+                latest[index] = (label, share)
+            # Successful jobs come first, so that their results are cached if another job failed.
             for future in sorted(finished, key=lambda future: future.exception() is not None):
                 index = running.pop(future)
-                news.pop(index, None)
+                latest.pop(index, None)
                 done += jobs[index].work
                 yield index, future.result()
-            at_work = {index: each for index, each in news.items() if index in running.values()}
-            partly = sum(share * jobs[index].work for index, (_, share) in at_work.items())
-            self.progress("  ".join(label for label, _ in at_work.values()), done + partly, total)
+            active = {index: each for index, each in latest.items() if index in running.values()}
+            partial = sum(share * jobs[index].work for index, (_, share) in active.items())
+            self.progress("  ".join(label for label, _ in active.values()), done + partial, total)
 
     def _start(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._news = context.Queue()
+            self._progress_queue = context.Queue()
             with _environment(WORKER_ENVIRONMENT):
                 self._pool = ProcessPoolExecutor(
-                    self.num_workers, mp_context=context, initializer=_begin, initargs=(self._news,)
+                    self.num_workers,
+                    mp_context=context,
+                    initializer=_init_worker,
+                    initargs=(self._progress_queue,),
                 )
-                # Processes are spawned by the first submissions: all of them, while the environment holds.
-                wait([self._pool.submit(_ready) for _ in range(self.num_workers)])
+                # The first submissions spawn the processes: all are spawned while the environment is set.
+                wait([self._pool.submit(_do_nothing) for _ in range(self.num_workers)])
         return self._pool
 
     def _path(self, job: Job) -> Path | None:
@@ -160,13 +163,13 @@ class JobRunner:
         if path is None or not path.is_file():
             return None
         try:
-            kept = json.loads(path.read_text())
+            entry = json.loads(path.read_text())
         except ValueError:
-            return None  # not ours, or damaged: it is computed anew
-        if not isinstance(kept, dict):
+            return None  # another program's file, or damaged: the job is computed again
+        if not isinstance(entry, dict):
             return None
-        kept = without_format("kept result", kept, path)
-        return kept.get("result") if kept.get("key") == json.loads(json.dumps(job.key)) else None
+        entry = without_format("kept result", entry, path)
+        return entry.get("result") if entry.get("key") == json.loads(json.dumps(job.key)) else None
 
     def _write(self, job: Job, result: Any) -> None:
         path = self._path(job)
@@ -178,33 +181,33 @@ class JobRunner:
             write_atomically(path, (text + "\n").encode())
 
 
-_worker_news: Any = None
+_worker_queue: Any = None
 
 
-def _begin(news: Any) -> None:
-    """What a worker does first."""
-    global _worker_news
-    _worker_news = news
-    threading.Thread(target=_follow, daemon=True).start()
+def _init_worker(progress_queue: Any) -> None:
+    """Initialise a worker process."""
+    global _worker_queue
+    _worker_queue = progress_queue
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     import torch
 
     torch.set_num_threads(1)
 
 
-def _follow() -> None:
-    """Leave when the process that hands out the jobs is gone, however it went: nobody would take the result."""
+def _exit_with_parent() -> None:
+    """Terminate this worker when the parent process has ended, for any reason: nothing would read the result."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _ready() -> None:
-    """Nothing: a worker that answers is there."""
+def _do_nothing() -> None:
+    """Do nothing; a worker that has run this has started."""
 
 
-def _work(function: Callable[..., Any], inputs: dict[str, Any], index: int) -> Any:
-    return function(**inputs, report_progress=lambda label, share: _worker_news.put((index, label, share)))
+def _run_job(function: Callable[..., Any], inputs: dict[str, Any], index: int) -> Any:
+    return function(**inputs, report_progress=lambda label, share: _worker_queue.put((index, label, share)))
 
 
 @contextmanager

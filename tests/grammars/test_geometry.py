@@ -21,8 +21,8 @@ def test_the_default_is_the_papers() -> None:
         ({"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
         (
             {"num_attributes": 10},
-            "10^10 meanings in messages of 40 symbols are too much to keep in memory (at most 1,073,741,824 symbols "
-            "in all): lower --num-attributes or --num-values",
+            "10^10 meanings in messages of 40 symbols do not fit in memory (at most 1,073,741,824 symbols "
+            "in total): lower --num-attributes or --num-values",
         ),
     ],
 )

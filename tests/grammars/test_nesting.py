@@ -17,25 +17,25 @@ def decisions(probability: float, num_steps: int = 3000) -> tuple[np.ndarray, np
 @pytest.mark.parametrize("probability", PROBABILITIES)
 @pytest.mark.parametrize("num_steps", [0, 1, 2, 3000])
 def test_the_innermost_is_closed_as_by_a_stack(probability: float, num_steps: int) -> None:
-    wants_open, opened = decisions(probability, num_steps)
+    opens, opened = decisions(probability, num_steps)
     stack: list[int] = []
     expected, expected_depths = [], [0]
-    for wants, symbol in zip(wants_open, opened, strict=True):
+    for wants, symbol in zip(opens, opened, strict=True):
         if wants or not stack:
             stack.append(symbol)
             expected.append(symbol)
         else:
             expected.append(stack.pop())
         expected_depths.append(len(stack))
-    depth = depths(wants_open)
+    depth = depths(opens)
     assert depth.tolist() == expected_depths
     assert close_innermost(depth, opened).tolist() == expected
 
 
 @pytest.mark.parametrize("probability", PROBABILITIES)
 def test_any_open_bracket_may_be_closed(probability: float) -> None:
-    wants_open, opened = decisions(probability)
-    depth = depths(wants_open)
+    opens, opened = decisions(probability)
+    depth = depths(opens)
     stream = close_any(depth, opened, np.random.default_rng(0))
     still_open: list[int] = []
     for before, after, symbol, kind in zip(depth[:-1], depth[1:], stream, opened, strict=True):

@@ -61,7 +61,8 @@ def test_brackets_need_two_symbols(family) -> None:
     assert family(4, rng(), num_types=2, open_probability=0).messages.values.tolist() == [0, 1, 0, 1]
     assert family(4, rng(), num_types=3, open_probability=0).metadata["num_types"] == 2
     with pytest.raises(
-        ConfigError, match="brackets need 2 symbols to open and to close, got 1: raise --vocab-size"
+        ConfigError,
+        match="brackets: expected at least 2 symbols, got 1: raise --vocab-size",
     ):
         family(4, rng(), num_types=1)
     with pytest.raises(ConfigError, match=r"open_probability: expected 0 to 1, got 1\.5"):
