@@ -1,1 +1,1 @@
-"""Worlds, games, channels, and the training that ends in a corpus."""
+"""Worlds, games, channels, and the training loop, which ends with a corpus."""

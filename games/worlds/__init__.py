@@ -1,1 +1,1 @@
-"""Worlds: where meanings come from, a world a file."""
+"""Worlds: the sources of meanings, one world per file."""

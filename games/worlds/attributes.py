@@ -1,6 +1,6 @@
-"""Worlds: where meanings come from.
+"""Worlds of single objects with attribute values, drawn at random or read from files.
 
-An example is a pure function of (seed, split, index): nothing is stored, and any example can be drawn again.
+A drawn example is a pure function of (seed, split, index): nothing is stored, and any example can be drawn again.
 """
 
 from abc import ABC, abstractmethod
@@ -20,12 +20,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Examples:
-    """A batch of rounds of a game."""
+    """A batch of rounds of a game on single objects."""
 
     candidates: Integers
-    """Attribute values of all objects in play, (batch, num_candidates, num_attributes)."""
+    """Attribute values of all candidates, (batch, num_candidates, num_attributes)."""
     targets: Integers
-    """Which candidate the sender sees, (batch,)."""
+    """Index of the candidate that the sender sees, (batch,)."""
 
     @property
     def meanings(self) -> Integers:
@@ -34,10 +34,10 @@ class Examples:
 
 
 class World(ABC):
-    """A world of single objects, whose examples are numbered.
+    """A world of single objects with indexed examples.
 
     Args:
-        experiment: Batch size and seed.
+        experiment: Sets the batch size and the seed.
     """
 
     num_attributes: int
@@ -49,7 +49,7 @@ class World(ABC):
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
 
     def batch(self, split: str, number: int) -> Examples:
-        """Batch `number`, from 0, of a split: `train` (each epoch in a new order) or `valid`."""
+        """Batch `number`, from 0, of a split: `train` (shuffled anew in each epoch) or `valid`."""
         size = self.batch_size
         if split == "valid":
             return self.examples(split, np.arange(number * size, min((number + 1) * size, self.num_valid)))
@@ -62,7 +62,7 @@ class World(ABC):
 
     @abstractmethod
     def distinct_meanings(self, number: int) -> Integers:
-        """So many distinct meanings, or all if there are fewer, (number, num_attributes)."""
+        """`number` distinct meanings, or all if there are fewer, (number, num_attributes)."""
 
 
 class AttributeValueWorld(World):
@@ -71,10 +71,10 @@ class AttributeValueWorld(World):
     The candidates of an example are distinct, and each set of distinct objects is equally likely.
 
     Args:
-        experiment: Sizes and seed.
+        experiment: Sets sizes and seed.
 
     Raises:
-        ConfigError: If there are fewer objects than candidates, or too many to number in 63 bits.
+        ConfigError: If there are fewer objects than candidates, or more than 63-bit indices can number.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -104,14 +104,14 @@ class AttributeValueWorld(World):
         return Examples(candidates=self.attributes(chosen), targets=targets)
 
     def distinct_meanings(self, number: int) -> Integers:
-        """A seeded draw without repeats, in the order of the objects' numbers; all objects if there are fewer."""
+        """A seeded sample without replacement, sorted by object index; all objects if there are fewer."""
         if number >= self.num_objects:
             return self.attributes(np.arange(self.num_objects))
         rng = np.random.default_rng([self.seed, *b"corpus"])
         return self.attributes(np.sort(rng.choice(self.num_objects, size=number, replace=False)))
 
     def attributes(self, objects: Integers) -> Integers:
-        """Numbers of objects (...) to attribute values (..., num_attributes); the first attribute weighs most."""
+        """Object indices (...) to attribute values (..., num_attributes); the first attribute is most significant."""
         places = self.num_values ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
         return objects[..., None] // places % self.num_values
 
@@ -120,10 +120,10 @@ class FileWorld(World):
     """Examples from text files, in EGG's formats (see `text_files`).
 
     Args:
-        experiment: Names the files; its sizes must agree with what they hold.
+        experiment: Names the files; its sizes must match their content.
 
     Raises:
-        ConfigError: If a file can't be used, with its line.
+        ConfigError: If a file can't be used; the message names the line.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -137,7 +137,7 @@ class FileWorld(World):
             expected = (num_candidates(experiment), self.num_attributes)
             if candidates.shape[1:] != expected:
                 raise ConfigError(
-                    f"{file}: has {candidates.shape[1]} objects of {candidates.shape[2]} attributes a line, expected "
+                    f"{file}: has {candidates.shape[1]} objects of {candidates.shape[2]} attributes per line, expected "
                     f"{expected[0]} of {expected[1]}: set game.num_distractors and world.num_attributes"
                 )
             self.splits[split] = Examples(candidates=candidates, targets=targets)
@@ -156,18 +156,18 @@ class FileWorld(World):
 
 
 def num_candidates(experiment: Experiment) -> int:
-    """Objects in play in one round: a reconstruction has the target alone."""
+    """Candidates per round; a reconstruction game has only the target."""
     return 1 + experiment.game.num_distractors if experiment.game.task == "discrimination" else 1
 
 
 def one_hot_array(objects: Integers, num_values: int) -> NDArray[np.float32]:
-    """Attribute values (n, num_attributes) to features (n, num_attributes * num_values), one 1 an attribute."""
+    """Attribute values (n, num_attributes) to features (n, num_attributes * num_values), one-hot per attribute."""
     features = np.zeros((*objects.shape, num_values), dtype=np.float32)
     np.put_along_axis(features, objects[..., None], 1, axis=-1)
     return features.reshape(len(objects), -1)
 
 
 def one_hot(meanings: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
-    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one 1 an attribute."""
+    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one-hot per attribute."""
     features = torch.zeros(*meanings.shape, num_values, dtype=dtype, device=meanings.device)
     return features.scatter_(-1, meanings[..., None], 1.0).flatten(-2)

@@ -1,12 +1,12 @@
-"""Feature files: what users bring in place of images, one npz with a feature vector a row.
+"""Feature files: users' feature vectors in place of images, one npz file with a vector per row.
 
 | array | shape | |
 |---|---|---|
 | features | float (N, D) | required |
-| class_id | int (N,) | which class a row is of, from 0; the concept game needs it |
-| attributes | 0 or 1 (N, A) | which attributes a row has |
+| class_id | int (N,) | the class of each row, from 0; required by the concept game |
+| attributes | 0 or 1 (N, A) | the attributes of each row |
 | class_names | text (num_classes,) | the name of class `class_id` |
-| attribute_names | text (A,) | |
+| attribute_names | text (A,) | the name of each attribute |
 | split | (N,) | train, valid or test; or 0, 1 or 2 |
 """
 
@@ -26,13 +26,13 @@ from ecsuite.corpus import write_atomically
 Integers = NDArray[np.int64]
 
 ARRAYS = ("features", "class_id", "attributes", "class_names", "attribute_names", "split")
-"""The arrays that are read; a file may have others."""
+"""The arrays that are read; others in the file are ignored."""
 SPLITS = ("train", "valid", "test")
-"""The splits of a file, by number."""
+"""The splits of a file; integers in a file are indices into these."""
 CLASS_SHARES = (0.5, 0.25, 0.25)
-"""Share of the classes in each split where the file does not say, as Mu & Goodman 2021 split the birds of CUB."""
+"""Shares of the classes in each split if the file defines no splits, as in Mu & Goodman 2021 for CUB."""
 ROW_SHARES = (0.9, 0.05, 0.05)
-"""Share of the rows in each split where the file says neither splits nor classes."""
+"""Shares of the rows in each split if the file defines neither splits nor classes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -40,19 +40,19 @@ class FeatureFile:
     """A checked feature file."""
 
     path: str
-    """Where it was read, for messages."""
+    """The path of the file, for messages."""
     features: NDArray[np.float32]
     """(num_rows, num_features)."""
     split: Integers
-    """Place of each row's split in `SPLITS`, (num_rows,)."""
+    """Split of each row, as an index into `SPLITS`, (num_rows,)."""
     class_id: Integers | None
-    """Class of each row as a place in `class_names`, without gaps, (num_rows,)."""
+    """Class of each row, as an index into `class_names`, without unused ids, (num_rows,)."""
     class_names: tuple[str, ...]
-    """Names of the classes that have rows; their ids in the file where that has no names."""
+    """Names of the classes that have rows; without names in the file, their ids as text."""
     attributes: NDArray[np.uint8] | None
     """Which attributes each row has, 0 or 1, (num_rows, num_attributes)."""
     attribute_names: tuple[str, ...]
-    """Names of the attributes, `attribute0` … where the file has none."""
+    """Names of the attributes; without names in the file, `attribute0`, `attribute1` and so on."""
 
 
 def read_features(path: str, seed: int) -> FeatureFile:
@@ -60,10 +60,10 @@ def read_features(path: str, seed: int) -> FeatureFile:
 
     Args:
         path: The npz file.
-        seed: Of the default split: by class, else by row (see `CLASS_SHARES`, `ROW_SHARES`).
+        seed: Seed of the default split, by class or else by row (see `CLASS_SHARES`, `ROW_SHARES`).
 
     Raises:
-        ConfigError: One line with the file, the array, what was expected and what was found.
+        ConfigError: If the file is not valid; the message names the file, the array, the expected and the found value.
     """
     arrays = _load(path)
     if "features" not in arrays:
@@ -72,7 +72,7 @@ def read_features(path: str, seed: int) -> FeatureFile:
     if features.ndim != 2 or not np.issubdtype(features.dtype, np.floating) or 0 in features.shape:
         raise _unexpected(path, "features", "floats (rows, features), at least one of each", features)
     num_rows = len(features)
-    with np.errstate(over="ignore"):  # what float32 can't hold becomes infinite, and is refused
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite and are refused
         features = features.astype(np.float32, copy=False)
     is_finite = np.isfinite(features).all(1)
     if not is_finite.all():
@@ -96,14 +96,14 @@ def read_features(path: str, seed: int) -> FeatureFile:
 
 
 def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
-    """Refuse a file that the concept game can't be played on.
+    """Check that a file is suitable for the concept game.
 
     Args:
         file: The file.
-        num_images: Least images of each class, by split.
+        num_images: Minimum number of images per class, by split.
 
     Raises:
-        ConfigError: If there are no classes, fewer than two in a split, a class in two splits or one too small.
+        ConfigError: If there are no classes, a split has fewer than two, or a class is in two splits or too small.
     """
     if file.class_id is None:
         raise ConfigError(
@@ -111,12 +111,12 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
         )
     counts = np.zeros((len(file.class_names), len(SPLITS)), dtype=np.int64)
     np.add.at(counts, (file.class_id, file.split), 1)
-    is_torn = (counts > 0).sum(1) > 1
-    if is_torn.any():
-        torn = int(is_torn.argmax())
-        names = " and ".join(name for name, count in zip(SPLITS, counts[torn], strict=True) if count)
+    is_divided = (counts > 0).sum(1) > 1
+    if is_divided.any():
+        divided = int(is_divided.argmax())
+        names = " and ".join(name for name, count in zip(SPLITS, counts[divided], strict=True) if count)
         raise ConfigError(
-            f"{file.path}: split: class {file.class_names[torn]} is in {names}, expected each class in one split "
+            f"{file.path}: split: class {file.class_names[divided]} is in {names}, expected each class in one split "
             "(game.task=concept)"
         )
     for place, split in enumerate(SPLITS):
@@ -144,17 +144,17 @@ def synthetic_features(
     num_features: int = 64,
     num_attributes: int = 16,
 ) -> dict[str, NDArray[Any]]:
-    """Arrays of a feature file made from nothing, so that games on feature files run without data.
+    """Synthetic arrays of a feature file, so that games on feature files run without data.
 
-    Each class has random attributes, no two classes the same where there are enough; an image of the class has each
-    of them but for one in 20 that is flipped. Features are a random linear map of the image's attributes plus noise.
+    Each class has random attributes, different from those of other classes if possible; each attribute of an image is
+    that of its class, flipped with probability 1/20. Features are a random linear map of the attributes plus noise.
 
     Args:
-        seed: Of the draw; the same sizes and seed give the same arrays.
-        num_classes: Classes.
-        images_per_class: Rows a class.
+        seed: Seed; the same sizes and seed give the same arrays.
+        num_classes: Number of classes.
+        images_per_class: Rows per class.
         num_features: Width of a feature vector.
-        num_attributes: Attributes of an image.
+        num_attributes: Number of attributes of an image.
 
     Raises:
         ConfigError: If a size is below 1.
@@ -169,9 +169,8 @@ def synthetic_features(
             raise ConfigError(f"{name}: expected at least 1, got {value}")
     rng = np.random.default_rng([seed, *b"features"])
     of_class = rng.random((num_classes, num_attributes)) < 0.5
-    for _ in range(
-        100
-    ):  # redraw classes that repeat an earlier one; hopeless only where they can't all differ
+    # Redraw classes that repeat an earlier one; repeats remain only where the classes can't all differ.
+    for _ in range(100):
         _, first = np.unique(of_class, axis=0, return_index=True)
         repeats = np.setdiff1d(np.arange(num_classes), first)
         of_class[repeats] = rng.random((len(repeats), num_attributes)) < 0.5
@@ -189,14 +188,14 @@ def synthetic_features(
 
 
 def write_features(path: Path | str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a feature file, whole or not at all."""
+    """Write a feature file atomically."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     write_atomically(path, buffer.getvalue())
 
 
 def _load(path: str) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file that have one of our names."""
+    """The arrays of an npz file that are named in `ARRAYS`."""
     try:
         with open(path, "rb") as file:
             if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06") or not zipfile.is_zipfile(file):
@@ -214,16 +213,14 @@ def _member(path: str, archive: Any, name: str) -> NDArray[Any]:
     """One array of an open npz file."""
     try:
         array = archive[name]
-    except (
-        Exception
-    ) as error:  # what damage does to a zip file, or to an array in it, shows as almost any error
+    except Exception as error:  # a damaged zip file or array may raise almost any error
         if "Object arrays" in str(error):
             raise ConfigError(
                 f"{path}: {name}: can't be read without unpickling, which could run any program: save numbers or text "
                 "of a fixed width, not objects"
             ) from None
         raise ConfigError(f"{path}: {name}: damaged: {' '.join(str(error).split())}") from None
-    if not isinstance(array, np.ndarray):  # numpy hands out other members of the zip file as bytes
+    if not isinstance(array, np.ndarray):  # numpy returns other members of the zip file as bytes
         raise ConfigError(f"{path}: {name}: damaged: not an array")
     return array
 
@@ -231,12 +228,12 @@ def _member(path: str, archive: Any, name: str) -> NDArray[Any]:
 def _classes(
     path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int
 ) -> tuple[Integers | None, tuple[str, ...]]:
-    """Classes without gaps, and their names."""
+    """Class ids without unused ones, and the class names."""
     if "class_id" not in arrays:
         return None, ()
     ids = arrays["class_id"]
     if ids.shape != (num_rows,) or not np.issubdtype(ids.dtype, np.integer):
-        raise _unexpected(path, "class_id", f"integers ({num_rows},) as features has rows", ids)
+        raise _unexpected(path, "class_id", f"integers ({num_rows},) like the rows of features", ids)
     if ids.min() < 0:
         raise ConfigError(f"{path}: class_id: expected numbers from 0, got {ids.min()}")
     known, dense = np.unique(ids, return_inverse=True)
@@ -263,7 +260,9 @@ def _attributes(
         return None, ()
     values = arrays["attributes"]
     if values.ndim != 2 or len(values) != num_rows or values.dtype.kind not in "biu" or not values.shape[1]:
-        raise _unexpected(path, "attributes", f"0 or 1 ({num_rows}, attributes) as features has rows", values)
+        raise _unexpected(
+            path, "attributes", f"0 or 1 ({num_rows}, attributes) like the rows of features", values
+        )
     if not ((values == 0) | (values == 1)).all():
         raise ConfigError(
             f"{path}: attributes: expected 0 or 1, got values from {int(values.min())} to {int(values.max())}"
@@ -274,7 +273,7 @@ def _attributes(
     )
     if names.shape != (num_attributes,) or names.dtype.kind != "U":
         raise _unexpected(
-            path, "attribute_names", f"text ({num_attributes},) as attributes has columns", names
+            path, "attribute_names", f"text ({num_attributes},) like the columns of attributes", names
         )
     if len(np.unique(names)) < num_attributes:
         raise ConfigError(f"{path}: attribute_names: expected different names, got some of them twice")
@@ -282,10 +281,10 @@ def _attributes(
 
 
 def _splits(path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int) -> Integers:
-    """The file's own splits, as places in `SPLITS`."""
+    """The splits that the file defines, as indices into `SPLITS`."""
     split = arrays["split"]
     if split.shape != (num_rows,) or split.dtype.kind not in "Uiu":
-        raise _unexpected(path, "split", f"text or integers ({num_rows},) as features has rows", split)
+        raise _unexpected(path, "split", f"text or integers ({num_rows},) like the rows of features", split)
     choices = np.array(SPLITS) if split.dtype.kind == "U" else np.arange(len(SPLITS))
     is_choice = split[:, None] == choices
     is_known = is_choice.any(1)

@@ -1,4 +1,4 @@
-"""Games on users' feature files: which class is meant (Mu & Goodman 2021) or which image (Yao et al. 2022)."""
+"""Games on users' feature files: communicate a class (Mu & Goodman 2021) or one image (Yao et al. 2022)."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -14,33 +14,33 @@ from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classe
 from ecsuite.games.worlds.rounds import Integers, Rounds, Rules, SetWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, Variant, evaluation_matrix
 
-KEPT_BACK = 0.2
-"""Share of each training class's images that only `seen` rounds use."""
-POOL = 4
-"""The rounds of a batch share so many times the images that one round needs (discrimination)."""
+SEEN_SHARE = 0.2
+"""Share of each training class's images that are reserved for the split `seen`."""
+POOL_FACTOR = 4
+"""Discrimination: size of the pool that the rounds of a batch share, in multiples of the images of one round."""
 
 
 class FeatureWorld(SetWorld):
-    """Rounds on the rows of a feature file; `game.task` says which game.
+    """Rounds on the rows of a feature file; `game.task` selects the game.
 
     concept (Mu & Goodman's game on CUB): the targets are different images of one class, each distractor is a random
     image of a random other class of the same split. The variants are those of `ShapeWorld`: concept (the receiver's
-    targets are other images of the class, and its distractors are its own), setref (it sees the sender's images) and
-    ref (as setref, with one image in all places of targets). A rule is a class. All classes are equally likely.
-    A fifth of the images of each training class, and at least those of one round, are kept for `seen` rounds.
+    targets are other images of the class, with other distractors), setref (it sees the sender's images) and ref (as
+    setref, with one image repeated as all targets). A rule is a class. All classes are equally likely. A fifth of the
+    images of each training class, and at least as many as one round needs, are reserved for the split `seen`.
 
     discrimination (Yao et al.): the sender sees one image, the receiver has to find it among `num_distractors` others
-    of the same split, all different; its place is random. A rule is an image. The rounds of a batch share a random
-    `POOL` times as many images as a round needs, and as far as there are so many, their targets differ.
+    of the same split, all different, at a random index. A rule is an image. The rounds of a batch share a random pool
+    of `POOL_FACTOR` times the images of one round; their targets differ as far as the pool is large enough.
 
     Args:
-        experiment: Names the file; sizes and seed.
+        experiment: Names the file; sets sizes and seed.
 
     Raises:
         ConfigError: If the file can't be used for this game.
     """
 
-    corpus_split = "all"  # every class or image, as Mu & Goodman and Yao et al. have it
+    corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
 
     def __init__(self, experiment: Experiment) -> None:
         if experiment.world.features is None:
@@ -48,13 +48,13 @@ class FeatureWorld(SetWorld):
         game = experiment.game
         self.task, self.variant = game.task, game.variant
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.shows_all = game.sender_sees == "all"
+        self.sender_sees_all = game.sender_sees == "all"
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
         self.file = read_features(experiment.world.features, self.seed)
         self.object_shape = (self.file.features.shape[1],)
         if self.task == "concept":
-            # Also in setref and ref, because the evaluation matrix plays all variants.
+            # Also in setref and ref, because the evaluation matrix covers all variants.
             per_class = 2 * self.num_targets
             check_classes(self.file, {"train": 2 * per_class, "valid": per_class, "test": per_class})
             self.classes = _images_by_class(self.file, per_class, self.seed)
@@ -73,14 +73,14 @@ class FeatureWorld(SetWorld):
         return objects
 
     def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Each variant with classes of training and with the test's; none in discrimination. See `SetWorld`."""
+        """Each variant on training classes and on test classes; none in discrimination. See `SetWorld`."""
         return (
-            evaluation_matrix({variant: self._as(variant) for variant in VARIANTS})
+            evaluation_matrix({variant: self._with_variant(variant) for variant in VARIANTS})
             if self.task == "concept"
             else {}
         )
 
-    def _as(self, variant: Variant) -> "FeatureWorld":
+    def _with_variant(self, variant: Variant) -> "FeatureWorld":
         """The same file with another variant of the game."""
         world = copy(self)
         world.variant = variant
@@ -92,16 +92,16 @@ class FeatureWorld(SetWorld):
         num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
         places = rng.integers(num_classes, size=self.batch_size)
         shift = rng.integers(1, num_classes, size=(self.batch_size, num_views * self.num_distractors))
-        targets = images.different(places, num_views * self.num_targets, rng)
-        distractors = images.any_of((places[:, None] + shift) % num_classes, rng)
+        targets = images.distinct_images(places, num_views * self.num_targets, rng)
+        distractors = images.random_images((places[:, None] + shift) % num_classes, rng)
         if self.variant == "ref":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
-        # With one view, the first of it are the last of it, too.
+        # With one view, the first and the last images are the same.
         shown = [targets[:, : self.num_targets], distractors[:, : self.num_distractors]]
         candidates = [targets[:, -self.num_targets :], distractors[:, -self.num_distractors :]]
         num_both = self.num_targets + self.num_distractors
         return self._rounds(
-            shown=np.concatenate(shown if self.shows_all else shown[:1], axis=1),
+            shown=np.concatenate(shown if self.sender_sees_all else shown[:1], axis=1),
             num_positive=self.num_targets,
             candidates=np.concatenate(candidates, axis=1),
             labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
@@ -111,7 +111,7 @@ class FeatureWorld(SetWorld):
     def _image_rounds(self, split: str, rng: np.random.Generator) -> Rounds:
         """Rounds of the discrimination game."""
         rows, num_candidates, rounds = self.rows[split], 1 + self.num_distractors, np.arange(self.batch_size)
-        pool_size = min(max(POOL * num_candidates, self.batch_size), len(rows))
+        pool_size = min(max(POOL_FACTOR * num_candidates, self.batch_size), len(rows))
         pool = rng.choice(rows, size=pool_size, replace=False)
         targets = rounds % pool_size
         order = rng.random((self.batch_size, pool_size))
@@ -120,7 +120,9 @@ class FeatureWorld(SetWorld):
         labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(self.batch_size, 1))
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
-        shown = np.concatenate([targets[:, None], others], axis=1) if self.shows_all else targets[:, None]
+        shown = (
+            np.concatenate([targets[:, None], others], axis=1) if self.sender_sees_all else targets[:, None]
+        )
         return self._rounds(
             shown=pool[shown], num_positive=1, candidates=pool[candidates], labels=labels, rules=pool[targets]
         )
@@ -134,7 +136,7 @@ class FeatureWorld(SetWorld):
         labels: NDArray[np.bool_],
         rules: Integers,
     ) -> Rounds:
-        """Rounds with rows of the file, as rounds with places among the rows in use."""
+        """Build `Rounds` from row numbers of the file: keep only the rows in use and index into these."""
         used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
         places = places.reshape(len(shown), -1)
         return Rounds(
@@ -149,31 +151,31 @@ class FeatureWorld(SetWorld):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassImages:
-    """The images that a split has of each of its classes."""
+    """The images of each class of a split."""
 
     classes: Integers
-    """The classes, rows of the world's rules, (num_classes,)."""
+    """The classes, as indices into the world's rules, (num_classes,)."""
     rows: Integers
-    """Rows of the file, the class's own first, then any, (num_classes, most_images)."""
+    """Rows of the file, padded on the right with repeats, (num_classes, most_images)."""
     num_images: Integers
-    """How many of `rows` are the class's own, (num_classes,)."""
+    """Number of images of each class without padding, (num_classes,)."""
 
-    def different(self, places: Integers, number: int, rng: np.random.Generator) -> Integers:
-        """So many different images of each of these classes, in random order: rows of the file, (batch, number)."""
+    def distinct_images(self, places: Integers, number: int, rng: np.random.Generator) -> Integers:
+        """`number` different images of each of these classes, in random order: rows of the file, (batch, number)."""
         order = rng.random((len(places), self.rows.shape[1]))
         order[np.arange(self.rows.shape[1]) >= self.num_images[places, None]] = np.inf
         return np.take_along_axis(self.rows[places], order.argsort(1)[:, :number], axis=1)
 
-    def any_of(self, places: Integers, rng: np.random.Generator) -> Integers:
-        """An image of each of these classes: rows of the file in the shape of `places`."""
+    def random_images(self, places: Integers, rng: np.random.Generator) -> Integers:
+        """One random image of each of these classes: rows of the file, in the shape of `places`."""
         return self.rows[places, (rng.random(places.shape) * self.num_images[places]).astype(np.int64)]
 
 
 def class_rules(file: FeatureFile) -> Rules:
     """A rule for each class.
 
-    Where there are attributes, a class means those that more than half of its images have (Mu & Goodman), and they are
-    its concepts. Otherwise it means its number, and its concept is its name.
+    Where there are attributes, the meaning and the concepts of a class are the attributes that more than half of its
+    images have (Mu & Goodman). Otherwise its meaning is its number, and its concept is its name.
     """
     assert file.class_id is not None
     num_classes = len(file.class_names)
@@ -195,7 +197,7 @@ def class_rules(file: FeatureFile) -> Rules:
 
 
 def image_rules(file: FeatureFile) -> Rules:
-    """A rule for each image: it means its features; its concept is its class, where there are classes."""
+    """A rule for each image: the meaning is its features, the concept is its class, where there are classes."""
     if file.class_id is None:
         return Rules(meanings=file.features, concepts=None, concept_names=())
     ones = np.ones(len(file.class_id), dtype=np.int64)
@@ -209,7 +211,7 @@ def _class_concepts(file: FeatureFile) -> tuple[str, ...]:
 
 
 def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, ClassImages]:
-    """The images of each class by split; `train` and `seen` share the training classes' images out."""
+    """The images of each class by split; those of training classes are divided between `train` and `seen`."""
     assert file.class_id is not None
     rng = np.random.default_rng([seed, *b"kept back"])
     images = rng.permutation(len(file.split))
@@ -218,23 +220,23 @@ def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, Clas
     members: dict[str, dict[int, Integers]] = {split: {} for split in (*SPLITS, "seen", "all")}
     for number, rows in enumerate(of_class):
         split = SPLITS[file.split[rows[0]]]
-        num_kept = max(least, round(KEPT_BACK * len(rows))) if split == "train" else 0
-        members[split][number] = rows[num_kept:]
-        if num_kept:
-            members["seen"][number] = rows[:num_kept]
+        num_seen = max(least, round(SEEN_SHARE * len(rows))) if split == "train" else 0
+        members[split][number] = rows[num_seen:]
+        if num_seen:
+            members["seen"][number] = rows[:num_seen]
         members["all"][number] = rows
     return {split: _padded(classes) for split, classes in members.items()}
 
 
 def _padded(images: Mapping[int, Integers]) -> ClassImages:
-    """Rows of each class as one array."""
+    """The rows of each class, padded to one array."""
     num_images = np.array([len(rows) for rows in images.values()])
     table = np.stack([np.resize(rows, num_images.max()) for rows in images.values()])
     return ClassImages(classes=np.array(list(images)), rows=table, num_images=num_images)
 
 
 def _rows_by_split(file: FeatureFile, least: int) -> dict[str, Integers]:
-    """The rows of each split; `seen` has those of training."""
+    """The rows of each split; `seen` has the training rows."""
     rows = {split: np.flatnonzero(file.split == place) for place, split in enumerate(SPLITS)}
     for split in SPLITS:
         if len(rows[split]) < least:

@@ -1,8 +1,8 @@
 """The logical concepts of ShapeWorld: formulas over a colour and a shape (Mu & Goodman 2021, section 4).
 
 A literal is one of 11 primitives or its negation. A formula is a literal, or two different literals joined by `and` or
-`or` if some world satisfies it, some world does not, and it says something else than either literal alone. There are
-312 of them and no two mean the same. A world is a colour with a shape; there are 30.
+`or` if some world satisfies it, some world does not, and it is not equivalent to either literal alone. There are 312
+formulas, no two of them equivalent. A world (in the sense of logic) is a colour with a shape; there are 30.
 """
 
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ KINDS = (
     "color or shape",
     "shape or shape",
 )
-"""The kinds of formulas, by their primitives and connective; negations are no kind of their own."""
+"""The kinds of formulas, by their primitives and connective; a negated literal counts as its primitive."""
 HELD_OUT = 0.2
-"""Share of the formulas that training never uses; half of them are for validation, half for the test."""
+"""Share of the formulas that are held out from training: half of them for validation, half for test."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Formula:
-    """One or two literals and what joins them."""
+    """One literal, or two joined by a connective."""
 
     literals: tuple[str, ...]
     """Such as `not red`; colours come before shapes."""
@@ -48,34 +48,34 @@ class Formula:
     kind: str
     """One of `KINDS`."""
     sides: Bools
-    """Which worlds satisfy each literal, (num_literals, 30)."""
+    """Whether each world satisfies each literal, (num_literals, 30)."""
 
     @property
     def text(self) -> str:
-        """The formula as one says it: `not red or circle`."""
+        """The formula as text: `not red or circle`."""
         return f" {self.connective} ".join(self.literals)
 
     @property
     def phrase(self) -> tuple[str, ...]:
-        """Its concepts: the literals and the connective. Another formula has another set of them."""
+        """Its concepts: the literals and the connective. Different formulas have different sets."""
         return (*self.literals, self.connective) if self.connective else self.literals
 
     @property
     def truth(self) -> Bools:
-        """Which worlds satisfy it, (30,)."""
+        """Whether each world satisfies it, (30,)."""
         truth: Bools = np.any(self.sides, axis=0) if self.connective == "or" else np.all(self.sides, axis=0)
         return truth
 
     @property
     def is_reference(self) -> bool:
-        """Whether it names one world, a colour and a shape: the targets of the reference game."""
+        """Whether exactly one colour and shape satisfies it: the targets of the reference game."""
         return self.kind == "color and shape" and not any(name.startswith("not ") for name in self.literals)
 
     def positive_weights(self) -> Floats:
-        """How likely each world is as an example, (30,).
+        """Probability of each world as a positive example, (30,).
 
-        All that satisfy it are equally likely, but for `or`: there, worlds that satisfy the left side only, the right
-        side only, or both are equally likely as groups, as far as there are any.
+        Worlds that satisfy the formula are equally likely, except for `or`: there, the non-empty groups of worlds that
+        satisfy only the left side, only the right side, or both are equally likely.
         """
         if self.connective != "or":
             return _mixture(self.truth)
@@ -83,10 +83,10 @@ class Formula:
         return _mixture(left & ~right, ~left & right, left & right)
 
     def negative_weights(self) -> Floats:
-        """How likely each world is as a counter-example, (30,).
+        """Probability of each world as a counter-example, (30,).
 
-        All that break it are equally likely, but for `and`: there, worlds that satisfy the left side only, the right
-        side only, or neither are equally likely as groups. So most counter-examples are hard.
+        Worlds that violate the formula are equally likely, except for `and`: there, the groups of worlds that satisfy
+        only the left side, only the right side, or neither are equally likely. So most counter-examples are hard.
         """
         if self.connective != "and":
             return _mixture(~self.truth)
@@ -124,7 +124,7 @@ def all_formulas() -> tuple[Formula, ...]:
 
 
 def formula_rules() -> Rules:
-    """The formulas as rules: a meaning is the truth of each of the 30 worlds, 0 or 1."""
+    """The formulas as rules: a meaning is the truth value, 0 or 1, in each of the 30 worlds."""
     formulas = all_formulas()
     names = tuple(dict.fromkeys(name for formula in formulas for name in formula.phrase))
     ids = {name: number for number, name in enumerate(names)}
@@ -137,25 +137,25 @@ def formula_rules() -> Rules:
 
 
 def split_formulas(seed: int) -> dict[str, Integers]:
-    """Which formulas each split uses, as places in `all_formulas`: 80 % for training, 10 % each for valid and test.
+    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test.
 
-    Each kind is split by itself, and so are the 30 formulas of the reference game. So every kind is in every part, and
-    a formula that one game holds out is held out of all. (Mu & Goodman's validation and test share their formulas.)
+    Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
+    and a formula that is held out in one game is held out in all. (In Mu & Goodman, valid and test share formulas.)
 
     Args:
-        seed: Of the draw.
+        seed: Seed of the random split.
     """
     rng = np.random.default_rng([seed, *b"formulas"])
     strata: dict[tuple[str, bool], list[int]] = {}
     for place, formula in enumerate(all_formulas()):
         strata.setdefault((formula.kind, formula.is_reference), []).append(place)
     parts: dict[str, list[Integers]] = {"train": [], "valid": [], "test": []}
-    gets_more = False  # validation and test take turns with the odd formula
+    odd_to_valid = False  # where the number is odd, validation and test alternate
     for places in strata.values():
         order = rng.permutation(places)
         num_held_out = round(HELD_OUT * len(places))
-        num_valid = (num_held_out + gets_more) // 2
-        gets_more ^= num_held_out % 2 == 1
+        num_valid = (num_held_out + odd_to_valid) // 2
+        odd_to_valid ^= num_held_out % 2 == 1
         parts["valid"].append(order[:num_valid])
         parts["test"].append(order[num_valid:num_held_out])
         parts["train"].append(order[num_held_out:])
@@ -164,7 +164,7 @@ def split_formulas(seed: int) -> dict[str, Integers]:
 
 
 def balanced_weights(formulas: Integers) -> Floats:
-    """How likely each of these formulas is if all their kinds are equally likely, (num_formulas,)."""
+    """Probability of each of these formulas if all their kinds are equally likely, (num_formulas,)."""
     kinds = [all_formulas()[place].kind for place in formulas]
     _, of_formula, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
     weights: Floats = 1 / (len(sizes) * sizes[of_formula])
@@ -172,6 +172,6 @@ def balanced_weights(formulas: Integers) -> Floats:
 
 
 def _mixture(*groups: Bools) -> Floats:
-    """Groups that are not empty equally likely, and worlds equally likely within a group, (30,)."""
+    """Probability of each world, (30,): non-empty groups are equally likely, and so are the worlds in a group."""
     weights: Floats = np.mean([group / group.sum() for group in groups if group.any()], axis=0)
     return weights

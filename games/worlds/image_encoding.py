@@ -1,7 +1,7 @@
-"""From a folder of images to the arrays of a feature file, by a published encoder of images.
+"""Encode a folder of images with a pretrained image encoder into the arrays of a feature file.
 
-Mu & Goodman (2021) and Yao et al. (2022) play on what a ResNet sees in a photo. Here any encoder of the package
-transformers will do, by its name on Hugging Face's hub or from a folder; weights are read from safetensors alone.
+Mu & Goodman (2021) and Yao et al. (2022) use ResNet features of photos. Here any image encoder of the package
+transformers can be used, by its name on the Hugging Face hub or from a folder; weights must be in safetensors files.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +16,11 @@ from ecsuite.config import ConfigError
 from ecsuite.devices import choose_device
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
-"""512 features an image. Mu & Goodman take the same network for the birds of CUB, trained further inside the game."""
+"""512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
-"""How the names of images end."""
+"""File name suffixes of images."""
 BATCH = 32
-"""Images encoded at a time."""
+"""Images per batch."""
 
 
 def encode_folder(
@@ -32,32 +32,32 @@ def encode_folder(
 ) -> dict[str, NDArray[Any]]:
     """Encode all images in a folder, as arrays for `feature_files.write_features`.
 
-    Images of one class lie in a folder of its own, `folder/robin/1.jpg`, and `class_id` numbers these folders by
-    name; or all lie in `folder` itself, and there are no classes. Rows are in the order of the files' names.
+    Either each class has a subfolder with its images, `folder/robin/1.jpg`, and `class_id` numbers the subfolders in
+    order of their names; or all images are in `folder` itself, without classes. Rows are in order of file names.
 
     Args:
-        folder: Holds the images, or folders of them.
-        encoder: A folder, or a name on Hugging Face's hub.
+        folder: Contains the images, or subfolders of images.
+        encoder: A folder, or a name on the Hugging Face hub.
         device: auto, cpu or cuda.
-        progress: Called as `progress(label, images done, images in all)`.
+        progress: Called as `progress(label, images done, images in total)`.
 
     Returns:
-        `features`, (num_images, width): the encoder's summary of an image or, where it has none, the mean of its last
+        `features`, (num_images, width): the encoder's pooled output or, where it has none, the mean of its last hidden
         states; and `class_id` and `class_names` where there are classes.
 
     Raises:
-        ConfigError: If there are no images, some are in classes and some are not, one of them can't be read, or
-            the encoder can't be loaded or is none of images.
+        ConfigError: If there are no images, only some are in subfolders, one can't be read, or the encoder can't be
+            loaded or is not an image encoder.
     """
     files, classes = find_images(folder)
     processor, model = _load(encoder)
-    place = choose_device(device)
-    model.to(place).eval()
+    torch_device = choose_device(device)
+    model.to(torch_device).eval()
     rows = []
     for first in range(0, len(files), BATCH):
         chunk = files[first : first + BATCH]
-        rows.append(_encode(chunk, encoder, processor, model, place))
-        progress(f"images seen by {encoder}", first + len(chunk), len(files))
+        rows.append(_encode(chunk, encoder, processor, model, torch_device))
+        progress(f"images encoded by {encoder}", first + len(chunk), len(files))
     arrays: dict[str, NDArray[Any]] = {"features": np.concatenate(rows)}
     if classes:
         names, ids = np.unique(classes, return_inverse=True)
@@ -66,38 +66,38 @@ def encode_folder(
 
 
 def find_images(folder: Path) -> tuple[list[Path], list[str]]:
-    """The images in a folder by name, and the class of each; no classes where they lie in the folder itself.
+    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself.
 
     Raises:
-        ConfigError: If there are none, or some are in classes and some are not.
+        ConfigError: If there are none, or only some are in subfolders.
     """
     if not folder.is_dir():
         raise ConfigError(f"--images {folder}: expected a folder of images")
     loose = list(_images_in(folder))
     inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    sorted_out = [(file, path.name) for path in inner for file in _images_in(path)]
-    if loose and sorted_out:
+    in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
+    if loose and in_classes:
         raise ConfigError(
-            f"--images {folder}: {loose[0].name} is in no class, {sorted_out[0][0].relative_to(folder)} is in one: "
-            "expected a folder for each class, or no folders"
+            f"--images {folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
+            "expected a subfolder per class, or no subfolders"
         )
-    if not loose and not sorted_out:
+    if not loose and not in_classes:
         raise ConfigError(
-            f"--images {folder}: no images found, in it or in its folders; expected names that end in "
+            f"--images {folder}: no images found in it or its subfolders; expected file names that end in "
             f"{', '.join(SUFFIXES)}"
         )
-    return loose or [file for file, _ in sorted_out], [name for _, name in sorted_out]
+    return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
 
 
 def _images_in(folder: Path) -> Iterator[Path]:
-    """The images that lie in a folder itself, by name."""
+    """The images directly in a folder, sorted by name."""
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
             yield path
 
 
 def _load(encoder: str) -> tuple[Any, Any]:
-    """What prepares images for an encoder, and the encoder."""
+    """The image processor of an encoder, and the encoder."""
     try:
         import PIL  # noqa: F401
         import transformers
@@ -121,24 +121,24 @@ def _load(encoder: str) -> tuple[Any, Any]:
 def _encode(
     files: Sequence[Path], name: str, processor: Any, model: Any, device: torch.device
 ) -> NDArray[Any]:
-    """Vectors of some images, (len(files), width)."""
+    """Feature vectors of images, (len(files), width)."""
     pixels = processor(images=[_open(file) for file in files], return_tensors="pt")["pixel_values"]
     try:
         found = model(pixel_values=pixels.to(device))
-        seen = getattr(found, "pooler_output", None)
-        if seen is None:
-            seen = found.last_hidden_state.mean(1)
+        pooled = getattr(found, "pooler_output", None)
+        if pooled is None:
+            pooled = found.last_hidden_state.mean(1)
     except (TypeError, ValueError, AttributeError):
         raise ConfigError(
-            f"--encoder {name}: {type(model).__name__} does not turn images alone into vectors; expected an encoder "
-            "of images, such as a ResNet, ViT or DINOv2"
+            f"--encoder {name}: {type(model).__name__} does not map images to vectors; expected an image "
+            "encoder such as a ResNet, ViT or DINOv2"
         ) from None
-    vectors: NDArray[np.float32] = seen.flatten(1).float().cpu().numpy()
+    vectors: NDArray[np.float32] = pooled.flatten(1).float().cpu().numpy()
     return vectors
 
 
 def _open(file: Path) -> Any:
-    """An image, in colour."""
+    """Open an image as RGB."""
     from PIL import Image
 
     try:

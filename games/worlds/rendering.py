@@ -1,7 +1,7 @@
-"""A renderer of small pictures: one anti-aliased object on a black background, many pictures at once.
+"""A renderer of small images: one anti-aliased object on a black background, many images at once.
 
-Pixel centres have whole coordinates: column 3 has its centre at x = 3, and a picture reaches from -0.5 to 63.5.
-Rows count downwards.
+Pixel centres have integer coordinates: column 3 has its centre at x = 3, and an image extends from -0.5 to 63.5.
+Rows are numbered from the top.
 """
 
 from itertools import product
@@ -16,69 +16,69 @@ Singles = NDArray[np.float32]
 Pictures = NDArray[np.uint8]
 
 IMAGE_SIZE = 64
-"""Width and height of a picture, in pixels."""
+"""Width and height of an image, in pixels."""
 SHAPES = ("circle", "ellipse", "square", "rectangle", "triangle")
-"""What an object's shape number stands for."""
+"""Names of the shape indices."""
 CIRCLE, ELLIPSE, SQUARE, RECTANGLE, TRIANGLE = range(len(SHAPES))
 
-ROOMS = (16, 20, 24, 32, 48, IMAGE_SIZE)
-"""Sides of the windows that pixels are computed in: an object goes into the least that holds it."""
+WINDOW_SIZES = (16, 20, 24, 32, 48, IMAGE_SIZE)
+"""Sides of the square windows in which pixels are computed; each object uses the smallest that contains it."""
 CHUNK_PIXELS = 131072
-"""Pixels computed at once: few enough to stay in the cache of a core."""
+"""Pixels computed at once: few enough for the cache of a core."""
 
 
 def render(
     shape: Integers, colour: Floats, x: Floats, y: Floats, width: Floats, height: Floats, rotation: Floats
 ) -> Pictures:
-    """Draw one object a picture. Parts of an object outside its picture are cut off.
+    """Draw one object per image. Parts of an object outside its image are cut off.
 
-    Each picture is a function of its own row of the arguments, whatever stands in the other rows.
+    Each image depends only on its own row of the arguments.
 
     Args:
-        shape: Places in `SHAPES`, (num_pictures,).
-        colour: Red, green and blue from 0 to 1, (num_pictures, 3).
+        shape: Indices into `SHAPES`, (num_pictures,).
+        colour: RGB values from 0 to 1, (num_pictures, 3).
         x: Centre (of gravity) of the object in pixels from the left, (num_pictures,).
         y: The same in pixels from the top, (num_pictures,).
         width: Extent in pixels along the object's own first axis, at least 2, (num_pictures,): the diameter of a
             circle, the side of a square and of the (equilateral) triangle.
-        height: Extent along the second axis of an ellipse or rectangle, at least 2, (num_pictures,). The other
-            shapes don't use it.
-        rotation: Angle in radians, clockwise as one looks at the picture, (num_pictures,). Without rotation the
-            triangle points up.
+        height: Extent along the second axis of an ellipse or rectangle, at least 2, (num_pictures,). Other
+            shapes ignore it.
+        rotation: Angle in radians, clockwise in the image, (num_pictures,). At 0 the triangle
+            points up.
 
     Returns:
-        Pictures, (num_pictures, 64, 64, 3).
+        Images, (num_pictures, 64, 64, 3).
     """
     height = np.where((shape == ELLIPSE) | (shape == RECTANGLE), height, width)
     pictures = np.zeros((len(shape), IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8)
-    extent = 2 * reach(shape, width, height) + 3  # soft corners reach a pixel further; the rest is rounding
-    room = np.minimum(np.searchsorted(ROOMS, extent), len(ROOMS) - 1)
+    extent = 2 * reach(shape, width, height) + 3  # 2 for anti-aliased corners, 1 for rounding
+    window = np.minimum(np.searchsorted(WINDOW_SIZES, extent), len(WINDOW_SIZES) - 1)
     families = (
         ((CIRCLE, ELLIPSE), cover_ellipse),
         ((SQUARE, RECTANGLE), cover_rectangle),
         ((TRIANGLE,), cover_triangle),
     )
-    for (members, coverage), (place, size) in product(families, enumerate(ROOMS)):
+    for (members, coverage), (place, size) in product(families, enumerate(WINDOW_SIZES)):
         windows = sliding_window_view(pictures, (size, size), axis=(1, 2), writeable=True)
-        alike = np.flatnonzero(np.isin(shape, members) & (room == place))
+        selected = np.flatnonzero(np.isin(shape, members) & (window == place))
         step = CHUNK_PIXELS // size**2
-        for rows in (alike[start : start + step] for start in range(0, len(alike), step)):
+        for rows in (selected[start : start + step] for start in range(0, len(selected), step)):
             left, top = (window_start(centre[rows], size) for centre in (x, y))
             along, across = own_coordinates(x[rows] - left, y[rows] - top, rotation[rows], size)
             half_width, half_height = (
                 (side[rows, None, None] / 2).astype(np.float32) for side in (width, height)
             )
             covered = coverage(along, across, half_width, half_height)  # (chunk, size, size)
-            inked = covered[:, None] * (255 * colour[rows, :, None, None]).astype(np.float32)
-            windows[rows, top, left] = np.rint(inked).astype(np.uint8)  # (chunk, 3, size, size)
+            pixel_values = covered[:, None] * (255 * colour[rows, :, None, None]).astype(np.float32)
+            windows[rows, top, left] = np.rint(pixel_values).astype(np.uint8)  # (chunk, 3, size, size)
     return pictures
 
 
 def reach(shape: Integers, width: Floats, height: Floats) -> Floats:
-    """Radius of the circle about the centre that just holds each object, however it is turned, in pixels.
+    """Radius of the smallest circle around the centre that contains the object at any rotation, in pixels.
 
     Args:
-        shape: Places in `SHAPES`, (...).
+        shape: Indices into `SHAPES`, (...).
         width: As in `render`, (...).
         height: As in `render`, (...).
     """
@@ -90,13 +90,13 @@ def reach(shape: Integers, width: Floats, height: Floats) -> Floats:
 
 
 def window_start(centre: Floats, size: int) -> Integers:
-    """First pixel of the window round each centre, moved to lie inside the picture, (chunk,)."""
+    """First pixel of the window around each centre, shifted to lie inside the image, (chunk,)."""
     start: Integers = np.clip(np.rint(centre - (size - 1) / 2), 0, IMAGE_SIZE - size).astype(np.int64)
     return start
 
 
 def own_coordinates(x: Floats, y: Floats, rotation: Floats, size: int) -> tuple[Singles, Singles]:
-    """Where the pixels of each window lie along and across its object, whose centre is at 0.
+    """Coordinates of the pixels of each window along the axes of its object, with its centre as origin.
 
     Args:
         x: Centre of the object in its window, (chunk,).
@@ -127,7 +127,7 @@ def cover_ellipse(along: Singles, across: Singles, half_width: Singles, half_hei
     along /= half_width
     across /= half_height
     slope: Singles = np.sqrt(along * along + across * across)
-    tiny = np.float32(1e-6)  # both are 0 in the centre
+    tiny = np.float32(1e-6)  # both are 0 at the centre
     distance: Singles = np.maximum(scaled, tiny)
     distance /= np.maximum(slope, tiny)
     distance *= scaled - 1
@@ -149,8 +149,8 @@ def cover_triangle(along: Singles, across: Singles, half_width: Singles, _: Sing
 def cover(distance: Singles) -> Singles:
     """Share of a pixel on the inner side of an edge, from the signed distance of its centre (inside is negative).
 
-    At a corner the shares of its edges are multiplied, which keeps the area of a rectangle and almost that of a
-    triangle; the share of the nearest edge alone would make small polygons too large.
+    At a corner the shares of both edges are multiplied, which preserves the area of a rectangle and almost that of a
+    triangle; with the share of the nearest edge alone, small polygons would be too large.
     """
     share: Singles = np.clip(np.float32(0.5) - distance, 0, 1)
     return share

@@ -1,6 +1,6 @@
 """Conjunctive rules over attribute values: `color=red and shape=circle` (Carmeli et al. 2024, section 2.1).
 
-A rule of length l fixes the values of l attributes. It is a row with a value for each of these, and `FREE` elsewhere.
+A rule of length l fixes the values of l attributes: a row with these values, and `FREE` for all other attributes.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rounds import Integers, Rules
 
 FREE = -1
-"""Stands in a rule where any value will do."""
+"""In a rule: an attribute that may have any value."""
 
 
 def conjunctions(num_values: Sequence[int], length: int) -> Integers:
@@ -24,7 +24,7 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
         length: Attributes that a rule fixes.
 
     Raises:
-        ConfigError: If there are not so many attributes.
+        ConfigError: If there are fewer attributes.
     """
     if length > len(num_values):
         raise ConfigError(f"world.rule_length: expected at most {len(num_values)} attributes, got {length}")
@@ -38,36 +38,36 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
 
 
 def describe(rules: Integers, names: Sequence[Sequence[str]]) -> Rules:
-    """Rules with their concepts: one for each pair of an attribute and a value.
+    """Build `Rules` with one concept per pair of attribute and value.
 
     Args:
         rules: (num_rules, num_attributes).
         names: Names of the concepts of each attribute, such as `color=red`.
     """
     first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
-    said = rules != FREE
-    ids = (rules + first)[said].astype(np.int32)
+    is_fixed = rules != FREE
+    ids = (rules + first)[is_fixed].astype(np.int32)
     flat = tuple(name for of_attribute in names for name in of_attribute)
-    return Rules(meanings=rules, concepts=Ragged.from_lengths(ids, said.sum(1)), concept_names=flat)
+    return Rules(meanings=rules, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat)
 
 
 def pairs_broken(labels: Integers, rules: Integers) -> Integers:
-    """How many pairs of each rule each object breaks, (num_rules, num_objects); an object with 0 obeys it."""
+    """Number of pairs of each rule that each object violates, (num_rules, num_objects); 0: it satisfies the rule."""
     fixed = rules[:, None] != FREE
     return np.asarray(((rules[:, None] != labels[None]) & fixed).sum(-1))
 
 
 def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict[str, Integers]:
-    """Which rules each split uses.
+    """The rules of each split.
 
-    Rules of one pair are never held out: no agent can guess what another calls a value that it never talked about.
+    Rules of one pair are never held out: an agent cannot know the symbol of a value that never occurred in training.
     Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
 
     Args:
-        num_rules: Rules in all.
-        length: Pairs in a rule.
+        num_rules: Number of rules.
+        length: Pairs per rule.
         held_out: Share of the rules to hold out.
-        seed: Of the draw.
+        seed: Seed of the random split.
 
     Raises:
         ConfigError: If no rule is left for training.
@@ -75,9 +75,15 @@ def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict
     num_held_out = round(held_out * num_rules) if length > 1 else 0
     if num_held_out == num_rules:
         raise ConfigError(
-            f"world.held_out: {held_out} of {num_rules} rules leaves none for training: lower it"
+            f"world.held_out: {held_out} of {num_rules} rules leave none for training: lower it"
         )
     order = np.random.default_rng([seed, *b"rules"]).permutation(num_rules)
-    held, known = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
-    unseen = held if num_held_out else known
-    return {"train": known, "seen": known, "valid": unseen, "test": unseen, "all": np.arange(num_rules)}
+    held_out_rules, train_rules = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
+    evaluation_rules = held_out_rules if num_held_out else train_rules
+    return {
+        "train": train_rules,
+        "seen": train_rules,
+        "valid": evaluation_rules,
+        "test": evaluation_rules,
+        "all": np.arange(num_rules),
+    }

@@ -1,7 +1,7 @@
-"""The pictures of two worlds: SHAPE (the CBM paper) and ShapeWorld (Mu and Goodman 2021).
+"""The images of two worlds: SHAPE (the CBM paper) and ShapeWorld (Mu and Goodman 2021).
 
-A picture is a pure function of the seed, the split, its index and what it must show: nothing is stored, and any
-picture can be drawn again. Position, size, rotation and shade vary from index to index.
+An image is a pure function of the seed, the split, its index and its label: nothing is stored, and any image can be
+drawn again. Position, size, rotation and shade vary with the index.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from ecsuite.games.worlds.rendering import (
 from ecsuite.randomness import random_words
 
 COLORS = ("red", "blue", "green", "yellow", "white", "gray")
-"""What a colour number stands for."""
+"""Names of the colour indices."""
 COLUMNS = ("left", "centre", "right")
 """Horizontal positions of SHAPE."""
 ROWS = ("top", "middle", "bottom")
@@ -38,16 +38,16 @@ SHAPE_CONCEPTS = (
 """The 17 concepts of SHAPE, in the order of a label's attributes and their values."""
 
 HUES = np.array([0, 2 / 3, 1 / 3, 1 / 6, 0, 0])
-"""Hue of each colour; a whole turn is 1."""
+"""Hue of each colour; 1 is the full colour circle."""
 SATURATIONS = np.array([0.9, 0.9, 0.9, 0.9, 0, 0])
 VALUES = np.array([0.9, 0.9, 0.9, 0.9, 1, 0.44])
 HUE_NOISE, SATURATION_NOISE, VALUE_NOISE = 0.02, 0.2, 0.2
-"""Most that a shade differs from its colour, either way (all as in ShapeWorld)."""
+"""Largest deviation of a shade from its colour, in both directions (all as in ShapeWorld)."""
 
 JITTER = 6.0
-"""Most that the centre of a SHAPE object is off the centre of its cell, in pixels; half a cell is 10.7."""
+"""Largest distance of a SHAPE object's centre from that of its cell per axis, in pixels; half a cell is 10.7."""
 SHAPE_WIDTHS = np.array([(9, 15), (13, 18), (9, 14), (12.5, 17), (12, 17)])
-"""Least and greatest width of each shape of SHAPE, in pixels: large enough for a network that pools."""
+"""Least and greatest width of each shape of SHAPE, in pixels: large enough for networks with pooling."""
 SHAPE_RATIOS = (1.7, 2.3)
 """Least and greatest ratio of the axes of an ellipse, and of the sides of a rectangle, in SHAPE."""
 
@@ -56,84 +56,84 @@ FIRST_PLACE, LAST_PLACE = 8, 47
 MIN_RATIO = 1.5
 """ShapeWorld's least ratio of the axes of an ellipse, and of the sides of a rectangle."""
 PEN = 1.0
-"""ShapeWorld outlines its polygons with a pen of so many pixels: half of it makes each larger all round."""
+"""Width of ShapeWorld's polygon outlines, in pixels: half of it enlarges the polygon on each side."""
 
 
 def shape_labels() -> Integers:
-    """All labels of SHAPE, the last attribute running fastest, (270, 4): shape, colour, column, row."""
+    """All labels of SHAPE in lexicographic order, (270, 4): shape, colour, column, row."""
     sizes = (len(SHAPES), len(COLORS), len(COLUMNS), len(ROWS))
     return np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int64)
 
 
 def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> Pictures:
-    """Draw pictures of SHAPE (CBM paper, section 4 and appendix B).
+    """Draw images of SHAPE (CBM paper, section 4 and appendix B).
 
-    The paper fixes shapes, colours, the nine positions and the black background. Sizes, jitter and shades are ours:
-    a label fixes a cell of a 3 x 3 grid, the object's centre is near that of the cell, and the whole object
-    is inside the picture.
+    The paper defines shapes, colours, the nine positions and the black background. Sizes, jitter and shades are our
+    choice: a label defines a cell of a 3 x 3 grid, the object's centre is near that of the cell, and the whole object
+    is inside the image.
 
     Args:
         seed: Seed of the experiment.
-        split: Name of the split; each has pictures of its own.
-        indices: Indices of the pictures, (num_pictures,).
+        split: Name of the split; splits share no images.
+        indices: Indices of the images, (num_pictures,).
         labels: Shape, colour, column and row of the objects, (num_pictures, 4).
 
     Returns:
-        Pictures, (num_pictures, 64, 64, 3).
+        Images, (num_pictures, 64, 64, 3).
     """
     shape, colour, column, row = labels.T
-    chance = uniform(seed, f"shape {split}", indices, 8)
+    draws = uniform(seed, f"shape {split}", indices, 8)
     least, greatest = SHAPE_WIDTHS[shape].T
-    width = least + (greatest - least) * chance[0]
-    height = width / (SHAPE_RATIOS[0] + (SHAPE_RATIOS[1] - SHAPE_RATIOS[0]) * chance[1])
+    width = least + (greatest - least) * draws[0]
+    height = width / (SHAPE_RATIOS[0] + (SHAPE_RATIOS[1] - SHAPE_RATIOS[0]) * draws[1])
     radius = reach(shape, width, height)
     return render(
         shape,
-        shades(colour, chance[2:5]),
-        place_in_cell(column, radius, chance[5]),
-        place_in_cell(row, radius, chance[6]),
+        shades(colour, draws[2:5]),
+        place_in_cell(column, radius, draws[5]),
+        place_in_cell(row, radius, draws[6]),
         width,
         height,
-        2 * np.pi * chance[7],
+        2 * np.pi * draws[7],
     )
 
 
 def shapeworld_images(
     seed: int, split: str, indices: Integers, colours: Integers, shapes: Integers
 ) -> Pictures:
-    """Draw pictures like those of Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
+    """Draw images like those of Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
 
-    Small objects at whole coordinates anywhere from 8 to 47, turned by whole degrees below 90, with whole sizes
-    before the pen: radius 2 to 7; axes 2 to 7 with a ratio of 1.5 or more; sides 4 to 9. Two accidents of the
-    generator are left out: here an ellipse is filled, and (x, y) is the centre of every shape, not a
-    square's corner. So no object touches the border.
+    Small objects at integer coordinates from 8 to 47, rotated by integer degrees below 90, with integer sizes before
+    the outline: radius 2 to 7; axes 2 to 7 with a ratio of at least 1.5; sides 4 to 9. Two peculiarities of the
+    generator are not copied: here an ellipse is filled, and (x, y) is the centre of every shape, also of a square,
+    not its corner. So no object touches the border.
 
     Args:
         seed: Seed of the experiment.
-        split: Name of the split; each has pictures of its own.
-        indices: Indices of the pictures, (num_pictures,).
-        colours: Places in `COLORS`, (num_pictures,).
-        shapes: Places in `SHAPES`, (num_pictures,).
+        split: Name of the split; splits share no images.
+        indices: Indices of the images, (num_pictures,).
+        colours: Indices into `COLORS`, (num_pictures,).
+        shapes: Indices into `SHAPES`, (num_pictures,).
 
     Returns:
-        Pictures, (num_pictures, 64, 64, 3).
+        Images, (num_pictures, 64, 64, 3).
     """
-    chance = uniform(seed, f"shapeworld {split}", indices, 7)
+    draws = uniform(seed, f"shapeworld {split}", indices, 7)
     places = np.arange(FIRST_PLACE, LAST_PLACE + 1, dtype=np.float64)
-    width, height = shapeworld_sizes(shapes, chance[3])
+    width, height = shapeworld_sizes(shapes, draws[3])
     return render(
         shapes,
-        shades(colours, chance[:3]),
-        choose(places, chance[4]),
-        choose(places, chance[5]),
+        shades(colours, draws[:3]),
+        choose(places, draws[4]),
+        choose(places, draws[5]),
         width,
         height,
-        np.deg2rad(choose(np.arange(90), chance[6])),
+        np.deg2rad(choose(np.arange(90), draws[6])),
     )
 
 
-def shapeworld_sizes(shapes: Integers, chance: Floats) -> tuple[Floats, Floats]:
-    """Width and height of ShapeWorld's objects, each size of a shape equally likely, (num_pictures,) each."""
+def shapeworld_sizes(shapes: Integers, draws: Floats) -> tuple[Floats, Floats]:
+    """Width and height of ShapeWorld's objects; all sizes of a shape are equally likely, (num_pictures,) each."""
     radii, sides = np.arange(2, 8), np.arange(4, 10)
     axes = elongated(radii, radii)
     boxes = elongated(sides, radii)
@@ -145,53 +145,53 @@ def shapeworld_sizes(shapes: Integers, chance: Floats) -> tuple[Floats, Floats]:
         ELLIPSE: 2 * axes,
         SQUARE: (sides + PEN)[:, None] * equal,
         RECTANGLE: boxes + PEN,
-        TRIANGLE: (sides + PEN * np.sqrt(3))[:, None] * equal,  # each edge moves out by half the pen
+        TRIANGLE: (sides + PEN * np.sqrt(3))[:, None] * equal,  # each edge moves out by half the outline
     }.items():
         members = shapes == shape
-        sizes[members] = choose(choices, chance[members])
+        sizes[members] = choose(choices, draws[members])
     return sizes[:, 0], sizes[:, 1]
 
 
 def elongated(firsts: Integers, seconds: Integers) -> Integers:
-    """All pairs of a first and a second length whose ratio is great enough, (num_pairs, 2)."""
+    """All pairs of a first and a second length whose ratio is at least `MIN_RATIO`, (num_pairs, 2)."""
     pairs: Integers = np.stack(np.meshgrid(firsts, seconds, indexing="ij"), axis=-1).reshape(-1, 2)
     is_long: NDArray[np.bool_] = pairs.max(1) >= MIN_RATIO * pairs.min(1)
     return pairs[is_long]
 
 
-def place_in_cell(cell: Integers, radius: Floats, chance: Floats) -> Floats:
-    """A coordinate near the centre of a cell that leaves the object inside the picture, (num_pictures,)."""
-    centre = (cell + 0.5) * IMAGE_SIZE / 3 - 0.5  # pixel centres have whole coordinates
+def place_in_cell(cell: Integers, radius: Floats, draws: Floats) -> Floats:
+    """A coordinate near the centre of a cell that keeps the object inside the image, (num_pictures,)."""
+    centre = (cell + 0.5) * IMAGE_SIZE / 3 - 0.5  # pixel centres have integer coordinates
     least = np.maximum(centre - JITTER, radius)
     greatest = np.minimum(centre + JITTER, IMAGE_SIZE - 1 - radius)
-    return least + (greatest - least) * chance
+    return least + (greatest - least) * draws
 
 
-def shades(colours: Integers, chance: Floats) -> Floats:
-    """Red, green and blue of shades of the colours, 0 to 1, (num_pictures, 3).
+def shades(colours: Integers, draws: Floats) -> Floats:
+    """RGB values, 0 to 1, of random shades of the colours, (num_pictures, 3).
 
     Args:
         colours: Places in `COLORS`, (num_pictures,).
-        chance: Uniform draws from 0 to 1, (3, num_pictures).
+        draws: Uniform draws from 0 to 1, (3, num_pictures).
     """
-    noise = 2 * chance - 1
+    noise = 2 * draws - 1
     hue = HUES[colours] + HUE_NOISE * noise[0]
     saturation = np.clip(SATURATIONS[colours] + SATURATION_NOISE * noise[1], 0, 1)
     value = np.clip(VALUES[colours] + VALUE_NOISE * noise[2], 0, 1)
-    sector = (6 * hue[:, None] + np.array([5, 3, 1])) % 6  # one ramp down, shifted for red, green and blue
+    sector = (6 * hue[:, None] + np.array([5, 3, 1])) % 6  # one falling ramp, shifted for red, green and blue
     share = np.clip(np.minimum(sector, 4 - sector), 0, 1)
     rgb: Floats = value[:, None] * (1 - saturation[:, None] * share)
     return rgb
 
 
-def choose(choices: Integers | Floats, chance: Floats) -> Floats:
+def choose(choices: Integers | Floats, draws: Floats) -> Floats:
     """An entry of `choices` for each uniform draw, (num_pictures, ...)."""
-    chosen: Floats = np.asarray(choices[(chance * len(choices)).astype(np.int64)], dtype=np.float64)
+    chosen: Floats = np.asarray(choices[(draws * len(choices)).astype(np.int64)], dtype=np.float64)
     return chosen
 
 
 def uniform(seed: int, stream: str, indices: Integers, number: int) -> Floats:
-    """Uniform draws from 0 up to 1 as a pure function of their place, (number, num_pictures)."""
+    """Uniform draws from [0, 1) as a pure function of seed, stream and index, (number, num_pictures)."""
     words = random_words(seed, stream, indices, number)
     draws: Floats = (words >> np.uint64(11)).astype(np.float64).T * 2.0**-53
     return draws

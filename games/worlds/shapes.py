@@ -1,4 +1,4 @@
-"""The SHAPE world (Carmeli et al. 2024, appendix B): images of one object each, in sets that obey a rule."""
+"""The SHAPE world (Carmeli et al. 2024, appendix B): images of one object each, in sets defined by a rule."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 
 
 class ShapesWorld(SetWorld):
-    """Images of shapes in colours at places; the number of images of each label has no bound.
+    """Images of one coloured shape at one of nine positions, with any number of images per label.
 
-    Images are expensive to encode, so the rounds of a batch share a pool of them: `pool // num_targets` rules are
-    drawn, different ones as far as there are, and for each as many images that obey it as a round has targets.
-    The rounds take turns with these rules. A round's targets and distractors are drawn without replacement from all
-    images of the pool that obey or break its rule, whichever rule brought them. Hard distractors break as few pairs
-    as the pool allows. Where the pool has too few of either, images are repeated, all equally often but for the rest.
+    Images are expensive to encode, so the rounds of a batch share a pool: `pool // num_targets` rules are drawn,
+    different ones as far as possible, and for each rule `num_targets` images that satisfy it. The rounds use these
+    rules in turn. A round's targets and distractors are drawn without replacement from all images of the pool that
+    satisfy or violate its rule. Hard distractors violate as few pairs as the pool allows. Where the pool has too few
+    targets or distractors, images are repeated, as equally often as possible.
 
     Args:
-        experiment: Sizes and seed.
+        experiment: Sets sizes and seed.
 
     Raises:
-        ConfigError: If the pool has no room for two rules, or a split has less than two.
+        ConfigError: If the pool is too small for two rules, or a split has fewer than two.
     """
 
     corpus_split = "valid"
@@ -35,7 +35,7 @@ class ShapesWorld(SetWorld):
     def __init__(self, experiment: Experiment) -> None:
         world, game = experiment.world, experiment.game
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.is_hard, self.shows_all = world.distractors == "hard", game.sender_sees == "all"
+        self.is_hard, self.sender_sees_all = world.distractors == "hard", game.sender_sees == "all"
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
         self.object_shape = (64, 64, 3)
@@ -50,7 +50,7 @@ class ShapesWorld(SetWorld):
         names = [SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)]
         self.rules = describe(self.table, names)
         self.splits = split_rules(len(self.table), world.rule_length, world.held_out, self.seed)
-        if min(map(len, self.splits.values())) < 2:  # one rule alone would bring no distractors
+        if min(map(len, self.splits.values())) < 2:  # with one rule there are no distractors
             raise ConfigError(
                 f"world.held_out: {world.held_out} of {len(self.table)} rules makes {len(self.splits['train'])} for "
                 f"training and {len(self.splits['valid'])} for evaluation, expected at least 2 of each"
@@ -64,19 +64,19 @@ class ShapesWorld(SetWorld):
         labels = np.where(wanted == FREE, rng.integers(NUM_VALUES, size=wanted.shape), wanted)  # (pool, 4)
         of_round = rules[np.arange(self.batch_size) % self.num_slots]
         num_broken = pairs_broken(labels, self.table[of_round])  # (batch, pool)
-        chance = rng.random(num_broken.shape)
-        targets = _cheapest(np.where(num_broken == 0, chance, np.inf), self.num_targets)
-        cost = num_broken + chance if self.is_hard else chance
-        distractors = _cheapest(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
+        draws = rng.random(num_broken.shape)
+        targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
+        cost = num_broken + draws if self.is_hard else draws
+        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
         candidates = np.concatenate([targets, distractors], axis=1)
         num_both = self.num_targets + self.num_distractors
         used, places = np.unique(candidates, return_inverse=True)
         candidates = places.reshape(candidates.shape)
-        # As many images a batch as the pool has, so that no two batches of a split share one.
+        # Each batch has its own range of indices, as long as the pool, so that batches of a split share no image.
         images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
         return Rounds(
             objects=images,
-            shown=candidates if self.shows_all else candidates[:, : self.num_targets],
+            shown=candidates if self.sender_sees_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,
             labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
@@ -88,14 +88,14 @@ class ShapesWorld(SetWorld):
         return objects
 
     def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Rules of training on new images, where the validation's rules are others. See `SetWorld`."""
+        """Training rules on new images, if validation uses held-out rules. See `SetWorld`."""
         return {"seen rules": (self, "seen")} if len(self.splits["valid"]) < len(self.table) else {}
 
 
-def _cheapest(costs: NDArray[np.float64], number: int) -> Integers:
-    """The places of the so many lowest costs of each row, (batch, number); where fewer are finite, these repeat."""
+def _lowest_cost(costs: NDArray[np.float64], number: int) -> Integers:
+    """Indices of the `number` lowest costs per row, (batch, number); where fewer are finite, these are repeated."""
     order = np.argsort(costs, axis=1)
     num_finite = np.isfinite(costs).sum(1, keepdims=True)
     if not num_finite.all():
-        raise ConfigError("world.pool: its images all obey one rule, so there are no distractors: raise it")
+        raise ConfigError("world.pool: all images satisfy one rule, so there are no distractors: raise it")
     return np.take_along_axis(order, np.arange(number) % num_finite, axis=1)

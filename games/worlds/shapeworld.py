@@ -1,4 +1,4 @@
-"""ShapeWorld (Mu & Goodman 2021, section 4): images of one object each, in sets that satisfy a formula or break it."""
+"""ShapeWorld (Mu & Goodman 2021, section 4): images of one object each, in sets that satisfy or violate a formula."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,37 +22,37 @@ from ecsuite.games.worlds.scenes import shapeworld_images
 
 Variant = Literal["ref", "setref", "concept"]
 VARIANTS: tuple[Variant, ...] = ("ref", "setref", "concept")
-"""What Mu & Goodman call the reference, the set reference and the concept game."""
+"""The reference, set-reference and concept games of Mu & Goodman."""
 
 
 class ShapeWorld(SetWorld):
     """The three games of Mu & Goodman on images of ShapeWorld.
 
-    A round has `num_targets` images that satisfy a formula and `num_distractors` that break it; the worlds (colour and
-    shape) of either are drawn with replacement, see `Formula.positive_weights` and `negative_weights`.
+    A round has `num_targets` images that satisfy a formula and `num_distractors` that violate it; their worlds (colour
+    and shape) are drawn with replacement, see `Formula.positive_weights` and `negative_weights`.
 
-    - concept: the receiver sees other images of the same formula than the sender.
+    - concept: the receiver sees different images of the same formula.
     - setref: the receiver sees the sender's images.
-    - ref: as setref, but the formula names one colour and shape, and one image stands in all places of targets (free:
-      an image is encoded once). So all three games have equally many candidates and the same chance level.
+    - ref: as setref, but the formula names one colour and shape, and one image is repeated as all targets (at no cost:
+      an image is encoded once). So all three games have the same number of candidates and the same chance level.
 
     In concept and setref all kinds of formulas are equally likely; in ref all colours and shapes are.
 
     Images are expensive to encode, so the rounds of a batch share a pool: `images_per_world` images of each world, and
-    as many others for the receiver of the concept game. A round has the pool's images of a world in a random order of
-    its own and takes them one after another; it repeats images only if it needs a world more often than there are.
+    the same number of others for the receiver of the concept game. Each round takes the images of a world from the pool
+    in its own random order; images are repeated only where a round needs more of one world than the pool has.
 
     Args:
-        experiment: Sizes and seed.
+        experiment: Sets sizes and seed.
     """
 
-    corpus_split = "all"  # Mu & Goodman measure messages about formulas of training and of the test together
+    corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together
 
     def __init__(self, experiment: Experiment) -> None:
         game = experiment.game
         self.experiment, self.variant = experiment, game.variant
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.shows_all = game.sender_sees == "all"
+        self.sender_sees_all = game.sender_sees == "all"
         self.images_per_world = experiment.world.images_per_world
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
@@ -83,12 +83,12 @@ class ShapeWorld(SetWorld):
         used, places = np.unique(seen, return_inverse=True)
         places = places.reshape(seen.shape)
         num_both = self.num_targets + self.num_distractors
-        # As many indices a batch as its pools have images, so that no two batches of a split share an image.
+        # Each batch has its own range of indices, as long as its pools, so that batches of a split share no image.
         colors, shapes = np.divmod(used % pool_size // self.images_per_world, len(SHAPES))
         indices = number * num_pools * pool_size + used
         return Rounds(
             objects=shapeworld_images(self.seed, split, indices, colors, shapes),
-            shown=places[:, : num_both if self.shows_all else self.num_targets],
+            shown=places[:, : num_both if self.sender_sees_all else self.num_targets],
             num_positive=self.num_targets,
             candidates=places[:, -num_both:],
             labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
@@ -100,7 +100,7 @@ class ShapeWorld(SetWorld):
         return objects
 
     def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Each variant with formulas of training and of the test: `seen ref`, … `unseen concept`. See `SetWorld`."""
+        """Each variant on training and test formulas: from `seen ref` to `unseen concept`. See `SetWorld`."""
         game = self.experiment.game
         return evaluation_matrix(
             {
@@ -110,17 +110,17 @@ class ShapeWorld(SetWorld):
         )
 
     def _draw(self, rules: Integers, rng: np.random.Generator) -> Integers:
-        """Places in the pool of what one agent sees, targets first, (batch, num_targets + num_distractors)."""
+        """Pool indices of the images that one agent sees, targets first, (batch, num_targets + num_distractors)."""
         cumulative = np.repeat(
             np.stack([self.positive[rules], self.negative[rules]], axis=1),
             [self.num_targets, self.num_distractors],
             axis=1,
         )  # (batch, num_both, num_worlds)
         num_both = cumulative.shape[1]
-        chance = rng.random((len(rules), num_both))
-        worlds = (chance[..., None] >= cumulative).sum(-1)
+        draws = rng.random((len(rules), num_both))
+        worlds = (draws[..., None] >= cumulative).sum(-1)
         is_same = worlds[:, :, None] == worlds[:, None, :]
-        occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_world  # of its world in the round
+        occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_world  # earlier ones of this world
         order = rng.random((len(rules), NUM_WORLDS, self.images_per_world)).argsort(-1)
         drawn: Integers = (
             worlds * self.images_per_world + order[np.arange(len(rules))[:, None], worlds, occurrence]
@@ -131,7 +131,7 @@ class ShapeWorld(SetWorld):
 
 
 def evaluation_matrix(variants: Mapping[str, SetWorld]) -> dict[str, tuple[SetWorld, str]]:
-    """Each variant of a game with rules of training, `seen`, and with the test's, `unseen`: a world and its split."""
+    """Each variant of a game on training rules (`seen`) and on test rules (`unseen`): a world and its split."""
     return {
         f"{name} {variant}": (world, split)
         for name, split in (("seen", "seen"), ("unseen", "test"))

@@ -1,4 +1,4 @@
-"""EGG's two text formats for attribute-value games, one example a line.
+"""EGG's two text formats for attribute-value games, one example per line.
 
 - reconstruction: the values of one object, `2 1 0 2 1`.
 - discrimination: objects separated by dots, then the index of the target, `1 0 0 . 1 0 2 . 1`.
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Experiment, override
 
-MOST_FAULTS = 20
-"""Faults shown; all are counted."""
+MAX_ERRORS = 20
+"""Most errors shown; all are counted."""
 
 
 def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -18,14 +18,14 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
 
     Args:
         file: Path.
-        task: `discrimination` or `reconstruction`: which format to expect.
+        task: `discrimination` or `reconstruction`: the expected format.
         num_values: Values are 0 to num_values - 1.
 
     Returns:
-        Candidates (num_examples, num_candidates, num_attributes) and the index of each target (num_examples,).
+        Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples,).
 
     Raises:
-        ConfigError: One line a fault, with file and line.
+        ConfigError: One line per error, with file and line number.
     """
     try:
         with open(file, encoding="utf-8") as lines:
@@ -34,7 +34,7 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
         raise ConfigError(f"{file}: can't be read: {error}") from None
     rows: list[list[list[int]]] = []
     targets: list[int] = []
-    faults: list[str] = []
+    errors: list[str] = []
     for number, line in enumerate(text, start=1):
         try:
             objects, target = _parse(line, task, num_values)
@@ -44,20 +44,20 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
                     f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {line!r:.60}"
                 )
         except ValueError as error:
-            faults.append(f"{file}:{number}: {error}")
+            errors.append(f"{file}:{number}: {error}")
         else:
             rows.append(objects)
             targets.append(target)
-    if faults:
-        more = [f"… and {len(faults) - MOST_FAULTS} more faults"] if len(faults) > MOST_FAULTS else []
-        raise ConfigError("\n".join(faults[:MOST_FAULTS] + more))
+    if errors:
+        more = [f"… and {len(errors) - MAX_ERRORS} more errors"] if len(errors) > MAX_ERRORS else []
+        raise ConfigError("\n".join(errors[:MAX_ERRORS] + more))
     if not rows:
         raise ConfigError(f"{file}: empty file, expected one example a line")
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
 
 
 def fit_to_files(experiment: Experiment) -> Experiment:
-    """Set the number of attributes and of distractors to what the training file's first line has.
+    """Set the number of attributes and of distractors to those of the training file.
 
     Raises:
         ConfigError: If the file can't be read.
@@ -73,10 +73,10 @@ def fit_to_files(experiment: Experiment) -> Experiment:
 
 
 def _parse(line: str, task: str, num_values: int) -> tuple[list[list[int]], int]:
-    """One line to its objects and the index of the target."""
+    """Parse one line into its objects and the index of the target."""
     fields = line.split(".") if task == "discrimination" else [line]
     try:
-        # To int(), 1_0 is 10.
+        # int() would accept 1_0 as 10.
         objects = [[int(value.replace("_", "x")) for value in field.split()] for field in fields]
     except ValueError:
         raise ValueError(f"expected integers for {task}, got {line!r:.60}") from None

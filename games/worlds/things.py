@@ -1,4 +1,4 @@
-"""The THING world (Carmeli et al. 2024, appendix B): objects of attribute values, in sets that obey a rule."""
+"""The THING world (Carmeli et al. 2024, appendix B): objects of attribute values, in sets defined by a rule."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ from ecsuite.randomness import distinct_draws, random_words
 class ThingWorld(SetWorld):
     """All combinations of `num_attributes` attributes of `num_values` values: 100 000 objects in the paper.
 
-    Targets are drawn without replacement from the objects that obey the rule. Where there are fewer than targets
-    (a rule of four pairs has ten objects, one of five has one), all of them are shown, each as often as any
-    other but for the remainder. Distractors are drawn with replacement from all objects that break the rule or, if
-    they are to be hard, from those that break exactly one of its pairs.
+    Targets are drawn without replacement from the objects that satisfy the rule. Where these are fewer than targets
+    (in the paper's size, a rule of four pairs has ten objects, one of five has one), all of them are repeated as
+    equally often as possible. Distractors are drawn with replacement from all objects that violate the rule or, if
+    they are hard, from those that violate exactly one of its pairs.
 
     Args:
-        experiment: Sizes and seed.
+        experiment: Sets sizes and seed.
 
     Raises:
-        ConfigError: If a rule fixes more attributes than there are, or objects are too many to number in 63 bits.
+        ConfigError: If a rule fixes more attributes than there are, or 63-bit indices can't number all objects.
     """
 
     corpus_split = "valid"
@@ -33,7 +33,7 @@ class ThingWorld(SetWorld):
         world, game = experiment.world, experiment.game
         self.num_values, self.length = world.num_values, world.rule_length
         self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.is_hard, self.shows_all = world.distractors == "hard", game.sender_sees == "all"
+        self.is_hard, self.sender_sees_all = world.distractors == "hard", game.sender_sees == "all"
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
         self.num_attributes = world.num_attributes
@@ -75,7 +75,7 @@ class ThingWorld(SetWorld):
         places = np.arange(size * num_both).reshape(size, num_both)
         return Rounds(
             objects=objects.reshape(size * num_both, self.num_attributes),
-            shown=places if self.shows_all else places[:, :num_shown],
+            shown=places if self.sender_sees_all else places[:, :num_shown],
             num_positive=num_shown,
             candidates=places,
             labels=np.broadcast_to(np.arange(num_both) < num_shown, (size, num_both)),
@@ -83,15 +83,15 @@ class ThingWorld(SetWorld):
         )
 
     def features(self, objects: NDArray[Any]) -> NDArray[np.float32]:
-        """Attribute values one-hot, side by side. See `SetWorld`."""
+        """One-hot attribute values, concatenated. See `SetWorld`."""
         return one_hot_array(objects, self.num_values)
 
     def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Rules of training on new objects, where the validation's rules are others. See `SetWorld`."""
+        """Training rules on new objects, if validation uses held-out rules. See `SetWorld`."""
         return {"seen rules": (self, "seen")} if len(self.splits["valid"]) < len(self.table) else {}
 
     def _targets(self, words: NDArray[np.uint64]) -> Integers:
-        """Codes of the free attributes of each target, (batch, num_targets)."""
+        """Integer codes of the free attributes of each target, (batch, num_targets)."""
         num_matching = self.num_values ** (self.num_attributes - self.length)
         if num_matching >= self.num_targets:
             return distinct_draws(words[:, : self.num_targets], num_matching)
@@ -100,7 +100,7 @@ class ThingWorld(SetWorld):
         return repeated
 
     def _distractors(self, words: NDArray[np.uint64], wanted: Integers) -> tuple[Integers, Integers]:
-        """Values of the rule's attributes, (batch, num_distractors, length), and codes of the free ones."""
+        """Values of the fixed attributes, (batch, num_distractors, length), and codes of the free ones."""
         first, second, third, fourth = np.split(words, 4, axis=1)
         rest = (fourth % np.uint64(self.num_values ** (self.num_attributes - self.length))).astype(np.int64)
         if self.is_hard:
@@ -110,7 +110,7 @@ class ThingWorld(SetWorld):
             moved = (np.take_along_axis(values, place, axis=2) + shift) % self.num_values
             np.put_along_axis(values, place, moved, axis=2)
             return values, rest
-        # A shift of the rule's code by 1 to n - 1 reaches every other code equally often, and never the rule's own.
+        # Shifting the rule's code by 1 to n - 1 gives every other code with equal probability, never the rule's own.
         num_codes = self.num_values**self.length
         powers = self.num_values ** np.arange(self.length - 1, -1, -1)
         shift = 1 + (third % np.uint64(num_codes - 1)).astype(np.int64)
@@ -118,10 +118,10 @@ class ThingWorld(SetWorld):
         return codes[..., None] // powers % self.num_values, rest
 
     def _digits(self, codes: Integers, number: int) -> Integers:
-        """Codes (batch, n) as values of so many attributes, (batch, n, number)."""
+        """Decode integer codes (batch, n) to the values of `number` attributes, (batch, n, number)."""
         return codes[..., None] // self.num_values ** np.arange(number - 1, -1, -1) % self.num_values
 
 
 def _place(objects: Integers, attributes: Integers, values: Integers) -> None:
-    """Put values (batch, n, k) into attributes (batch, k) of objects (batch, n, num_attributes)."""
+    """Write values (batch, n, k) into attributes (batch, k) of objects (batch, n, num_attributes)."""
     np.put_along_axis(objects, np.broadcast_to(attributes[:, None], values.shape), values, axis=2)

@@ -168,6 +168,6 @@ def test_files_make_a_world(tmp_path):
     assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
     assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
     with pytest.raises(
-        ConfigError, match=r"has 2 objects of 2 attributes a line, expected 4 of 2: set game.num_dist"
+        ConfigError, match=r"has 2 objects of 2 attributes per line, expected 4 of 2: set game.num_dist"
     ):
         make_world(load_experiment("disc_tiny", [f"world.train_data={train}", f"world.valid_data={valid}"]))

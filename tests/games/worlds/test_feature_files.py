@@ -119,11 +119,11 @@ def test_classes_with_gaps_keep_their_names(path):
         ),
         (
             {"class_id": np.zeros(47, np.int64)},
-            "class_id: expected integers (48,) as features has rows, got int64 (47,)",
+            "class_id: expected integers (48,) like the rows of features, got int64 (47,)",
         ),
         (
             {"class_id": np.zeros(48)},
-            "class_id: expected integers (48,) as features has rows, got float64 (48,)",
+            "class_id: expected integers (48,) like the rows of features, got float64 (48,)",
         ),
         (
             {"class_id": np.repeat(np.arange(-1, 7), 6)},
@@ -151,11 +151,11 @@ def test_classes_with_gaps_keep_their_names(path):
         ),
         (
             {"attributes": np.zeros((4, 48), np.uint8)},
-            "attributes: expected 0 or 1 (48, attributes) as features has rows, got uint8 (4, 48)",
+            "attributes: expected 0 or 1 (48, attributes) like the rows of features, got uint8 (4, 48)",
         ),
         (
             {"attributes": np.zeros((48, 4))},
-            "attributes: expected 0 or 1 (48, attributes) as features has rows, got float64 (48, 4)",
+            "attributes: expected 0 or 1 (48, attributes) like the rows of features, got float64 (48, 4)",
         ),
         (
             {"attributes": np.full((48, 4), 2, np.uint8)},
@@ -163,7 +163,7 @@ def test_classes_with_gaps_keep_their_names(path):
         ),
         (
             {"attribute_names": np.array(["wing", "beak"])},
-            "attribute_names: expected text (4,) as attributes has columns, got <U4 (2,)",
+            "attribute_names: expected text (4,) like the columns of attributes, got <U4 (2,)",
         ),
         (
             {"attribute_names": np.array(["wing"] * 4)},
@@ -171,11 +171,11 @@ def test_classes_with_gaps_keep_their_names(path):
         ),
         (
             {"split": np.zeros(47, np.int64)},
-            "split: expected text or integers (48,) as features has rows, got int64 (47,)",
+            "split: expected text or integers (48,) like the rows of features, got int64 (47,)",
         ),
         (
             {"split": np.zeros(48)},
-            "split: expected text or integers (48,) as features has rows, got float64 (48,)",
+            "split: expected text or integers (48,) like the rows of features, got float64 (48,)",
         ),
         (
             {"split": np.array(["train"] * 40 + ["val"] * 8)},

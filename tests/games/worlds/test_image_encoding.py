@@ -94,10 +94,10 @@ def test_bad_input_is_one_line(birds, encoder, tmp_path_factory):
     empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(ConfigError, match="expected a folder of images"):
         find_images(empty / "nowhere")
-    with pytest.raises(ConfigError, match="no images found, in it or in its folders"):
+    with pytest.raises(ConfigError, match="no images found in it or its subfolders"):
         find_images(empty)
     (birds / "stray.png").write_bytes((birds / "robin" / "0.png").read_bytes())
-    with pytest.raises(ConfigError, match=r"stray\.png is in no class, robin.0\.png is in one"):
+    with pytest.raises(ConfigError, match=r"stray\.png is in no subfolder, robin.0\.png is in one"):
         find_images(birds)
     (birds / "stray.png").unlink()
     (birds / "wren" / "9.jpg").write_bytes((birds / "robin" / "0.png").read_bytes()[:60])
@@ -120,5 +120,5 @@ def test_an_encoder_that_is_none_is_one_line(birds, tmp_path_factory):
     }
     transformers.BertModel(transformers.BertConfig(**sizes)).save_pretrained(folder)
     transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
-    with pytest.raises(ConfigError, match="BertModel does not turn images alone into vectors"):
+    with pytest.raises(ConfigError, match="BertModel does not map images to vectors"):
         encode(birds, str(folder))

@@ -91,6 +91,6 @@ def test_the_split_is_a_pure_function_of_the_seed():
 
 def test_rules_must_be_left_for_training():
     with pytest.raises(
-        ConfigError, match=r"^world.held_out: 0.9 of 4 rules leaves none for training: lower it$"
+        ConfigError, match=r"^world.held_out: 0.9 of 4 rules leave none for training: lower it$"
     ):
         split_rules(4, 2, 0.9, seed=1)

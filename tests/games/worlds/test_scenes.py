@@ -185,8 +185,8 @@ def test_shapeworld_objects_are_anywhere_from_8_to_47(shapeworld):
 
 
 def test_shapeworld_sizes_are_the_generators():
-    chance = np.linspace(0, 1, 5000, endpoint=False)
-    sizes = [np.stack(shapeworld_sizes(np.full(5000, shape), chance)) for shape in range(5)]
+    draws = np.linspace(0, 1, 5000, endpoint=False)
+    sizes = [np.stack(shapeworld_sizes(np.full(5000, shape), draws)) for shape in range(5)]
     assert np.unique(sizes[0][0]).tolist() == [4, 6, 8, 10, 12, 14]
     assert np.unique(sizes[2][0]).tolist() == [5, 6, 7, 8, 9, 10]
     assert np.unique(sizes[4][0]) == pytest.approx(np.arange(4, 10) + np.sqrt(3))
@@ -214,10 +214,10 @@ def test_shades_agree_with_the_standard_library():
     from colorsys import hsv_to_rgb
 
     for hue_noise in (0.0, 0.3, 0.5, 1.0):
-        chance = np.stack([np.full(4, hue_noise), np.full(4, 0.25), np.full(4, 0.25)])
+        draws = np.stack([np.full(4, hue_noise), np.full(4, 0.25), np.full(4, 0.25)])
         hues = np.array([0, 2 / 3, 1 / 3, 1 / 6]) + 0.02 * (2 * hue_noise - 1)
         expected = [hsv_to_rgb(hue % 1, 0.8, 0.8) for hue in hues]
-        assert shades(np.arange(4), chance) == pytest.approx(np.array(expected))
+        assert shades(np.arange(4), draws) == pytest.approx(np.array(expected))
 
 
 def test_choose_takes_each_entry_equally_often():

@@ -179,7 +179,7 @@ TOO_SMALL = {
     ("world.rule_length=2", "world.held_out=0.01"): "world.held_out: 0.01 of 105 rules makes 104 for training and 1 "
     "for evaluation, expected at least 2 of each",
     ("world.rule_length=2", "world.held_out=0.99"): "world.held_out: 0.99 of 105 rules makes 1 for training and 104",
-    ("world.rule_length=2", "world.held_out=0.999"): "world.held_out: 0.999 of 105 rules leaves none for training",
+    ("world.rule_length=2", "world.held_out=0.999"): "world.held_out: 0.999 of 105 rules leave none for training",
 }  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def test_a_pool_that_obeys_a_rule_all_over(drawn):
     world = make("game.num_targets=1", "game.num_distractors=1", "world.pool=2", "training.batch_size=2")
     with pytest.raises(
         ConfigError,
-        match=r"^world.pool: its images all obey one rule, so there are no distractors: raise it$",
+        match=r"^world.pool: all images satisfy one rule, so there are no distractors: raise it$",
     ):
         for number in range(100):
             world.batch("train", number)

@@ -66,7 +66,7 @@ def test_all_faults_are_counted_and_twenty_shown(tmp_path):
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, "0 3\n" + "bad\n" * 25, "reconstruction")
     lines = str(caught.value).splitlines()
-    assert len(lines) == 21 and lines[-1] == "… and 5 more faults"
+    assert len(lines) == 21 and lines[-1] == "… and 5 more errors"
     assert [int(line.split(":")[1]) for line in lines[:-1]] == list(range(2, 22))
 
 
