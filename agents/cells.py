@@ -137,8 +137,8 @@ class LSTMCell(RecurrentCell):
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class; gates in torch's order: input, forget, new, output."""
-        write, forget, new, output = (inputs + hidden).chunk(4, dim=1)
-        memory = forget.sigmoid() * state[1] + write.sigmoid() * tanh(new)
+        input_gate, forget, new, output = (inputs + hidden).chunk(4, dim=1)
+        memory = forget.sigmoid() * state[1] + input_gate.sigmoid() * tanh(new)
         return (output.sigmoid() * tanh(memory), memory)
 
 
@@ -160,17 +160,17 @@ class _GRUGates(torch.autograd.Function):
         reset_update, hidden_new, new, state = ctx.saved_tensors
         reset, update = reset_update.chunk(2, dim=1)
         size = state.shape[1]
-        to_state = gradient * update
-        to_inputs = gradient.new_empty(gradient.shape[0], 3 * size)
-        to_new = to_inputs[:, 2 * size :]
-        torch.ops.aten.tanh_backward.grad_input(gradient - to_state, new, grad_input=to_new)
+        grad_state = gradient * update
+        grad_inputs = gradient.new_empty(gradient.shape[0], 3 * size)
+        grad_new = grad_inputs[:, 2 * size :]
+        torch.ops.aten.tanh_backward.grad_input(gradient - grad_state, new, grad_input=grad_new)
         gates = torch.empty_like(reset_update)
-        torch.mul(to_new, hidden_new, out=gates[:, :size])
+        torch.mul(grad_new, hidden_new, out=gates[:, :size])
         torch.mul(gradient, state - new, out=gates[:, size:])
-        torch.ops.aten.sigmoid_backward.grad_input(gates, reset_update, grad_input=to_inputs[:, : 2 * size])
-        to_hidden = to_inputs.clone()
-        to_hidden[:, 2 * size :].mul_(reset)
-        return to_inputs, to_hidden, to_state
+        torch.ops.aten.sigmoid_backward.grad_input(gates, reset_update, grad_input=grad_inputs[:, : 2 * size])
+        grad_hidden = grad_inputs.clone()
+        grad_hidden[:, 2 * size :].mul_(reset)
+        return grad_inputs, grad_hidden, grad_state
 
 
 _gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _GRUGates.apply

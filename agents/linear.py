@@ -89,10 +89,10 @@ class _Step(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None, None, None]:
         inputs, weight = ctx.saved_tensors
-        to_weight, to_bias = ctx.sums
-        to_weight += gradient.t() @ inputs
-        if to_bias is not None:
-            to_bias += gradient.sum(0)
+        grad_weight, grad_bias = ctx.sums
+        grad_weight += gradient.t() @ inputs
+        if grad_bias is not None:
+            grad_bias += gradient.sum(0)
         return gradient @ weight if ctx.needs_input_grad[0] else None, inputs.new_empty(0), None, None, None
 
 

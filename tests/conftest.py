@@ -86,24 +86,26 @@ def as_json(ecsuite):
 
 
 class SoftMessageBuilder:
+    """Feeds back the softmax of the logits, and returns all logits as the message."""
+
     def __init__(self, num_steps):
-        self.num_steps, self.scores = num_steps, []
+        self.num_steps, self.logits = num_steps, []
 
     @property
     def done(self):
-        return len(self.scores) == self.num_steps
+        return len(self.logits) == self.num_steps
 
-    def step(self, scores):
-        self.scores.append(scores)
-        return scores.softmax(-1)
+    def step(self, logits):
+        self.logits.append(logits)
+        return logits.softmax(-1)
 
     def message(self):
-        return torch.stack(self.scores)  # (num_steps, batch, vocab_size + 1)
+        return torch.stack(self.logits)  # (num_steps, batch, vocab_size + 1)
 
 
 @pytest.fixture
 def soft_message_builder():
-    """Makes a line for so many steps; what is said on it is the scores."""
+    """Class of message builders for a number of steps; the message is the logits of all steps."""
     return SoftMessageBuilder
 
 

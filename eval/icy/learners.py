@@ -222,7 +222,7 @@ class ReceiverLearner(ModuleLearner):
             read: Tensor = functional_call(self.module, parameters, (message, torch.float32))
             return read
         own = {name: value.unsqueeze(0) for name, value in parameters.items()}
-        state = self.fused_receiver.read(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
+        state = self.fused_receiver.final_state(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
             0
         ]  # (hidden, batch)
         flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])

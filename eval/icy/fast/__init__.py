@@ -1,1 +1,1 @@
-"""Gradients derived by hand, for many replicas of an agent at once; `agents` defines the models that they equal."""
+"""Fused ICY training with manually derived gradients, for many replicas at once; `agents` defines the models."""

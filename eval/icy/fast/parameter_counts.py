@@ -1,4 +1,4 @@
-"""How many parameters an agent has: its own, and as the paper that introduces ICY counts them."""
+"""Parameter counts of agents: actual, and as counted in the paper that introduces ICY."""
 
 from collections.abc import Callable
 
@@ -11,30 +11,30 @@ from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 
 NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, int, int, int], int]], ...] = (
     (
-        "a linear map of the one-hot meaning that HUSendA makes beside its embedding of meanings",
+        "HUSendA: a linear map of the one-hot meaning, in addition to the embedding of meanings",
         "sender",
         lambda spec: spec.family == "husenda:CELL",
         lambda features, values, symbols, hidden: features * hidden + hidden,
     ),
     (
-        "a map from the state to one attribute's values, made by recurrent receivers",
+        "recurrent receivers: a map from the state to the values of one attribute",
         "receiver",
         lambda spec: spec.family == spec.cell,
         lambda features, values, symbols, hidden: hidden * values + values,
     ),
     (
-        "the embedding of symbols once more, for messages that are weights: its numbers are those of the first",
+        "a second embedding of symbols, for messages of weights, with the values of the first",
         "receiver",
         lambda spec: spec.family not in ("fc1l", "fc2l"),
         lambda features, values, symbols, hidden: symbols * hidden,
     ),
 )
-"""Parameters that the published program makes and counts but never uses: what, whose, which agents, and how many of
-(num_features, num_values, symbols with the start, hidden)."""
+"""Parameters that the published program creates and counts but never uses: description, role, function that selects
+agents, and function from (num_features, num_values, symbols including the start symbol, hidden) to their number."""
 
 
 def parameter_count(module: nn.Module) -> int:
-    """Parameters of a module."""
+    """Number of parameters of a module."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -48,20 +48,20 @@ def published_parameters(
     length: int = 20,
     hidden: int = 128,
 ) -> int:
-    """Parameters as the paper's tables have them: ours in style icy, and those that its program never used.
+    """Parameters as in the paper's tables: those of our agent in style icy, and those its program never used.
 
     Args:
         spec: Name and options.
-        role: sender or receiver; a receiver is counted with its answer.
-        num_attributes: Attributes of a meaning.
-        num_values: Values of an attribute.
-        vocab_size: Content symbols.
-        length: Symbols in a message.
-        hidden: Width of states and embeddings, unless the spec says.
+        role: sender or receiver; a receiver is counted with its output layer.
+        num_attributes: Number of attributes of a meaning.
+        num_values: Number of values of an attribute.
+        vocab_size: Number of content symbols.
+        length: Number of symbols in a message.
+        hidden: Width of states and embeddings, unless the spec has the option `hidden`.
     """
     spec = parse_agent(role, spec) if isinstance(spec, str) else spec
     features = num_attributes * num_values
-    with torch.device("meta"):  # sizes without numbers
+    with torch.device("meta"):  # shapes without data
         if role == "sender":
             agent = make_sender(
                 spec,
@@ -79,7 +79,7 @@ def published_parameters(
     width = spec.number("hidden") or hidden
     unused = (
         count(features, num_values, vocab_size + 1, width)
-        for _, whose, applies, count in NEVER_USED
-        if whose == role and applies(spec)
+        for _, family_role, applies, count in NEVER_USED
+        if family_role == role and applies(spec)
     )
     return parameter_count(agent) + sum(unused)

@@ -1,7 +1,6 @@
-"""Reading by hand: recurrent receivers over cells that have kernels, many replicas of one at once.
+"""Fused recurrent receivers with manually derived gradients, for many replicas at once.
 
-A receiver's module defines what it understands; this is the same written out for speed. Symbols are ids, so nothing
-flows back into them.
+The modules in `agents` define the computation. Symbols are ids, so no gradient flows into them.
 """
 
 from abc import ABC, abstractmethod
@@ -31,7 +30,7 @@ Groups = list[list[Tensor]]
 
 
 def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
-    """The fast way for a receiver to read; None where there is none."""
+    """The fused implementation of a receiver, or None if there is none."""
     if not isinstance(receiver, RecurrentReceiver | HierarchicalReceiver) or receiver.embed.bias is not None:
         return None
     if isinstance(receiver, HierarchicalReceiver):
@@ -43,12 +42,14 @@ def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
     cell = fused_cell_of(type(cells[0]))
     if cell is None:
         return None
-    kind = HierarchicalReceiverKernel if isinstance(receiver, HierarchicalReceiver) else MultiLayerReceiver
-    return kind(cell, cells)
+    fused_class = (
+        HierarchicalFusedReceiver if isinstance(receiver, HierarchicalReceiver) else MultiLayerFusedReceiver
+    )
+    return fused_class(cell, cells)
 
 
 class FusedReceiver(ABC):
-    """How one kind of receiver reads.
+    """Fused forward and backward pass of one type of receiver.
 
     Args:
         cell: The kernel of its cells.
@@ -60,11 +61,11 @@ class FusedReceiver(ABC):
         self.has_bias, self.size = cells[0].has_bias, cells[0].hidden_size
         self.num_states = len(cells[0].start(torch.zeros(1, self.size)))
 
-    def read(self, parameters: Parameters, symbols: Tensor) -> Tensor:
-        """What is understood in the end, (replicas, hidden, batch), differentiable in the parameters.
+    def final_state(self, parameters: Parameters, symbols: Tensor) -> Tensor:
+        """The state after the last symbol, (replicas, hidden, batch), differentiable in the parameters.
 
         Args:
-            parameters: Of the receiver.
+            parameters: Parameters of the receiver.
             symbols: Ids, (length, replicas, batch).
         """
         weight = parameters["embed.weight"]
@@ -78,126 +79,130 @@ class FusedReceiver(ABC):
 
     @abstractmethod
     def groups(self, parameters: Parameters) -> Groups:
-        """The matrices, by what they belong to."""
+        """The matrices, grouped by submodule."""
 
     @abstractmethod
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
-        """Read symbols, one-hot (length, replicas, rows, batch): what is understood, and a tape for `backward`."""
+        """Encode one-hot symbols (length, replicas, rows, batch): the final state, and a tape for `backward`."""
 
     @abstractmethod
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, to_state: Tensor) -> None:
-        """Add the gradients of the matrices in place."""
+    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
+        """Accumulate the gradients of the matrices in place."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
-        """What enters the lowest layer: symbols, one-hot."""
+        """Input of the lowest layer: one-hot symbols."""
         weight = parameters["embed.weight"]
-        return FoldedInput(embedding=weight, ones=weight.new_ones(weight.shape[-1]))
+        return FoldedInput(embedding=weight, bias_coefficients=weight.new_ones(weight.shape[-1]))
 
-    def zeros(self, feedback: Tensor) -> Saved:
+    def zero_state(self, feedback: Tensor) -> Saved:
         """A state of zeros."""
         shape = (feedback.shape[1], self.size, feedback.shape[3])
         return tuple(feedback.new_zeros(shape) for _ in range(self.num_states))
 
-    def one(self, feedback: Tensor) -> Tensor | None:
-        """The row that biases are folded in by, in layers above the lowest."""
+    def bias_row(self, feedback: Tensor) -> Tensor | None:
+        """A row of ones for the biases of layers above the lowest; None without biases."""
         return feedback.new_ones(feedback.shape[1], 1, feedback.shape[3]) if self.has_bias else None
 
 
-class MultiLayerReceiver(FusedReceiver):
+class MultiLayerFusedReceiver(FusedReceiver):
     """Recurrent receivers of one or more layers."""
 
     def groups(self, parameters: Parameters) -> Groups:
-        """See the base class: a group a layer."""
-        beneath = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-        sources = [self.feedback(parameters)] + [beneath] * (self.num_layers - 1)
+        """See the base class: one group per layer."""
+        lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
+        folded_inputs = [self.feedback(parameters)] + [lower_layer] * (self.num_layers - 1)
         return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), source)
-            for layer, source in enumerate(sources)
+            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
+            for layer, folded_input in enumerate(folded_inputs)
         ]
 
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
-        one = self.one(feedback)
-        states = [self.zeros(feedback) for _ in groups]
+        bias_row = self.bias_row(feedback)
+        states = [self.zero_state(feedback) for _ in groups]
         tape = []
         for symbols in feedback:
-            beside: Tensor | None = symbols
+            layer_input: Tensor | None = symbols
             step = []
             for layer, matrices in enumerate(groups):
-                stacked_input = concat_rows(states[layer][0], beside)
+                stacked_input = concat_rows(states[layer][0], layer_input)
                 states[layer], saved = self.cell.forward(matrices, stacked_input, states[layer])
                 step.append(saved)
-                beside = concat_rows(states[layer][0], one)
+                layer_input = concat_rows(states[layer][0], bias_row)
             tape.append(step)
         return states[-1][0], tape
 
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, to_state: Tensor) -> None:
+    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
         """See the base class."""
-        nothing = tuple(torch.zeros_like(to_state) for _ in range(self.num_states))
-        to_states = [nothing for _ in groups]
-        to_output = to_state.clone()
+        zero_gradient = tuple(torch.zeros_like(grad_state) for _ in range(self.num_states))
+        grad_states = [zero_gradient for _ in groups]
+        grad_output = grad_state.clone()
         for step in reversed(tape):
             for layer in reversed(range(len(groups))):
-                to_hidden, *rest = to_states[layer]
-                to_stacked_input, rest_before = self.cell.backward(
-                    groups[layer], gradients[layer], step[layer], (to_output + to_hidden, *rest)
+                grad_hidden, *rest = grad_states[layer]
+                grad_stacked_input, rest_before = self.cell.backward(
+                    groups[layer], gradients[layer], step[layer], (grad_output + grad_hidden, *rest)
                 )
-                to_states[layer] = (to_stacked_input[:, : self.size], *rest_before)
-                to_output = to_stacked_input[:, self.size : 2 * self.size]
-            to_output = nothing[0]  # only the last state is asked for
+                grad_states[layer] = (grad_stacked_input[:, : self.size], *rest_before)
+                grad_output = grad_stacked_input[:, self.size : 2 * self.size]
+            grad_output = zero_gradient[0]  # the loss depends on the last state only
 
 
-class HierarchicalReceiverKernel(FusedReceiver):
-    """HU-receiver, as `HierarchicalReceiver` defines it, with each example's own stopness and without reset."""
+class HierarchicalFusedReceiver(FusedReceiver):
+    """HU-receiver as in `HierarchicalReceiver`, with stopness per example and without reset."""
 
     def groups(self, parameters: Parameters) -> Groups:
         """See the base class: the stopness, the lower and the upper cell."""
-        beneath = layer_below(parameters["lower.hidden_map.weight"], has_bias=self.has_bias)
+        lower_layer = layer_below(parameters["lower.hidden_map.weight"], has_bias=self.has_bias)
         return [
             [parameters["stop.weight"], parameters["stop.bias"].unsqueeze(-1)],
             self.cell.matrices(submodule_parameters(parameters, "lower."), self.feedback(parameters)),
-            self.cell.matrices(submodule_parameters(parameters, "upper."), beneath),
+            self.cell.matrices(submodule_parameters(parameters, "upper."), lower_layer),
         ]
 
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
-        (stop, bias), low, up = groups
-        one = self.one(feedback)
-        lower, upper = self.zeros(feedback), self.zeros(feedback)
+        (stop, bias), lower_matrices, upper_matrices = groups
+        bias_row = self.bias_row(feedback)
+        lower, upper = self.zero_state(feedback), self.zero_state(feedback)
         tape = []
         for symbols in feedback:
-            lower, low_saved = self.cell.forward(low, concat_rows(lower[0], symbols), lower)
+            lower, lower_saved = self.cell.forward(lower_matrices, concat_rows(lower[0], symbols), lower)
             stopness = torch.baddbmm(bias, stop, lower[0]).sigmoid_()
-            stacked_input = concat_rows(upper[0], concat_rows(lower[0], one))
-            stepped, up_saved = self.cell.forward(up, stacked_input, upper)
-            tape.append((lower[0], low_saved, stopness, upper, stepped, up_saved))
+            stacked_input = concat_rows(upper[0], concat_rows(lower[0], bias_row))
+            stepped, upper_saved = self.cell.forward(upper_matrices, stacked_input, upper)
+            tape.append((lower[0], lower_saved, stopness, upper, stepped, upper_saved))
             upper = lerp_states(upper, stepped, stopness)
         return upper[0], tape
 
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, to_state: Tensor) -> None:
+    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
         """See the base class."""
-        (stop, _), low, up = groups
-        (to_stop, to_bias), to_low, to_up = gradients
-        nothing = tuple(torch.zeros_like(to_state) for _ in range(self.num_states))
-        to_upper, to_lower = (to_state, *nothing[1:]), nothing
-        for lower, low_saved, stopness, upper, stepped, up_saved in reversed(tape):
-            to_old, to_stepped, to_stopness = lerp_backward(to_upper, upper, stepped, stopness)
-            to_stacked_input, rest = self.cell.backward(up, to_up, up_saved, to_stepped)
-            to_upper = tuple(
-                torch.add(*parts)
-                for parts in zip(to_old, (to_stacked_input[:, : self.size], *rest), strict=True)
+        (stop, _), lower_matrices, upper_matrices = groups
+        (grad_stop, grad_bias), grad_lower_matrices, grad_upper_matrices = gradients
+        zero_gradient = tuple(torch.zeros_like(grad_state) for _ in range(self.num_states))
+        grad_upper, grad_lower = (grad_state, *zero_gradient[1:]), zero_gradient
+        for lower, lower_saved, stopness, upper, stepped, upper_saved in reversed(tape):
+            grad_old, grad_stepped, grad_stopness = lerp_backward(grad_upper, upper, stepped, stopness)
+            grad_stacked_input, rest = self.cell.backward(
+                upper_matrices, grad_upper_matrices, upper_saved, grad_stepped
             )
-            to_logit = torch.ops.aten.sigmoid_backward(to_stopness, stopness)
-            to_bias += to_logit.sum(2, keepdim=True)
-            to_stop.baddbmm_(to_logit, lower.mT)
-            to_spelt = to_lower[0] + to_stacked_input[:, self.size : 2 * self.size]
-            to_spelt.baddbmm_(stop.mT, to_logit)
-            to_stacked_input, rest = self.cell.backward(low, to_low, low_saved, (to_spelt, *to_lower[1:]))
-            to_lower = (to_stacked_input[:, : self.size], *rest)
+            grad_upper = tuple(
+                torch.add(*parts)
+                for parts in zip(grad_old, (grad_stacked_input[:, : self.size], *rest), strict=True)
+            )
+            grad_logit = torch.ops.aten.sigmoid_backward(grad_stopness, stopness)
+            grad_bias += grad_logit.sum(2, keepdim=True)
+            grad_stop.baddbmm_(grad_logit, lower.mT)
+            grad_new_lower = grad_lower[0] + grad_stacked_input[:, self.size : 2 * self.size]
+            grad_new_lower.baddbmm_(stop.mT, grad_logit)
+            grad_stacked_input, rest = self.cell.backward(
+                lower_matrices, grad_lower_matrices, lower_saved, (grad_new_lower, *grad_lower[1:])
+            )
+            grad_lower = (grad_stacked_input[:, : self.size], *rest)
 
 
 class _Read(torch.autograd.Function):
-    """Runs a `FusedReceiver`."""
+    """Autograd function that runs a `FusedReceiver`."""
 
     @staticmethod
     def forward(
@@ -209,11 +214,11 @@ class _Read(torch.autograd.Function):
         return state
 
     @staticmethod
-    def backward(ctx: Any, to_state: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_state: Tensor) -> tuple[Tensor | None, ...]:
         matrices = ctx.saved_tensors
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
         ctx.fused_receiver.backward(
-            ctx.tape, grouped(matrices, ctx.sizes), grouped(gradients, ctx.sizes), to_state
+            ctx.tape, grouped(matrices, ctx.sizes), grouped(gradients, ctx.sizes), grad_state
         )
         return None, None, None, *gradients
 

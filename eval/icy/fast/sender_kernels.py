@@ -1,6 +1,6 @@
-"""Decoders that learn by hand: senders that speak step by step, and the gradients of all they say.
+"""Fused step-by-step senders with manually derived gradients.
 
-At each step the softmax of the scores is heard at the next one, and gradients flow through what was heard.
+The softmax of a step's logits is the input of the next step, and gradients flow through it.
 """
 
 from abc import abstractmethod
@@ -22,16 +22,16 @@ from ecsuite.eval.icy.fast.recurrent_kernels import (
     lerp_states,
     submodule_parameters,
 )
-from ecsuite.eval.icy.fast.supervised_batches import FusedSenderTrainer, SupervisedBatch, fused_loss
+from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
 
 
-class StepwiseTrainer(FusedSenderTrainer):
-    """What decoders share that speak step by step.
+class StepwiseFusedSender(FusedSender):
+    """Base class of fused step-by-step senders.
 
     Args:
         sender: The sender.
         cell: The kernel of its cells.
-        num_layers: How many cells it has.
+        num_layers: Number of its cells.
     """
 
     def __init__(self, sender: Decoder, cell: FusedCell, num_layers: int) -> None:
@@ -51,49 +51,52 @@ class StepwiseTrainer(FusedSenderTrainer):
         """The matrices of each layer."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
-        """What enters the layer that hears the symbols: their weights, which add up to 1, or nothing."""
+        """Input of the layer that gets the previous symbol: its weights, which sum to 1, or no input."""
         if not self.is_autoregressive:
             return self.no_input(parameters)
         weight = parameters["embed.weight"]
         return FoldedInput(
-            embedding=weight + parameters["embed.bias"].unsqueeze(-1), ones=weight.new_ones(weight.shape[-1])
+            embedding=weight + parameters["embed.bias"].unsqueeze(-1),
+            bias_coefficients=weight.new_ones(weight.shape[-1]),
         )
 
     def no_input(self, parameters: Parameters) -> FoldedInput:
-        """What enters a cell that hears nothing: a one for its biases, if it has any."""
-        return FoldedInput(embedding=None, ones=parameters["scores.weight"].new_ones(int(self.has_bias)))
+        """Constant input of a cell without feedback: only the bias term, if cells have biases."""
+        return FoldedInput(
+            embedding=None, bias_coefficients=parameters["scores.weight"].new_ones(int(self.has_bias))
+        )
 
     def first_feedback(self, examples: SupervisedBatch) -> Tensor | None:
-        """The rows of `feedback` at the first step: EOS stands for the start."""
+        """The rows of `feedback` at the first step: EOS serves as the start symbol."""
         replicas, _, batch = examples.features.shape
         if not self.is_autoregressive:
-            return self.one(examples)
+            return self.bias_row(examples)
         rows = examples.features.new_zeros(replicas, examples.num_symbols, batch)
         rows[:, EOS] = 1
         return rows
 
-    def one(self, examples: SupervisedBatch) -> Tensor | None:
-        """The rows of `no_input`."""
+    def bias_row(self, examples: SupervisedBatch) -> Tensor | None:
+        """The rows of `no_input`: ones, or None without biases."""
         replicas, _, batch = examples.features.shape
         return examples.features.new_ones(replicas, 1, batch) if self.has_bias else None
 
-    def zeros(self, like: Tensor) -> Saved:
+    def zero_state(self, like: Tensor) -> Saved:
         """A state of zeros."""
         return tuple(torch.zeros_like(like) for _ in range(self.num_states))
 
 
-class MultiLayerTrainer(StepwiseTrainer):
+class MultiLayerFusedSender(StepwiseFusedSender):
     """Recurrent senders of one or more layers."""
 
     def layers(self, parameters: Parameters) -> list[list[Tensor]]:
         """See the base class."""
-        sources = [self.feedback(parameters)]
+        folded_inputs = [self.feedback(parameters)]
         if self.num_layers > 1:
-            beneath = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-            sources += [beneath] * (self.num_layers - 1)
+            lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
+            folded_inputs += [lower_layer] * (self.num_layers - 1)
         return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), source)
-            for layer, source in enumerate(sources)
+            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
+            for layer, folded_input in enumerate(folded_inputs)
         ]
 
     def run(
@@ -105,53 +108,58 @@ class MultiLayerTrainer(StepwiseTrainer):
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), *layers = groups
-        (to_head, to_bias), *to_layers = gradients
+        (grad_head, grad_bias), *grad_layers = gradients
         size, length = start.shape[1], len(examples.messages)
-        one, feedback = self.one(examples), self.first_feedback(examples)
-        states = [(start, *self.zeros(start)[1:]), *(self.zeros(start) for _ in layers[1:])]
+        bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
+        states = [(start, *self.zero_state(start)[1:]), *(self.zero_state(start) for _ in layers[1:])]
         tape: list[list[Saved]] = []
-        tops, weights = [], []
+        outputs, weights = [], []
         for _ in range(length):
-            beside = feedback
+            layer_input = feedback
             tape.append([])
             for layer, matrices in enumerate(layers):
-                stacked_input = concat_rows(states[layer][0], beside)
+                stacked_input = concat_rows(states[layer][0], layer_input)
                 states[layer], saved = self.cell.forward(matrices, stacked_input, states[layer])
                 tape[-1].append(saved)
-                beside = concat_rows(states[layer][0], one)
-            tops.append(states[-1][0])
-            weights.append(torch.baddbmm(bias, head, tops[-1]).softmax(1))
+                layer_input = concat_rows(states[layer][0], bias_row)
+            outputs.append(states[-1][0])
+            weights.append(torch.baddbmm(bias, head, outputs[-1]).softmax(1))
             if self.is_autoregressive:
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
         loss, targets = examples.cross_entropy(probabilities), examples.targets()
-        to_states = [self.zeros(start) for _ in layers]
-        to_feedback: Tensor | None = None
+        grad_states = [self.zero_state(start) for _ in layers]
+        grad_feedback: Tensor | None = None
         for time in reversed(range(length)):
-            to_scores = _to_scores(weights[time], targets[time], examples.share, to_feedback)
-            to_bias += to_scores.sum(2, keepdim=True)
-            to_head.baddbmm_(to_scores, tops[time].mT)
-            to_output = torch.bmm(head.mT, to_scores)
+            grad_logits = _logits_backward(
+                weights[time], targets[time], examples.symbol_weight, grad_feedback
+            )
+            grad_bias += grad_logits.sum(2, keepdim=True)
+            grad_head.baddbmm_(grad_logits, outputs[time].mT)
+            grad_output = torch.bmm(head.mT, grad_logits)
             for layer in reversed(range(len(layers))):
-                to_hidden, *rest = to_states[layer]
-                # What was saved is let go at once: its memory is warm, and the next gradients are put there.
-                to_stacked_input, rest_before = self.cell.backward(
-                    layers[layer], to_layers[layer], tape[time].pop(), (to_output.add_(to_hidden), *rest)
+                grad_hidden, *rest = grad_states[layer]
+                # Free saved activations immediately, so that the allocator reuses their memory for the next gradients.
+                grad_stacked_input, rest_before = self.cell.backward(
+                    layers[layer],
+                    grad_layers[layer],
+                    tape[time].pop(),
+                    (grad_output.add_(grad_hidden), *rest),
                 )
-                to_states[layer] = (to_stacked_input[:, :size], *rest_before)
-                to_output = (
-                    to_stacked_input[:, size : 2 * size].clone() if layer else to_stacked_input[:, size:]
+                grad_states[layer] = (grad_stacked_input[:, :size], *rest_before)
+                grad_output = (
+                    grad_stacked_input[:, size : 2 * size].clone() if layer else grad_stacked_input[:, size:]
                 )
-            to_feedback = to_output if self.is_autoregressive else None
-        return loss, to_states[0][0]
+            grad_feedback = grad_output if self.is_autoregressive else None
+        return loss, grad_states[0][0]
 
 
-class HierarchicalTrainer(StepwiseTrainer):
-    """HUSendA and HUSendZ, as `HierarchicalSender` defines them."""
+class HierarchicalFusedSender(StepwiseFusedSender):
+    """HUSendA and HUSendZ as in `HierarchicalSender`."""
 
     def head(self, parameters: Parameters) -> list[Tensor]:
-        """See the base class: the scores, and the stopness below them."""
+        """See the base class: the rows of the logits, and below them the row of the stopness."""
         weight = torch.cat([parameters["scores.weight"], parameters["stop.weight"]], dim=1)
         bias = torch.cat([parameters["scores.bias"], parameters["stop.bias"]], dim=1)
         return [weight, bias.unsqueeze(-1)]
@@ -171,57 +179,72 @@ class HierarchicalTrainer(StepwiseTrainer):
         gradients: list[list[Tensor]],
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
-        (head, bias), up, low = groups
-        (to_head, to_bias), to_up, to_low = gradients
+        (head, bias), upper_matrices, lower_matrices = groups
+        (grad_head, grad_bias), grad_upper_matrices, grad_lower_matrices = gradients
         size, length, num_symbols = start.shape[1], len(examples.messages), examples.num_symbols
-        one, feedback = self.one(examples), self.first_feedback(examples)
-        upper, lower = (start, *self.zeros(start)[1:]), self.zeros(start)
+        bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
+        upper, lower = (start, *self.zero_state(start)[1:]), self.zero_state(start)
         stopness = start.new_ones(len(start), 1, start.shape[2])
         tape, weights = [], []
         for _ in range(length):
-            stepped, up_saved = self.cell.forward(up, concat_rows(upper[0], one), upper)
-            fetched = lerp_states(upper, stepped, stopness)
-            begun = lerp_states(lower, fetched, stopness)
-            spelt, low_saved = self.cell.forward(low, concat_rows(begun[0], feedback), begun)
-            rows = torch.baddbmm(bias, head, spelt[0])
+            stepped, upper_saved = self.cell.forward(upper_matrices, concat_rows(upper[0], bias_row), upper)
+            new_upper = lerp_states(upper, stepped, stopness)
+            initial_lower = lerp_states(lower, new_upper, stopness)
+            new_lower, lower_saved = self.cell.forward(
+                lower_matrices, concat_rows(initial_lower[0], feedback), initial_lower
+            )
+            rows = torch.baddbmm(bias, head, new_lower[0])
             weights.append(rows[:, :num_symbols].softmax(1))
-            tape.append((upper, stepped, fetched, lower, spelt[0], stopness, up_saved, low_saved))
-            upper, lower, stopness = fetched, spelt, rows[:, num_symbols:].sigmoid()
+            tape.append((upper, stepped, new_upper, lower, new_lower[0], stopness, upper_saved, lower_saved))
+            upper, lower, stopness = new_upper, new_lower, rows[:, num_symbols:].sigmoid()
             if self.is_autoregressive:
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
         loss, targets = examples.cross_entropy(probabilities), examples.targets()
-        to_upper, to_lower = self.zeros(start), self.zeros(start)
-        to_feedback: Tensor | None = None
-        to_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])
+        grad_upper, grad_lower = self.zero_state(start), self.zero_state(start)
+        grad_feedback: Tensor | None = None
+        grad_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])
         for time in reversed(range(length)):
-            # What was saved is let go at once: its memory is warm, and the next gradients are put there.
-            upper, stepped, fetched, lower, top, stopness, up_saved, low_saved = tape.pop()
-            to_rows[:, :num_symbols] = _to_scores(weights[time], targets[time], examples.share, to_feedback)
-            to_bias += to_rows.sum(2, keepdim=True)
-            to_head.baddbmm_(to_rows, top.mT)
-            to_spelt = (torch.bmm(head.mT, to_rows).add_(to_lower[0]), *to_lower[1:])
-            to_stacked_input, rest = self.cell.backward(low, to_low, low_saved, to_spelt)
-            to_feedback = to_stacked_input[:, size:] if self.is_autoregressive else None
-            to_lower, to_fetched, to_stopness = lerp_backward(
-                (to_stacked_input[:, :size], *rest), lower, fetched, stopness
+            # Free saved activations immediately, so that the allocator reuses their memory for the next gradients.
+            upper, stepped, new_upper, lower, output, stopness, upper_saved, lower_saved = tape.pop()
+            grad_rows[:, :num_symbols] = _logits_backward(
+                weights[time], targets[time], examples.symbol_weight, grad_feedback
             )
-            to_fetched = tuple(torch.add(*parts) for parts in zip(to_fetched, to_upper, strict=True))
-            to_upper, to_stepped, more = lerp_backward(to_fetched, upper, stepped, stopness)
-            to_stacked_input, rest = self.cell.backward(up, to_up, up_saved, to_stepped)
-            to_upper = tuple(
-                torch.add(*parts) for parts in zip(to_upper, (to_stacked_input[:, :size], *rest), strict=True)
+            grad_bias += grad_rows.sum(2, keepdim=True)
+            grad_head.baddbmm_(grad_rows, output.mT)
+            grad_new_lower = (torch.bmm(head.mT, grad_rows).add_(grad_lower[0]), *grad_lower[1:])
+            grad_stacked_input, rest = self.cell.backward(
+                lower_matrices, grad_lower_matrices, lower_saved, grad_new_lower
             )
-            to_stopness += more
-            to_rows[:, num_symbols:] = torch.ops.aten.sigmoid_backward(to_stopness, stopness)
-        return loss, to_upper[0]
+            grad_feedback = grad_stacked_input[:, size:] if self.is_autoregressive else None
+            grad_lower, grad_new_upper, grad_stopness = lerp_backward(
+                (grad_stacked_input[:, :size], *rest), lower, new_upper, stopness
+            )
+            grad_new_upper = tuple(
+                torch.add(*parts) for parts in zip(grad_new_upper, grad_upper, strict=True)
+            )
+            grad_upper, grad_stepped, grad_stopness_upper = lerp_backward(
+                grad_new_upper, upper, stepped, stopness
+            )
+            grad_stacked_input, rest = self.cell.backward(
+                upper_matrices, grad_upper_matrices, upper_saved, grad_stepped
+            )
+            grad_upper = tuple(
+                torch.add(*parts)
+                for parts in zip(grad_upper, (grad_stacked_input[:, :size], *rest), strict=True)
+            )
+            grad_stopness += grad_stopness_upper
+            grad_rows[:, num_symbols:] = torch.ops.aten.sigmoid_backward(grad_stopness, stopness)
+        return loss, grad_upper[0]
 
 
-def _to_scores(weights: Tensor, target: Tensor, share: float, to_feedback: Tensor | None) -> Tensor:
-    """The gradient of a step's scores: of the cross-entropy, and of what was heard of them."""
-    to_scores = torch.sub(weights * share, target)
-    if to_feedback is None:
-        return to_scores
-    product = weights * to_feedback
-    return to_scores.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)
+def _logits_backward(
+    weights: Tensor, target: Tensor, symbol_weight: float, grad_feedback: Tensor | None
+) -> Tensor:
+    """Gradient of a step's logits: from the cross-entropy, and from the softmax weights fed back to the next step."""
+    grad_logits = torch.sub(weights * symbol_weight, target)
+    if grad_feedback is None:
+        return grad_logits
+    product = weights * grad_feedback
+    return grad_logits.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)

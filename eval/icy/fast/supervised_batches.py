@@ -1,6 +1,6 @@
-"""Lessons: a batch to learn from, what a pupil is, and gradients that were found by hand.
+"""Supervised batches, and the interface of learners and of fused senders with manually derived gradients.
 
-Tensors are (replicas, features, batch): many replicas of one small agent learn side by side.
+Tensors are (replicas, features, batch): many replicas of one small agent are trained at once.
 """
 
 from abc import ABC, abstractmethod
@@ -14,55 +14,55 @@ from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
 class SupervisedBatch:
-    """One batch to learn from, and how well it was known.
+    """One batch of meanings and target messages, and the accuracy of each replica on it.
 
     Args:
         meanings: Attribute values, (replicas, attributes, batch).
-        messages: The right symbols, (length, replicas, batch), ids of at least 1.
-        num_values: Values of each attribute.
-        num_symbols: Width of the scores, EOS included.
+        messages: The target symbols, (length, replicas, batch), ids of at least 1.
+        num_values: Number of values of each attribute.
+        num_symbols: Width of the logits, including EOS.
     """
 
     def __init__(self, meanings: Tensor, messages: Tensor, num_values: int, num_symbols: int) -> None:
         replicas, num_attributes, batch = meanings.shape
         self.meanings = meanings
-        places = meanings + torch.arange(num_attributes, device=meanings.device)[:, None] * num_values
+        indices = meanings + torch.arange(num_attributes, device=meanings.device)[:, None] * num_values
         features = torch.zeros(replicas, num_attributes * num_values, batch, device=meanings.device)
-        self.features = features.scatter_(1, places, 1.0)  # (replicas, attributes * values, batch)
+        self.features = features.scatter_(1, indices, 1.0)  # (replicas, attributes * values, batch)
         self.messages = messages[:, :, None, :]  # (length, replicas, 1, batch)
         self.num_symbols = num_symbols
-        self.share = 1 / (len(messages) * batch)
-        """What one symbol weighs in its replica's mean."""
+        self.symbol_weight = 1 / (len(messages) * batch)
+        """Weight of one symbol in the mean over its replica."""
         self.accuracy = torch.zeros(replicas, device=meanings.device)
-        """Share of right symbols of each replica, (replicas,); set by `cross_entropy`."""
+        """Share of correct symbols of each replica, (replicas,); set by `cross_entropy`."""
 
     def cross_entropy(self, probabilities: Tensor) -> Tensor:
-        """Note how many symbols are the likeliest, and give the sum over replicas of the mean cross-entropy in nats.
+        """Sum over replicas of the mean cross-entropy in nats; sets `accuracy`.
 
         Args:
             probabilities: (length, replicas, num_symbols, batch).
         """
         chosen = probabilities.gather(2, self.messages)
-        self.accuracy = (chosen >= probabilities.amax(2, keepdim=True)).sum((0, 2, 3)) * self.share
-        return -chosen.clamp_min(torch.finfo(torch.float32).tiny).log().sum() * self.share
+        self.accuracy = (chosen >= probabilities.amax(2, keepdim=True)).sum((0, 2, 3)) * self.symbol_weight
+        return -chosen.clamp_min(torch.finfo(torch.float32).tiny).log().sum() * self.symbol_weight
 
     def targets(self) -> Tensor:
-        """`share` at the right symbols, zero elsewhere, (length, replicas, num_symbols, batch)."""
+        """`symbol_weight` at the target symbols, zero elsewhere, (length, replicas, num_symbols, batch)."""
         length, replicas, _, batch = self.messages.shape
-        hot = torch.zeros(length, replicas, self.num_symbols, batch, device=self.messages.device)
-        return hot.scatter_(2, self.messages, self.share)
+        one_hot = torch.zeros(length, replicas, self.num_symbols, batch, device=self.messages.device)
+        return one_hot.scatter_(2, self.messages, self.symbol_weight)
 
 
 class Learner(ABC):
-    """How one kind of agent learns from a lesson."""
+    """Loss of one type of agent on a supervised batch."""
 
     @abstractmethod
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """The sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
+        """Sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
 
 
-class FusedSenderTrainer(Learner):
-    """A pupil whose gradients are written out."""
+class FusedSender(Learner):
+    """A sender whose gradients are derived manually."""
 
     @abstractmethod
     def run(
@@ -72,52 +72,54 @@ class FusedSenderTrainer(Learner):
         groups: list[list[Tensor]],
         gradients: list[list[Tensor]],
     ) -> tuple[Tensor, Tensor | None]:
-        """Speak, and learn.
+        """Compute the loss and all gradients of a batch.
 
         Args:
-            examples: What to say.
-            start: What the meanings are perceived as, (replicas, features, batch).
-            groups: Matrices by group: first those that are read out, then those of each layer.
-            gradients: Zeros like them; the gradients are added in place.
+            examples: The batch.
+            start: The projected meanings, (replicas, features, batch).
+            groups: Matrices by group: first those of the output layer, then those of each layer.
+            gradients: Zeros of the same shapes; the gradients are accumulated in place.
 
         Returns:
-            The loss, and the gradient of `start`, None if it needs none.
+            The loss, and the gradient of `start`, or None if it needs none.
         """
 
     def head(self, parameters: Parameters) -> list[Tensor]:
-        """Weight and bias, (replicas, rows, 1), of the scores."""
+        """Weight and bias, (replicas, rows, 1), of the output layer."""
         return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
 
 
 def fused_loss(
-    trainer: FusedSenderTrainer, examples: SupervisedBatch, start: Tensor, groups: list[list[Tensor]]
+    fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: list[list[Tensor]]
 ) -> Tensor:
-    """The loss that `FusedSenderTrainer.run` finds, with its gradients, for autograd to go on with."""
+    """The loss of `FusedSender.run`, connected to autograd."""
     sizes = [len(group) for group in groups]
-    loss: Tensor = _fused_loss(trainer, examples, sizes, start, *(m for group in groups for m in group))
+    loss: Tensor = _fused_loss(fused_sender, examples, sizes, start, *(m for group in groups for m in group))
     return loss
 
 
 class _FusedLoss(torch.autograd.Function):
-    """Runs an `FusedSenderTrainer`, which finds all gradients on the way; backward hands them on."""
+    """Autograd function that runs a `FusedSender`: forward computes all gradients, backward returns them."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        trainer: FusedSenderTrainer,
+        fused_sender: FusedSender,
         examples: SupervisedBatch,
         sizes: list[int],
         start: Tensor,
         *matrices: Tensor,
     ) -> Tensor:
         gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        loss, to_start = trainer.run(examples, start, grouped(matrices, sizes), grouped(gradients, sizes))
-        ctx.gradients = [to_start, *gradients]
+        loss, grad_start = fused_sender.run(
+            examples, start, grouped(matrices, sizes), grouped(gradients, sizes)
+        )
+        ctx.gradients = [grad_start, *gradients]
         return loss
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        # The loss is what is minimised, so its own gradient is 1.
+        # The loss itself is minimised, so its gradient is 1.
         return None, None, None, *ctx.gradients
 
 
@@ -125,6 +127,6 @@ _fused_loss: Any = _FusedLoss.apply
 
 
 def grouped(flat: Iterable[Tensor], sizes: list[int]) -> list[list[Tensor]]:
-    """Tensors in groups of these sizes."""
+    """Split tensors into groups of the given sizes."""
     iterator = iter(flat)
     return [[next(iterator) for _ in range(size)] for size in sizes]

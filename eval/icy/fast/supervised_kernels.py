@@ -1,7 +1,7 @@
-"""Imitation: senders learn a given language by cross-entropy, many replicas of one sender at once.
+"""Supervised training of senders on a given language, for many replicas of one sender at once.
 
-What a sender feels is defined by its module: it says scores, hears their softmax, and minimises the mean cross-entropy
-of all symbols. `make_fused_sender` gives the same written out for speed.
+The module defines the model: the softmax of the logits is fed back, and the loss is the mean cross-entropy of all
+symbols. `make_fused_sender` gives the same computation with manually derived gradients.
 """
 
 from typing import cast
@@ -14,26 +14,26 @@ from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.hierarchical import HierarchicalSender
 from ecsuite.agents.senders import RecurrentSender
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, fused_cell_of
-from ecsuite.eval.icy.fast.sender_kernels import HierarchicalTrainer, MultiLayerTrainer
-from ecsuite.eval.icy.fast.supervised_batches import FusedSenderTrainer, SupervisedBatch, fused_loss
+from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
+from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
 
 
-def make_fused_sender(sender: nn.Module) -> FusedSenderTrainer | None:
-    """The fast way for a sender to learn; None where there is none."""
+def make_fused_sender(sender: nn.Module) -> FusedSender | None:
+    """The fused implementation of a sender, or None if there is none."""
     if isinstance(sender, FeedForwardSender):
-        return FeedForwardTrainer(sender)
+        return FeedForwardFusedSender(sender)
     if not isinstance(sender, RecurrentSender | HierarchicalSender) or sender.style != "icy":
         return None
     cells = [sender.upper, sender.lower] if isinstance(sender, HierarchicalSender) else list(sender.cells)
     cell = fused_cell_of(type(cast(RecurrentCell, cells[0])))
     if cell is None:
         return None
-    kind = HierarchicalTrainer if isinstance(sender, HierarchicalSender) else MultiLayerTrainer
-    return kind(sender, cell, num_layers=len(cells))
+    fused_class = HierarchicalFusedSender if isinstance(sender, HierarchicalSender) else MultiLayerFusedSender
+    return fused_class(sender, cell, num_layers=len(cells))
 
 
-class FeedForwardTrainer(FusedSenderTrainer):
-    """FC1L and FC2L: all scores come at once.
+class FeedForwardFusedSender(FusedSender):
+    """FC1L and FC2L: all logits are computed at once.
 
     Args:
         sender: The sender.
@@ -58,12 +58,14 @@ class FeedForwardTrainer(FusedSenderTrainer):
         gradients: list[list[Tensor]],
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
-        ((weight, bias),), ((to_weight, to_bias),) = groups, gradients
-        scores = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
-        by_step = scores.unflatten(1, (-1, examples.num_symbols))
-        probabilities = by_step.softmax(2)
+        ((weight, bias),), ((grad_weight, grad_bias),) = groups, gradients
+        logits = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
+        step_logits = logits.unflatten(1, (-1, examples.num_symbols))
+        probabilities = step_logits.softmax(2)
         loss = examples.cross_entropy(probabilities.transpose(0, 1))
-        to_scores = probabilities.mul_(examples.share).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
-        torch.bmm(to_scores, start.mT, out=to_weight)
-        torch.sum(to_scores, 2, keepdim=True, out=to_bias)
-        return loss, torch.bmm(weight.mT, to_scores) if start.requires_grad else None
+        grad_logits = (
+            probabilities.mul_(examples.symbol_weight).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
+        )
+        torch.bmm(grad_logits, start.mT, out=grad_weight)
+        torch.sum(grad_logits, 2, keepdim=True, out=grad_bias)
+        return loss, torch.bmm(weight.mT, grad_logits) if start.requires_grad else None

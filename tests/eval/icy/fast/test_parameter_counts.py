@@ -66,7 +66,7 @@ def test_receivers_have_the_published_sizes(name, count):
 
 
 def test_other_geometries_are_counted_by_the_same_rules():
-    """HUSendZ:RNN by hand: 6 values of 4, two cells without inputs, stop, and scores for 3 symbols."""
+    """HUSendZ:RNN: embeddings of 6 values, two cells with input of zeros, stop, and logits of 3 symbols."""
     sizes = {"num_attributes": 2, "num_values": 3, "vocab_size": 2, "length": 6, "hidden": 4}
     cell = 4 * 1 + 4 * 4 + 2 * 4
     assert published_parameters("husendz:rnn", "sender", **sizes) == 6 * 4 + 2 * cell + 5 + 3 * 5
@@ -75,6 +75,6 @@ def test_other_geometries_are_counted_by_the_same_rules():
     assert published_parameters("rnn", "receiver", **sizes) == receiver + never_used
 
 
-def test_a_module_is_counted_as_it_is():
+def test_parameters_of_a_module():
     assert parameter_count(nn.Linear(3, 4)) == 16
     assert parameter_count(nn.Identity()) == 0

@@ -1,4 +1,4 @@
-"""Receivers read by hand: what is understood and all gradients are those of the modules."""
+"""Fused receivers: final states and all gradients equal those of the modules."""
 
 import pytest
 import torch
@@ -25,23 +25,23 @@ def stacked(modules):
     return {name: torch.stack([each[name].detach() for each in values]).requires_grad_() for name in names}
 
 
-def read_by_module(module, symbols):
+def final_state_of_module(module, symbols):
     message = Message(symbols=symbols, ends=None, length=torch.full((BATCH,), float(LENGTH)))
     return module(message, torch.float32)[0][0].t()  # (hidden, batch)
 
 
 @pytest.mark.parametrize("spec", FAST)
-def test_states_and_gradients_are_those_of_the_module(spec):
+def test_states_and_gradients_equal_the_module(spec):
     modules = [receiver(spec, seed) for seed in range(3)]
     parameters = stacked(modules)
     symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
-    to_state = torch.randn(3, HIDDEN, BATCH)
-    state = make_fused_receiver(modules[0]).read(parameters, symbols)
-    state.backward(to_state)
+    grad_state = torch.randn(3, HIDDEN, BATCH)
+    state = make_fused_receiver(modules[0]).final_state(parameters, symbols)
+    state.backward(grad_state)
     for index, module in enumerate(modules):
-        theirs = read_by_module(module, symbols[:, index])
+        theirs = final_state_of_module(module, symbols[:, index])
         torch.testing.assert_close(state[index], theirs, atol=1e-6, rtol=1e-5)
-        theirs.backward(to_state[index])
+        theirs.backward(grad_state[index])
         for name, parameter in module.named_parameters():
             expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             torch.testing.assert_close(
@@ -49,18 +49,18 @@ def test_states_and_gradients_are_those_of_the_module(spec):
             )
 
 
-def test_replicas_know_nothing_of_each_other():
+def test_replicas_are_independent():
     modules = [receiver("hier:gru", seed) for seed in range(3)]
     symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
-    together = make_fused_receiver(modules[0]).read(stacked(modules), symbols)
-    alone = make_fused_receiver(modules[1]).read(stacked(modules[1:2]), symbols[:, 1:2])
+    together = make_fused_receiver(modules[0]).final_state(stacked(modules), symbols)
+    alone = make_fused_receiver(modules[1]).final_state(stacked(modules[1:2]), symbols[:, 1:2])
     torch.testing.assert_close(together[1], alone[0], atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("spec", ["sru", "cnn", "fc2l", "hier:gru,stop=first", "hier:lstm,reset=on"])
-def test_others_are_left_to_their_module(spec):
+def test_other_receivers_have_no_fused_implementation(spec):
     assert make_fused_receiver(receiver(spec)) is None
 
 
-def test_the_style_of_games_is_left_to_the_module():
+def test_style_egg_has_no_fused_implementation():
     assert make_fused_receiver(receiver("gru", style="egg")) is None

@@ -1,4 +1,4 @@
-"""Kernels against their cells' formulas in double precision: states, and the gradients that autograd finds."""
+"""Fused cells against the formulas of their cells in double precision: states and gradients."""
 
 import pytest
 import torch
@@ -35,15 +35,15 @@ def node(maps, value, activation):
     return value + torch.sigmoid(gate) * (activation(new) - value)
 
 
-def formula(name, parameters, state, entering, one):
-    """One step of a cell; `entering` is its input, (replicas, input, batch), `one` what biases are multiplied by."""
+def formula(name, parameters, state, inputs, one):
+    """One step of a cell; `inputs` is (replicas, input, batch), `one` the factor of the biases."""
     if name in FORMULAS:
         maps = [
             parameters[f"{part}.weight"] @ values + parameters[f"{part}.bias"].unsqueeze(-1) * one
-            for part, values in (("input_map", entering), ("hidden_map", state[0]))
+            for part, values in (("input_map", inputs), ("hidden_map", state[0]))
         ]
         return FORMULAS[name](lambda number: [each.chunk(number, dim=-2) for each in maps], state)
-    both = parameters["input_map.weight"] @ entering + parameters["hidden_map.weight"] @ state[0]
+    both = parameters["input_map.weight"] @ inputs + parameters["hidden_map.weight"] @ state[0]
     first = node(both, state[0], torch.tanh)
     weights = [parameters[f"node_maps.{i}.weight"] for i in range(1 if name == "dgsend" else 4)]
     if name == "dgsend":
@@ -55,9 +55,9 @@ def formula(name, parameters, state, entering, one):
 
 
 class Case:
-    """A cell's random parameters, source and state, all leaves in double precision."""
+    """Random parameters, input and state of a cell, all leaves in double precision."""
 
-    def __init__(self, name, *, is_silent=False, replicas=REPLICAS):
+    def __init__(self, name, *, is_zero_input=False, replicas=REPLICAS):
         draw = torch.Generator().manual_seed(1)
 
         def leaf(*shape):
@@ -67,14 +67,15 @@ class Case:
         cell = CELLS[name](INPUT, HIDDEN)
         self.parameters = {key: leaf(replicas, *value.shape) for key, value in cell.named_parameters()}
         self.state = tuple(leaf(replicas, HIDDEN, BATCH) for _ in cell.start(torch.zeros(1, HIDDEN)))
-        if is_silent:
+        if is_zero_input:
             self.embedding = None
-            self.ones = torch.ones(int(cell.has_bias), dtype=torch.float64)
+            self.bias_coefficients = torch.ones(int(cell.has_bias), dtype=torch.float64)
             self.rows = torch.ones(replicas, int(cell.has_bias), BATCH, dtype=torch.float64)
         else:
-            self.embedding, self.ones = leaf(replicas, INPUT, ROWS), torch.ones(ROWS, dtype=torch.float64)
+            self.embedding = leaf(replicas, INPUT, ROWS)
+            self.bias_coefficients = torch.ones(ROWS, dtype=torch.float64)
             weights = torch.rand(replicas, ROWS, BATCH, generator=draw, dtype=torch.float64)
-            self.rows = (weights / weights.sum(1, keepdim=True)).requires_grad_()  # add up to 1
+            self.rows = (weights / weights.sum(1, keepdim=True)).requires_grad_()  # sum to 1
 
     @property
     def leaves(self):
@@ -82,61 +83,63 @@ class Case:
         return [*self.parameters.values(), *self.state, *rows]
 
     @property
-    def begun(self):
+    def initial_state(self):
         return tuple(part.detach() for part in self.state)
 
     def matrices(self):
-        return self.cell.matrices(self.parameters, FoldedInput(embedding=self.embedding, ones=self.ones))
+        return self.cell.matrices(
+            self.parameters, FoldedInput(embedding=self.embedding, bias_coefficients=self.bias_coefficients)
+        )
 
     def stacked_input(self):
         return torch.cat([self.state[0], self.rows], dim=1).detach()
 
     def expected(self):
-        entering = (
+        inputs = (
             torch.zeros(len(self.rows), INPUT, BATCH, dtype=torch.float64)
             if self.embedding is None
             else self.embedding @ self.rows
         )
-        # The biases are folded into what meets the rows, which add up to 1; their gradient sees that.
+        # The biases are folded into the matrix of the rows, which sum to 1; so the gradient of the rows includes them.
         one = self.rows.sum(1, keepdim=True)
-        return formula(self.name, self.parameters, self.state, entering, one)
+        return formula(self.name, self.parameters, self.state, inputs, one)
 
 
-@pytest.mark.parametrize("is_silent", [False, True])
+@pytest.mark.parametrize("is_zero_input", [False, True])
 @pytest.mark.parametrize("name", FAST)
-def test_the_next_state_is_that_of_the_formula(name, is_silent):
-    case = Case(name, is_silent=is_silent)
+def test_the_next_state_equals_the_formula(name, is_zero_input):
+    case = Case(name, is_zero_input=is_zero_input)
     state, _ = case.cell.forward(
-        [each.detach() for each in case.matrices()], case.stacked_input(), case.begun
+        [each.detach() for each in case.matrices()], case.stacked_input(), case.initial_state
     )
     for mine, wanted in zip(state, case.expected(), strict=True):
         torch.testing.assert_close(mine, wanted, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("is_silent", [False, True])
+@pytest.mark.parametrize("is_zero_input", [False, True])
 @pytest.mark.parametrize("name", FAST)
-def test_gradients_are_those_of_autograd(name, is_silent):
-    case = Case(name, is_silent=is_silent)
+def test_gradients_equal_autograd(name, is_zero_input):
+    case = Case(name, is_zero_input=is_zero_input)
     expected = case.expected()
-    to_state = [torch.randn_like(part) for part in expected]
-    wanted = torch.autograd.grad(expected, case.leaves, to_state, allow_unused=True, materialize_grads=True)
+    grad_state = [torch.randn_like(part) for part in expected]
+    wanted = torch.autograd.grad(expected, case.leaves, grad_state, allow_unused=True, materialize_grads=True)
 
     matrices = case.matrices()
     plain = [each.detach() for each in matrices]
     with torch.no_grad():
-        _, saved = case.cell.forward(plain, case.stacked_input(), case.begun)
+        _, saved = case.cell.forward(plain, case.stacked_input(), case.initial_state)
         gradients = [torch.zeros_like(each) for each in plain]
-        to_stacked_input, rest = case.cell.backward(plain, gradients, saved, tuple(to_state))
+        grad_stacked_input, rest = case.cell.backward(plain, gradients, saved, tuple(grad_state))
     of_parameters = torch.autograd.grad(
         matrices,
-        [*case.parameters.values(), *([] if is_silent else [case.embedding])],
+        [*case.parameters.values(), *([] if is_zero_input else [case.embedding])],
         gradients,
         allow_unused=True,
         materialize_grads=True,
     )
-    mine = [*of_parameters[: len(case.parameters)], to_stacked_input[:, :HIDDEN], *rest]
-    if not is_silent:
-        mine += [of_parameters[-1], to_stacked_input[:, HIDDEN:]]
+    mine = [*of_parameters[: len(case.parameters)], grad_stacked_input[:, :HIDDEN], *rest]
+    if not is_zero_input:
+        mine += [of_parameters[-1], grad_stacked_input[:, HIDDEN:]]
     for gradient, reference in zip(mine, wanted, strict=True):
         torch.testing.assert_close(gradient, reference, rtol=1e-11, atol=1e-11)
 
@@ -149,39 +152,39 @@ def test_gradients_of_steps_add_up(name):
     twice = [torch.zeros_like(each) for each in matrices]
     with torch.no_grad():
         for gradients in (once, twice, twice):
-            _, saved = case.cell.forward(matrices, case.stacked_input(), case.begun)
-            to_state = tuple(torch.ones_like(part) for part in case.begun)
-            case.cell.backward(matrices, gradients, saved, to_state)
+            _, saved = case.cell.forward(matrices, case.stacked_input(), case.initial_state)
+            grad_state = tuple(torch.ones_like(part) for part in case.initial_state)
+            case.cell.backward(matrices, gradients, saved, grad_state)
     for single, double in zip(once, twice, strict=True):
         torch.testing.assert_close(double, 2 * single)
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_neither_matrices_nor_column_nor_state_are_written_to(name):
+def test_matrices_input_and_state_are_not_modified(name):
     case = Case(name)
     matrices, stacked_input = [each.detach() for each in case.matrices()], case.stacked_input()
-    state = tuple(part.detach().clone() for part in case.begun)
+    state = tuple(part.detach().clone() for part in case.initial_state)
     before = [each.clone() for each in (*matrices, stacked_input, *state)]
     with torch.no_grad():
         after, saved = case.cell.forward(matrices, stacked_input, state)
-        said = after[0].clone()
-        to_state = tuple(torch.ones_like(part) for part in state)
-        case.cell.backward(matrices, [torch.zeros_like(each) for each in matrices], saved, to_state)
+        output = after[0].clone()
+        grad_state = tuple(torch.ones_like(part) for part in state)
+        case.cell.backward(matrices, [torch.zeros_like(each) for each in matrices], saved, grad_state)
     for old, new in zip(before, (*matrices, stacked_input, *state), strict=True):
         assert torch.equal(old, new)
-    assert torch.equal(after[0], said)
+    assert torch.equal(after[0], output)
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_replicas_do_not_see_each_other(name):
+def test_replicas_are_independent(name):
     case = Case(name)
     matrices, stacked_input = [each.detach() for each in case.matrices()], case.stacked_input()
-    state, _ = case.cell.forward(matrices, stacked_input, case.begun)
+    state, _ = case.cell.forward(matrices, stacked_input, case.initial_state)
     for replica in range(REPLICAS):
         alone, _ = case.cell.forward(
             [each[replica : replica + 1] for each in matrices],
             stacked_input[replica : replica + 1],
-            tuple(part[replica : replica + 1] for part in case.begun),
+            tuple(part[replica : replica + 1] for part in case.initial_state),
         )
         for mine, wanted in zip(alone, state, strict=True):
             torch.testing.assert_close(mine, wanted[replica : replica + 1], rtol=1e-13, atol=1e-13)

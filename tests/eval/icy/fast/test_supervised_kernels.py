@@ -1,4 +1,4 @@
-"""Imitation against the senders' own modules: loss, share of right symbols, and the gradient of every parameter."""
+"""Fused senders against their modules: loss, share of correct symbols, and the gradient of every parameter."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def stacked(senders):
     }
 
 
-def make_lesson(replicas, batch=BATCH, seed=1):
+def make_batch(replicas, batch=BATCH, seed=1):
     draw = torch.Generator().manual_seed(seed)
     meanings = torch.randint(0, NUM_VALUES, (replicas, NUM_ATTRIBUTES, batch), generator=draw)
     messages = torch.randint(1, VOCAB_SIZE + 1, (LENGTH, replicas, batch), generator=draw)
@@ -45,13 +45,13 @@ def make_lesson(replicas, batch=BATCH, seed=1):
 
 
 def by_module(sender, examples, replica, soft_message_builder):
-    """Loss, share of right symbols and gradients as the module and torch have them."""
+    """Loss, share of correct symbols and gradients of the module by autograd."""
     builder = soft_message_builder(LENGTH)
     sender(examples.features[replica].T.contiguous(), builder)
-    scores, messages = torch.stack(builder.scores), examples.messages[:, replica, 0]
-    loss = nn.functional.cross_entropy(scores.flatten(0, 1), messages.flatten())
+    logits, messages = torch.stack(builder.logits), examples.messages[:, replica, 0]
+    loss = nn.functional.cross_entropy(logits.flatten(0, 1), messages.flatten())
     gradients = torch.autograd.grad(loss, list(sender.parameters()), materialize_grads=True)
-    right = (scores.argmax(-1) == messages).float().mean()
+    right = (logits.argmax(-1) == messages).float().mean()
     names = [name for name, _ in sender.named_parameters()]
     return loss.detach(), right, dict(zip(names, gradients, strict=True))
 
@@ -63,9 +63,9 @@ def assert_same_gradient(mine, wanted, name):
 
 
 @pytest.mark.parametrize("name", SENDERS)
-def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_message_builder):
+def test_loss_accuracy_and_gradients_equal_the_module(name, soft_message_builder):
     senders = [make(name, seed) for seed in range(2)]
-    parameters, examples = stacked(senders), make_lesson(2)
+    parameters, examples = stacked(senders), make_batch(2)
     loss = make_fused_sender(senders[0]).loss(parameters, examples)
     loss.backward()
     results = [
@@ -81,13 +81,13 @@ def test_loss_accuracy_and_gradients_are_those_of_the_module(name, soft_message_
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru-2l", "husenda:rnn", "husendz:dgsend", "fc2l"])
-def test_gradients_hold_where_the_sender_is_sure(name, soft_message_builder):
-    """Scores and states far from where they begin: gates that are shut, probabilities near 0 and 1."""
+def test_gradients_are_correct_at_extreme_probabilities(name, soft_message_builder):
+    """Large weights: gates that are closed, probabilities near 0 and 1."""
     sender = make(name)
     with torch.no_grad():
         for parameter in sender.parameters():
             parameter.mul_(2.5)
-    parameters, examples = stacked([sender]), make_lesson(1)
+    parameters, examples = stacked([sender]), make_batch(1)
     loss = make_fused_sender(sender).loss(parameters, examples)
     loss.backward()
     wanted_loss, _, gradients = by_module(sender, examples, 0, soft_message_builder)
@@ -99,17 +99,17 @@ def test_gradients_hold_where_the_sender_is_sure(name, soft_message_builder):
 
 
 @pytest.mark.parametrize("name", ["lstm", "husendz:dgsend", "fc1l"])
-def test_a_replica_learns_the_same_in_any_company(name):
-    senders, examples = [make(name, seed) for seed in range(3)], make_lesson(3)
-    trainer, parameters = make_fused_sender(senders[0]), stacked(senders)
-    trainer.loss(parameters, examples).backward()
+def test_results_do_not_depend_on_the_other_replicas(name):
+    senders, examples = [make(name, seed) for seed in range(3)], make_batch(3)
+    fused_sender, parameters = make_fused_sender(senders[0]), stacked(senders)
+    fused_sender.loss(parameters, examples).backward()
     for replica, sender in enumerate(senders):
         own = stacked([sender])
         messages = examples.messages[:, replica : replica + 1, 0]
         alone = SupervisedBatch(
             examples.meanings[replica : replica + 1], messages, NUM_VALUES, VOCAB_SIZE + 1
         )
-        trainer.loss(own, alone).backward()
+        fused_sender.loss(own, alone).backward()
         torch.testing.assert_close(alone.accuracy, examples.accuracy[replica : replica + 1])
         for key, value in own.items():
             if value.grad is not None:
@@ -123,15 +123,15 @@ def test_it_is_deterministic_and_draws_nothing(name):
     results = []
     for _ in range(2):
         parameters = stacked([sender])
-        make_fused_sender(sender).loss(parameters, make_lesson(1)).backward()
+        make_fused_sender(sender).loss(parameters, make_batch(1)).backward()
         results.append([value.grad for value in parameters.values() if value.grad is not None])
     assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_without_gradient_the_lesson_is_still_checked():
+def test_without_gradient_the_accuracy_is_still_computed():
     sender = make("husendz:gru")
-    examples, other = make_lesson(1), make_lesson(1)
+    examples, other = make_batch(1), make_batch(1)
     with torch.no_grad():
         loss = make_fused_sender(sender).loss(stacked([sender]), examples)
     wanted = make_fused_sender(sender).loss(stacked([sender]), other)
@@ -140,32 +140,32 @@ def test_without_gradient_the_lesson_is_still_checked():
 
 
 @pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
-def test_some_senders_have_no_fast_way(name):
+def test_some_senders_have_no_fused_implementation(name):
     assert make_fused_sender(make(name)) is None
 
 
-def test_the_fast_way_is_for_senders_of_style_icy():
-    """In style egg they perceive with a bias and begin with a learnt input. FC1L has but one style."""
+def test_fused_senders_have_style_icy():
+    """Style egg has a bias in the input projection and a learnt first input. FC1L has only one style."""
     assert make_fused_sender(make("lstm", style="egg")) is None
     assert make_fused_sender(make("husenda:lstm", style="egg")) is None
     assert make_fused_sender(make("fc1l", style="egg")) is not None
 
 
-def test_a_lesson_has_one_hot_features():
+def test_a_batch_has_one_hot_features():
     examples = SupervisedBatch(torch.tensor([[[0, 2], [1, 1]]]), torch.ones(1, 1, 2, dtype=torch.long), 3, 2)
     assert examples.features.tolist() == [[[1, 0], [0, 0], [0, 1], [0, 0], [1, 1], [0, 0]]]
 
 
-def test_a_lesson_counts_what_is_likeliest_and_weighs_it_by_its_surprise():
+def test_accuracy_and_cross_entropy_of_a_batch():
     messages = torch.tensor([[[1, 2]]]).transpose(0, 1)  # one symbol, one replica, two examples
     examples = SupervisedBatch(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
     probabilities = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).T[None, None]
-    surprise = examples.cross_entropy(probabilities)
+    loss = examples.cross_entropy(probabilities)
     assert examples.accuracy.tolist() == [0.5]
-    assert surprise.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
+    assert loss.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
 
 
-def test_surprise_is_finite_where_a_right_symbol_has_no_weight_left():
+def test_cross_entropy_is_finite_if_a_target_has_probability_0():
     examples = SupervisedBatch(
         torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2
     )
@@ -176,12 +176,12 @@ def test_surprise_is_finite_where_a_right_symbol_has_no_weight_left():
 @pytest.mark.parametrize("name", ["lstm", "fc1l"])
 def test_learning_lowers_the_loss(name):
     sender = make(name)
-    parameters, trainer = stacked([sender]), make_fused_sender(sender)
+    parameters, fused_sender = stacked([sender]), make_fused_sender(sender)
     optimizer = torch.optim.Adam(list(parameters.values()), lr=0.03)
     losses = []
     for _ in range(60):
-        examples = make_lesson(1)
-        loss = trainer.loss(parameters, examples)
+        examples = make_batch(1)
+        loss = fused_sender.loss(parameters, examples)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
