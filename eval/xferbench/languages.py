@@ -1,14 +1,14 @@
-"""The grammar of the artificial target languages, each a pure function of its number.
+"""Grammar of the artificial target languages; each language is a pure function of its number.
 
-They differ in type (`typologies.py`) and share what human languages share: Zipf-Mandelbrot words in parts of
-speech, phrases within phrases, words that select other words and agree with them, and discourses that keep to a
-topic and come back to what they mentioned.
+The languages differ in type (`typologies.py`) and share properties of human languages: word frequencies by
+Zipf-Mandelbrot's law, parts of speech, embedded phrases, selection and agreement between words, and discourses with a
+topic and repeated mentions of the same nouns.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ecsuite.eval.xferbench.lexicon import FRONTED, Dice, Endings, Lexeme, Ranked, Sounds
+from ecsuite.eval.xferbench.lexicon import FRONTED, Endings, Lexeme, RandomStream, Ranked, Sounds
 from ecsuite.eval.xferbench.typologies import TYPOLOGIES
 
 NOMINATIVE, ACCUSATIVE, GENITIVE, OBLIQUE = range(4)
@@ -17,11 +17,11 @@ NUM_VERBS, NUM_VERBS_OF_SAYING = 800, 20
 NUM_FIELDS = 12
 """Semantic fields: a noun belongs to one, a verb or an adjective prefers one."""
 MAX_DEPTH = 3
-"""Clauses and phrases embed no deeper than this."""
+"""Maximum depth of embedded clauses and phrases."""
 
 
 class Features(NamedTuple):
-    """What a noun phrase passes on to the words that agree with it."""
+    """Agreement features of a noun phrase."""
 
     person: int
     """0 third, 1 first, 2 second."""
@@ -35,16 +35,16 @@ class Phrase(NamedTuple):
     """A noun phrase."""
 
     words: list[str]
-    """As said."""
+    """Inflected words, in order."""
     features: Features
-    """For agreement."""
+    """Agreement features."""
 
 
 class Language:
-    """One of the languages: its lexicon and its grammar."""
+    """An artificial language: its lexicon and its grammar."""
 
     def __init__(self, number: int) -> None:
-        """Make language `number`, 1 to 10.
+        """Build language `number`, 1 to 10.
 
         Raises:
             ValueError: If there is no such language.
@@ -52,7 +52,7 @@ class Language:
         if not 1 <= number <= len(TYPOLOGIES):
             raise ValueError(f"artificial language {number}: expected 1 to {len(TYPOLOGIES)}")
         self.type = TYPOLOGIES[number - 1]
-        self.dice = Dice(number)
+        self.rng = RandomStream(number)
         self.topic = 0
         self.mentioned: list[Lexeme] = []
         self.genders = range(self.type.num_genders)
@@ -63,7 +63,7 @@ class Language:
     def _make_endings(self) -> None:
         kind = self.type
         self.sounds = Sounds(
-            self.dice,
+            self.rng,
             num_consonants=kind.consonants,
             num_vowels=kind.vowels,
             clusters=kind.clusters,
@@ -80,14 +80,14 @@ class Language:
 
     def _make_function_words(self) -> None:
         word = self.sounds.word
-        self.articles = Ranked([self._lexeme(1) for _ in range(2)], self.dice)
-        self.demonstratives = Ranked([self._lexeme(1) for _ in range(3)], self.dice)
-        self.numerals = Ranked([word(1) for _ in range(9)], self.dice)
+        self.articles = Ranked([self._lexeme(1) for _ in range(2)], self.rng)
+        self.demonstratives = Ranked([self._lexeme(1) for _ in range(3)], self.rng)
+        self.numerals = Ranked([word(1) for _ in range(9)], self.rng)
         self.plural_word, self.possessive, self.relative, self.complement = (word(1) for _ in range(4))
         self.question, self.negation, self.conjunction = (word(1) for _ in range(3))
-        self.connectives = Ranked([word(1 + rank // 3) for rank in range(6)], self.dice)
+        self.connectives = Ranked([word(1 + rank // 3) for rank in range(6)], self.rng)
         self.tenses = ["", word(1), word(1)]
-        self.adpositions = Ranked([word(1 + rank // 6) for rank in range(12)], self.dice)
+        self.adpositions = Ranked([word(1 + rank // 6) for rank in range(12)], self.rng)
         self.pronouns = {
             (person, plural): [self._lexeme(1) for _ in range(self.type.num_genders)]
             for person in range(3)
@@ -98,76 +98,76 @@ class Language:
         nouns = [self._lexeme(1 + (rank > 30) + (rank > 400)) for rank in range(NUM_NOUNS)]
         verbs = [self._lexeme(1 + (rank > 20) + (rank > 500)) for rank in range(NUM_VERBS)]
         adjectives = [self._lexeme(2 + (rank > 200)) for rank in range(NUM_ADJECTIVES)]
-        self.nouns = Ranked(nouns, self.dice)
+        self.nouns = Ranked(nouns, self.rng)
         self.nouns_of_field = [
-            Ranked([noun for noun in nouns if noun.field == field], self.dice) for field in range(NUM_FIELDS)
+            Ranked([noun for noun in nouns if noun.field == field], self.rng) for field in range(NUM_FIELDS)
         ]
-        self.names = Ranked([self._lexeme(2, name=True) for _ in range(NUM_NAMES)], self.dice)
-        self.transitive, self.intransitive = Ranked(verbs[0::2], self.dice), Ranked(verbs[1::2], self.dice)
-        self.verbs_of_saying = Ranked([self._lexeme(2) for _ in range(NUM_VERBS_OF_SAYING)], self.dice)
+        self.names = Ranked([self._lexeme(2, name=True) for _ in range(NUM_NAMES)], self.rng)
+        self.transitive, self.intransitive = Ranked(verbs[0::2], self.rng), Ranked(verbs[1::2], self.rng)
+        self.verbs_of_saying = Ranked([self._lexeme(2) for _ in range(NUM_VERBS_OF_SAYING)], self.rng)
         self.adjectives_of_field = [
-            Ranked([word for word in adjectives if word.field == field], self.dice)
+            Ranked([word for word in adjectives if word.field == field], self.rng)
             for field in range(NUM_FIELDS)
         ]
-        self.adverbs = Ranked([self.sounds.word(2) for _ in range(NUM_ADVERBS)], self.dice)
+        self.adverbs = Ranked([self.sounds.word(2) for _ in range(NUM_ADVERBS)], self.rng)
 
     def _lexeme(self, num_syllables: int, *, name: bool = False) -> Lexeme:
         form = self.sounds.word(num_syllables)
-        front = self.type.harmony and self.dice.chance(0.4)
+        front = self.type.harmony and self.rng.chance(0.4)
         form = form.translate(FRONTED) if front else form
-        gender, field = self.dice.pick(self.genders), self.dice.pick(range(NUM_FIELDS))
+        gender, field = self.rng.pick(self.genders), self.rng.pick(range(NUM_FIELDS))
         return Lexeme(form.capitalize() if name else form, front, gender, field)
 
     def lines(self) -> Iterator[str]:
-        """Write without end: paragraphs of one to four sentences, each a line."""
+        """Generate an infinite text: each line is a paragraph of one to four sentences."""
         while True:
-            self.topic = self.dice.pick(range(NUM_FIELDS))
+            self.topic = self.rng.pick(range(NUM_FIELDS))
             self.mentioned.clear()
-            yield " ".join(self.sentence() for _ in range(self.dice.pick((1, 2, 3, 4))))
+            yield " ".join(self.sentence() for _ in range(self.rng.pick((1, 2, 3, 4))))
 
     def sentence(self) -> str:
         """A sentence with its capital letter and full stop."""
         words = self.clause(0)
-        if self.dice.chance(0.15):
+        if self.rng.chance(0.15):
             words = [self.connectives.draw(), *words]
-        if self.dice.chance(0.12):
+        if self.rng.chance(0.12):
             words[-1] += ","
             words += [self.conjunction, *self.clause(1)]
         mark = "."
-        if self.dice.chance(0.08):
+        if self.rng.chance(0.08):
             mark = "?"
             words = self.join([self.question], words)
         text = " ".join(words)
         return text[0].upper() + text[1:] + mark
 
     def join(self, head: list[str], dependent: list[str]) -> list[str]:
-        """A head and what depends on it, in the language's direction."""
+        """A head and its dependent, in the word order of the language."""
         return dependent + head if self.type.head_final else head + dependent
 
     def clause(self, depth: int, *, subject: Phrase | None = None, object_gap: bool = False) -> list[str]:
         """A clause.
 
         Args:
-            depth: How deep it is embedded.
-            subject: Where given, the subject; without words where a relative clause leaves it out.
-            object_gap: Whether the verb is transitive and a relative clause leaves its object out.
+            depth: Depth of embedding.
+            subject: The subject, without words if a relative clause omits it; None draws one.
+            object_gap: Whether the verb is transitive and its object is omitted, as in a relative clause.
         """
-        dice = self.dice
+        rng = self.rng
         parts: dict[str, list[str]] = {"O": []}
         if object_gap:
             verb = self.transitive.draw()
-        elif depth < MAX_DEPTH and dice.chance(0.15):
+        elif depth < MAX_DEPTH and rng.chance(0.15):
             verb = self.verbs_of_saying.draw()
             parts["O"] = self.join([self.complement], self.clause(depth + 1))
-        elif dice.chance(0.4):
+        elif rng.chance(0.4):
             verb = self.intransitive.draw()
         else:
             verb = self.transitive.draw()
             parts["O"] = self.noun_phrase(ACCUSATIVE, depth + 1, verb.field).words
         subject = subject or self.noun_phrase(NOMINATIVE, depth, verb.field)
         parts["S"], parts["V"] = subject.words, self.verb(verb, subject.features)
-        adjuncts = self.adpositional(depth + 1) if dice.chance(0.4 / (1 + depth)) else []
-        if dice.chance(0.15):
+        adjuncts = self.adpositional(depth + 1) if rng.chance(0.4 / (1 + depth)) else []
+        if rng.chance(0.15):
             adjuncts = [*adjuncts, self.adverbs.draw()]
         if self.type.head_final:
             parts["V"] = adjuncts + parts["V"]
@@ -175,9 +175,9 @@ class Language:
         return [word for slot in self.type.order for word in parts[slot]] + adjuncts
 
     def verb(self, verb: Lexeme, subject: Features) -> list[str]:
-        """A verb with tense and negation, as endings or as words, that agrees with its subject."""
-        tense = self.dice.pick((0, 0, 0, 1, 1, 2))
-        helpers = [self.negation] if self.dice.chance(0.1) else []
+        """A verb that agrees with its subject, with tense and negation as endings or separate words."""
+        tense = self.rng.pick((0, 0, 0, 1, 1, 2))
+        helpers = [self.negation] if self.rng.chance(0.1) else []
         if tense and self.type.endings == "none":
             helpers = [*helpers, self.tenses[tense]]
         return self.join(helpers, [self.verb_endings.inflect(verb, tense, subject.person, subject.plural)])
@@ -187,8 +187,8 @@ class Language:
         return self.join([self.adpositions.draw()], self.noun_phrase(OBLIQUE, depth).words)
 
     def noun_phrase(self, case: int, depth: int, field: int | None = None) -> Phrase:
-        """A pronoun, a name, or a noun with what modifies it; in a field where a verb selects it."""
-        choice = self.dice.random()
+        """A pronoun, a name, or a noun with modifiers; the noun is of semantic field `field` if a verb selects it."""
+        choice = self.rng.random()
         if choice < 0.2:
             return self.pronoun(case)
         if choice < 0.28:
@@ -196,48 +196,48 @@ class Language:
             word = self.noun_endings.inflect(name, name.gender, 0, case)
             return Phrase([word], Features(0, 0, name.gender))
         phrase = self.full_phrase(case, depth, field)
-        if depth < MAX_DEPTH and self.dice.chance(0.06):
+        if depth < MAX_DEPTH and self.rng.chance(0.06):
             other = self.full_phrase(case, depth + 1, field)
             words = [*phrase.words, self.conjunction, *other.words]
             return Phrase(words, Features(0, 1, phrase.features.gender))
         return phrase
 
     def pronoun(self, case: int) -> Phrase:
-        """A personal pronoun; unsaid as a subject where the verb's ending suffices."""
-        person, plural = self.dice.pick((0, 0, 1, 1, 2)), int(self.dice.chance(0.3))
-        features = Features(person, plural, self.dice.pick(self.genders))
+        """A personal pronoun; omitted as a subject in languages that mark the person on the verb."""
+        person, plural = self.rng.pick((0, 0, 1, 1, 2)), int(self.rng.chance(0.3))
+        features = Features(person, plural, self.rng.pick(self.genders))
         if case == NOMINATIVE and not self.type.pronouns:
             return Phrase([], features)
         pronoun = self.pronouns[person, plural][features.gender]
         return Phrase([self.noun_endings.inflect(pronoun, features.gender, 0, case)], features)
 
     def full_phrase(self, case: int, depth: int, field: int | None) -> Phrase:
-        """A noun with its article or demonstrative, number, adjectives, possessor and relative clause."""
-        dice = self.dice
+        """A noun with article or demonstrative, number, adjectives, possessor and relative clause."""
+        rng = self.rng
         noun = self.noun(field)
-        features = Features(0, int(dice.chance(0.3)), noun.gender)
+        features = Features(0, int(rng.chance(0.3)), noun.gender)
         head = [self.noun_endings.inflect(noun, noun.gender, features.plural, case)]
-        if dice.chance(0.3):
+        if rng.chance(0.3):
             head = self.join(head, [self.adjective(noun, features, case)])
-        if features.plural and dice.chance(0.3):
+        if features.plural and rng.chance(0.3):
             head = [self.numerals.draw(), *head]
         elif features.plural and self.type.endings == "none":
             head = [self.plural_word, *head]
         if self.type.articles:
             head = [self.agreeing(self.articles.draw(), features, case), *head]
-        elif dice.chance(0.15):
+        elif rng.chance(0.15):
             head = [self.agreeing(self.demonstratives.draw(), features, case), *head]
         if depth >= MAX_DEPTH:
             return Phrase(head, features)
-        if dice.chance(0.15):
+        if rng.chance(0.15):
             head = self.join(head, self.possessor(depth + 1))
-        if dice.chance(0.1):
+        if rng.chance(0.1):
             head = self.join(head, self.relative_clause(features, depth + 1))
         return Phrase(head, features)
 
     def adjective(self, noun: Lexeme, features: Features, case: int) -> str:
-        """An adjective that suits the noun, mostly, and agrees with it."""
-        field = noun.field if self.dice.chance(0.8) else self.dice.pick(range(NUM_FIELDS))
+        """An adjective that agrees with the noun, in 80 % of cases from its semantic field."""
+        field = noun.field if self.rng.chance(0.8) else self.rng.pick(range(NUM_FIELDS))
         return self.agreeing(self.adjectives_of_field[field].draw(), features, case)
 
     def possessor(self, depth: int) -> list[str]:
@@ -246,18 +246,18 @@ class Language:
         return words if self.type.num_cases > GENITIVE else self.join([self.possessive], words)
 
     def relative_clause(self, head: Features, depth: int) -> list[str]:
-        """A clause in which the head is the unsaid subject or object."""
-        if self.dice.chance(0.6):
+        """A clause in which the head noun is the omitted subject or object."""
+        if self.rng.chance(0.6):
             clause = self.clause(depth, subject=Phrase([], head))
         else:
             clause = self.clause(depth, object_gap=True)
         return self.join([self.relative], clause)
 
     def noun(self, field: int | None) -> Lexeme:
-        """A noun: one mentioned before, one that the verb selects, one of the topic, or any."""
-        choice = self.dice.random()
+        """A noun: mentioned before, of the field that the verb selects, of the topic, or any."""
+        choice = self.rng.random()
         if choice < 0.25 and self.mentioned:
-            noun = self.dice.pick(self.mentioned[-4:])
+            noun = self.rng.pick(self.mentioned[-4:])
         elif choice < 0.6 and field is not None:
             noun = self.nouns_of_field[field].draw()
         elif choice < 0.8:
@@ -268,12 +268,12 @@ class Language:
         return noun
 
     def agreeing(self, word: Lexeme, features: Features, case: int) -> str:
-        """An article, a demonstrative or an adjective as its noun demands."""
+        """An article, a demonstrative or an adjective, inflected for agreement with its noun."""
         return self.adjective_endings.inflect(word, features.gender, features.plural, case)
 
 
 def write(number: int, num_bytes: int) -> list[str]:
-    """Lines of language `number`, 1 to 10, of at least `num_bytes` bytes in all; more bytes continue fewer.
+    """Lines of language `number`, 1 to 10, at least `num_bytes` bytes in all; a longer text begins with a shorter one.
 
     Raises:
         ValueError: If there is no such language.

@@ -1,4 +1,4 @@
-"""How much compute XferBench spends: one frozen record a preset."""
+"""Presets of XferBench: sizes of the model, of the data and of the training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from ecsuite.downloads.languages import XFERBENCH_TARGETS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
-    """Sizes of the model, of the data and of the training; a token is a symbol, or a unit of BPE in texts."""
+    """Sizes of the model, of the data and of the training; a token is a symbol of a corpus or a BPE token of a text."""
 
     name: str
     """The name in signatures."""
     about: str
-    """A line for people."""
+    """One-line description."""
     num_layers: int
     """Transformer layers."""
     width: int
@@ -22,47 +22,47 @@ class Preset:
     num_heads: int
     """Attention heads in a layer."""
     dropout: float
-    """Of embeddings, attention and what each layer adds."""
+    """Dropout of embeddings, attention weights and residual branches."""
     context: int
-    """Positions the model sees."""
+    """Context length in tokens."""
     vocab_size: int
     """Size of each target's BPE vocabulary."""
     pretrain_vocabulary: Literal["occurring", "whole"]
-    """Whether the model is pretrained over the symbols that occur, or over all `vocab_size` as the paper has it."""
+    """Vocabulary of pretraining: the symbols that occur, or all `vocab_size` as in the paper."""
     bpe_bytes: int
-    """How much tuning text BPE is trained on."""
+    """Bytes of fine-tuning text that BPE is trained on."""
     pretrain_tokens: int
-    """Tokens to pretrain on in an epoch, rounded up to whole windows: the corpus is repeated or cut to this."""
+    """Pretraining tokens per epoch, rounded up to whole windows: the corpus is repeated or truncated to this."""
     pretrain_epochs: int
-    """Passes over them."""
+    """Epochs of pretraining."""
     tune_tokens: int
-    """Tokens of each target to tune on in an epoch, rounded up likewise."""
+    """Fine-tuning tokens of each target per epoch, rounded up to whole windows."""
     tune_epochs: int
-    """Passes over them."""
+    """Epochs of fine-tuning."""
     test_tokens: int
-    """Held-out tokens of each target that are scored, at most."""
+    """Maximum number of held-out tokens of each target that are scored."""
     languages: tuple[str, ...] = ()
-    """The targets; none means the embedded ones, or all texts of a folder."""
+    """Target languages; empty means the artificial ones, or all texts of a folder."""
     num_embedded: int = 0
-    """How many of the embedded targets are used."""
+    """Number of artificial target languages."""
     batch: int
-    """Windows of `context` tokens in a batch."""
+    """Batch size in windows of `context` tokens."""
     lr: float
-    """Learning rate of the first step of pretraining; it falls linearly to 0."""
+    """Initial learning rate of pretraining, with linear decay to 0."""
     tune_lr: float
-    """The same of tuning."""
+    """Initial learning rate of fine-tuning, with linear decay to 0."""
     precision: Literal["fp32", "auto"]
-    """Of products: `auto` takes bf16 where the hardware multiplies it natively."""
+    """Precision of matrix products: `auto` is bf16 on hardware with native bf16 products, else fp32."""
     reference: Mapping[str, float] = field(default_factory=dict)
-    """What known sources score with the embedded targets, to read a score against: means of seeds 1, 2 and 3."""
+    """Scores of reference sources on the artificial targets, for comparison: means of seeds 1, 2 and 3."""
 
     @property
     def is_reduced(self) -> bool:
-        """Whether its scores are on another scale than the benchmark's."""
+        """Whether the model is smaller than the paper's, so that scores are not comparable with published ones."""
         return self.width != _FULL["width"]
 
     def num_windows(self, num_tokens: int) -> int:
-        """Windows that so many tokens fill, the last one rounded up."""
+        """Number of windows for `num_tokens` tokens, rounded up."""
         return -(-num_tokens // self.context)
 
 
@@ -75,7 +75,7 @@ _FULL = {
 
 FULL = Preset(
     name="full",
-    about="the paper's benchmark, ten languages: 115 PFLOP, hours on a GPU of its day",
+    about="the paper's benchmark, ten languages: 115 PFLOP, hours on a GPU of 2024",
     pretrain_vocabulary="whole",
     languages=XFERBENCH_TARGETS,
     precision="auto",
@@ -83,7 +83,7 @@ FULL = Preset(
 )
 DANISH = Preset(
     name="danish",
-    about="the paper's benchmark with Danish alone: a third of the cost",
+    about="the paper's benchmark with Danish only: a third of the cost",
     pretrain_vocabulary="whole",
     languages=("da",),
     precision="auto",
@@ -91,7 +91,7 @@ DANISH = Preset(
 )
 MINI = Preset(
     name="mini",
-    about="2 layers of 64 on two embedded languages: half a minute on a CPU, another scale (docs/mini.md)",
+    about="2 layers of width 64, two artificial languages: half a minute on a CPU, another scale (docs/mini.md)",
     num_layers=2,
     width=64,
     num_heads=2,
@@ -114,7 +114,7 @@ MINI = Preset(
 )
 NANO = Preset(
     name="nano",
-    about="seconds; only shows that everything runs",
+    about="a smoke test that takes seconds",
     num_layers=2,
     width=32,
     num_heads=2,
@@ -135,4 +135,4 @@ NANO = Preset(
     precision="fp32",
 )
 PRESETS = {preset.name: preset for preset in (MINI, DANISH, FULL, NANO)}
-"""By name."""
+"""Presets by name."""

@@ -1,4 +1,4 @@
-"""Protocols: by which rules corpora and texts become data. A score holds the name of its protocol."""
+"""Protocols: rules that turn corpora and texts into training and test data. A signature names its protocol."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from ecsuite.eval.xferbench.texts import Text
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Protocol:
-    """The rules."""
+    """Rules for the data of XferBench."""
 
     name: str
     """The name in signatures."""
     about: str
-    """A line for people."""
+    """One-line description."""
     source: Callable[[Corpus, Preset, int], Source]
-    """What to pretrain on, from a corpus and a seed."""
+    """Makes pretraining data from a corpus and a seed."""
     target: Callable[[Text, Preset], Target]
-    """What to tune and test on, from a text."""
+    """Makes fine-tuning and test data from a text."""
     weight_decay: float
-    """AdamW's."""
+    """Weight decay of AdamW."""
     warning: str | None = None
-    """What a reader of its scores has to know."""
+    """Warning shown with its scores."""
 
 
 PROTOCOLS = {
@@ -33,27 +33,27 @@ PROTOCOLS = {
     for protocol in (
         Protocol(
             name="strict",
-            about="what the paper says: tuning and test share nothing, each held-out token is scored once",
+            about="as the paper describes: fine-tuning and test data are disjoint, each held-out token is scored once",
             source=strict.source,
             target=strict.target,
             weight_decay=0.01,
         ),
         Protocol(
             name="published-2024",
-            about="what the authors' program did when the published tables were made",
+            about="as the authors' program of September 2024, which made the published tables",
             source=published.source,
             target=published.target,
             weight_decay=0.0,
-            warning="tuning and test share documents, and untrained ends of documents are scored, as in the tables",
+            warning="fine-tuning and test data overlap, untrained end tokens are scored, as for the published tables",
         ),
         Protocol(
             name="head-2024-12",
-            about="what the authors' program does since December 2024: it tunes on what it tests on",
+            about="as the authors' program since December 2024, which fine-tunes on its test data",
             source=published.source_shuffled,
             target=published.target_shuffled,
             weight_decay=0.0,
-            warning="the whole test set is among the tuning data: this only shows the leak, never report it",
+            warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",
         ),
     )
 }
-"""By name."""
+"""Protocols by name."""

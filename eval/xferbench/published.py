@@ -1,14 +1,16 @@
-"""Data as the authors' program made it: by the protocols `published-2024` and `head-2024-12`.
+"""Data of the protocols `published-2024` and `head-2024-12`, as the authors' program makes them.
 
-What is different from the paper, and from `strict`:
+Differences from the paper, and from `strict`:
 
-- Symbol ids are taken as they are. In a corpus of ids, 256 is the padding, and never predicted.
-- Rows are cut into blocks a thousand at a time, and what is left of each thousand is dropped. Blocks share no symbol,
-  so that the first of each is never predicted. A corpus that is long enough is read in its own order.
-- BPE is trained on the first 10 000 documents, whatever they are for. Tuning reads documents in the order of the text
-  (`head-2024-12`: shuffled as the test is, so that it begins with all that the test has); a tenth of all is the test.
-- An id that no training has seen ends each test document, and is scored. Test windows overlap by half and are scored
-  whole, so most tokens count twice.
+- Symbol ids are not renumbered. In a corpus of ids, 256 is the padding id, and never predicted.
+- Rows are joined a thousand at a time and split into blocks; the incomplete last block of each thousand is dropped.
+  Blocks do not overlap, so that the first symbol of each is never predicted. A corpus that is long enough is read in
+  its own order.
+- BPE is trained on the first 10 000 documents, whether they are for fine-tuning or test. Fine-tuning reads documents in
+  the order of the text (`head-2024-12`: in the shuffled order of the test, so that its first documents are the test
+  documents); a tenth of all documents is the test.
+- Each test document ends with an id that does not occur in training, and that is scored. Test windows overlap by half
+  and are scored whole, so that most tokens count twice.
 
 The program's last test window, shorter than the others, is left out (1 of 7 816).
 """
@@ -27,18 +29,18 @@ from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.texts import Text
 
 PADDING = 256
-"""The id that the program pads with, and so never predicts, in a corpus of ids."""
+"""Padding id of the program in a corpus of ids; never predicted."""
 NUM_DOCUMENTS = 100_000
-"""Documents of a text that are used, from its beginning."""
+"""Number of documents of a text that are used, from its beginning."""
 NUM_BPE_DOCUMENTS = 10_000
-"""Those that BPE is trained on."""
+"""Number of documents that BPE is trained on."""
 NUM_TEST_DOCUMENTS = 10_000
-"""Documents for the test, at most."""
+"""Maximum number of test documents."""
 ROWS_AT_ONCE = 1_000
 
 
 def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
-    """Blocks of a corpus: in its own order if it is long enough, otherwise again and again, shuffled each time."""
+    """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass."""
     return _source(corpus, preset, shuffled=len(corpus.messages.values) < preset.pretrain_tokens)
 
 
@@ -48,12 +50,12 @@ def source_shuffled(corpus: Corpus, preset: Preset, seed: int) -> Source:
 
 
 def target(text: Text, preset: Preset) -> Target:
-    """Tuning data from the beginning of a text, and a test of a tenth of its documents."""
+    """Fine-tuning data from the beginning of a text, and a test of a tenth of its documents."""
     return _target(text, preset, shuffled=False)
 
 
 def target_shuffled(text: Text, preset: Preset) -> Target:
-    """Tuning data from the shuffled text, whose beginning is the test."""
+    """Fine-tuning data from the shuffled text, whose beginning is the test."""
     return _target(text, preset, shuffled=True)
 
 
@@ -62,14 +64,14 @@ def _source(corpus: Corpus, preset: Preset, *, shuffled: bool) -> Source:
     num_rows, num_symbols = len(messages), len(messages.values)
     if messages.values.max() >= preset.vocab_size or messages.values.min() < 0:
         raise ConfigError(
-            f"by this protocol symbol ids are from 0 to {preset.vocab_size - 1:,}, "
-            f"the corpus has {messages.values.max()}; try --protocol strict"
+            f"this protocol expects symbol ids from 0 to {preset.vocab_size - 1:,}, "
+            f"found {messages.values.max()}; try --protocol strict"
         )
     lost = (num_rows // ROWS_AT_ONCE + 1) * (preset.context - 1)
     if num_symbols <= lost:
         raise ConfigError(
-            f"by this protocol up to {lost} symbols of the corpus are lost at the ends of its blocks, and it has "
-            f"{num_symbols}; try --protocol strict"
+            f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
+            f"found {num_symbols}; try --protocol strict"
         )
     num_rounds = wanted // (num_symbols - lost) + 1
     orders = (
@@ -104,8 +106,8 @@ def _target(text: Text, preset: Preset, *, shuffled: bool) -> Target:
     tune = _blocks((_joined(thousand) for thousand in thousands), preset, preset.tune_tokens)
     if len(tune) < preset.tune_tokens:
         raise ConfigError(
-            f"{text.name}: by this protocol tuning needs {preset.tune_tokens:,} tokens, the text has {len(tune):,}; "
-            "try --protocol strict, which repeats it"
+            f"{text.name}: this protocol expects {preset.tune_tokens:,} tokens for fine-tuning, found {len(tune):,}; "
+            "try --protocol strict, which repeats the text"
         )
     test: list[int] = []
     for row in encode(tokenizer, tested, end=""):
@@ -113,7 +115,9 @@ def _target(text: Text, preset: Preset, *, shuffled: bool) -> Target:
         if len(test) > preset.test_tokens:
             break
     if len(test) < preset.context:
-        raise ConfigError(f"{text.name}: the text is too short: {len(test)} tokens for testing")
+        raise ConfigError(
+            f"{text.name}: text too short: expected {preset.context} test tokens, found {len(test)}"
+        )
     context = preset.context
     return Target(
         vocab_size=preset.vocab_size,
@@ -124,7 +128,7 @@ def _target(text: Text, preset: Preset, *, shuffled: bool) -> Target:
 
 
 def _blocks(thousands: Iterable[NDArray[np.integer]], preset: Preset, num_tokens: int) -> NDArray[np.integer]:
-    """Whole blocks of each thousand rows, until there are so many tokens, the last block rounded up."""
+    """Whole blocks of each thousand rows, up to `num_tokens` tokens, rounded up to a whole block."""
     wanted = preset.num_windows(num_tokens) * preset.context
     pieces: list[NDArray[np.integer]] = []
     found = 0

@@ -1,4 +1,4 @@
-"""What corpora are held against: the paper's baselines (section 4.2), at the size that a preset reads."""
+"""Baseline corpora of the paper (section 4.2), in the size that a preset needs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.grammars.baselines import text_parentheses, uniform_noise, zipf_parentheses
 
-PROGRAM_OPENS = 0.5
-"""With what probability the authors' program opens a pair; the paper's source, and `strict`, have 0.4."""
+PROGRAM_OPEN_PROBABILITY = 0.5
+"""Probability that the authors' program opens a pair; the paper's source, and `strict`, have 0.4."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a source is made for."""
+    """Settings of a baseline corpus."""
 
     preset: Preset
-    """How many symbols, and of how many types."""
+    """Defines the numbers of symbols and of symbol types."""
     protocol: str
-    """By the authors' protocols parentheses open as in their program."""
+    """The authors' protocols use the probability of an opening parenthesis in their program."""
     seed: int
-    """Of what is drawn."""
+    """Seed of random draws."""
     text: Path | None
-    """A text, for sources that need one."""
+    """A text file, for sources that need one."""
 
 
 def paren_synth(request: Request) -> Corpus:
     """Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
-    probability = {} if request.protocol == "strict" else {"open_probability": PROGRAM_OPENS}
+    probability = {} if request.protocol == "strict" else {"open_probability": PROGRAM_OPEN_PROBABILITY}
     return zipf_parentheses(
         request.preset.pretrain_tokens,
         np.random.default_rng(request.seed),
@@ -44,7 +44,7 @@ def paren_synth(request: Request) -> Corpus:
 
 
 def paren_real(request: Request) -> Corpus:
-    """Nested pairs of symbols that are as frequent as the words of a text (--text)."""
+    """Nested pairs of symbols with the frequencies of the words of a text (--text)."""
     text = _required("paren_real", request)
     return text_parentheses(
         request.preset.pretrain_tokens,
@@ -55,7 +55,7 @@ def paren_real(request: Request) -> Corpus:
 
 
 def random(request: Request) -> Corpus:
-    """Symbols drawn one by one, all alike."""
+    """Symbols drawn independently and uniformly."""
     return uniform_noise(
         request.preset.pretrain_tokens,
         np.random.default_rng(request.seed),
@@ -64,12 +64,12 @@ def random(request: Request) -> Corpus:
 
 
 def no_pretrain(request: Request) -> None:
-    """Nothing: the model is tuned as it is born."""
+    """No corpus: the model is fine-tuned from its initial weights."""
     return None
 
 
 def human(request: Request) -> Corpus:
-    """BPE tokens of a human language (--text), a message a line."""
+    """BPE tokens of a human language (--text), a message per line."""
     path = _required("human", request)
     lines = shuffled(TextFile(path.name, path).documents())
     tokenizer = train_bpe(lines, request.preset.vocab_size, request.preset.bpe_bytes)
@@ -87,11 +87,11 @@ def human(request: Request) -> Corpus:
 SOURCES: Mapping[str, Callable[[Request], Corpus | None]] = {
     source.__name__: source for source in (paren_synth, paren_real, random, no_pretrain, human)
 }
-"""By the names that users write."""
+"""Baselines by name."""
 
 
 def make_source(name: str, request: Request) -> Corpus | None:
-    """A source by its name; None is no pretraining.
+    """Make a baseline corpus by its name; None means no pretraining.
 
     Raises:
         ConfigError: If the name is not known, or the source needs a text and has none.

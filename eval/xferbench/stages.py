@@ -1,4 +1,4 @@
-"""The two stages of XferBench, each a pure function whose result can be kept: pretrain a body, tune and test it."""
+"""The two stages of XferBench as pure functions with cacheable results: pretraining, then fine-tuning and test."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ from ecsuite.eval.xferbench.tokenised import tokenised
 from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 3
-"""Raised whenever the same input would give another result."""
+"""Increased whenever the same input would give another result."""
 COMPILED_WIDTH = 512
-"""On a GPU, models from this width on are compiled."""
+"""Minimum width of models that are compiled on a GPU."""
 CHECK_EVERY = 50
-"""Updates between two looks at whether the loss is finite, each of which waits for the device."""
+"""Updates between checks that the loss is finite; each check synchronises with the device."""
 
 
 def stage_key(preset: Preset, protocol: str, seed: int, device: str, precision: str) -> dict[str, Any]:
-    """What can change the result of a stage, besides its data."""
+    """Cache key of a stage without its data: everything else that can change its result."""
     sizes = {
         name: value for name, value in asdict(preset).items() if name not in ("name", "about", "reference")
     }
@@ -48,11 +48,11 @@ def pretrain(
     file: Path,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Train a new model on a corpus and write it to `file`; without a corpus, write it as it is born.
+    """Train a new model on a corpus and write it to `file`; without a corpus, write the initial weights.
 
     Returns:
-        `repeats`, how often the corpus was read in an epoch; `parameters`, those of the model without its embeddings of
-        symbols; and `sha256` of the file.
+        `repeats`, passes over the corpus per epoch; `parameters`, the number of parameters without symbol embeddings;
+        and `sha256` of the file.
     """
     rules = PROTOCOLS[protocol]
     place = torch.device(device)
@@ -85,10 +85,11 @@ def tune_and_test(
     report_progress: ProgressCallback,
     tokens: Path | None = None,
 ) -> dict[str, Any]:
-    """Give the model of `file` new embeddings, tune it on a text, and test it on what was held out.
+    """Give the model of `file` new embeddings, fine-tune it on a text, and test it on held-out text.
 
     Returns:
-        `cross_entropy`, nats a token; `test_tokens`, how many were scored; and `repeats` of the text for tuning.
+        `cross_entropy`, nats per token; `test_tokens`, the number of scored tokens; and `repeats`, passes over the text
+        per epoch of fine-tuning.
     """
     rules = PROTOCOLS[protocol]
     place = torch.device(device)
@@ -104,11 +105,11 @@ def tune_and_test(
         model = model.to(place)
         model.products = PRECISIONS[precision]
 
-        def told(_: str, share: float) -> None:
+        def report_text(_: str, share: float) -> None:
             report_progress(text.name, share)
 
         epochs, decay = preset.tune_epochs, rules.weight_decay
-        train(model, target.tune, epochs, preset.tune_lr, preset, decay, generator, told)
+        train(model, target.tune, epochs, preset.tune_lr, preset, decay, generator, report_text)
         value, num_scored = cross_entropy(model, target.test, preset.batch)
     return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
 
@@ -127,13 +128,13 @@ def train(
 
     Args:
         model: The model.
-        windows: What to learn.
-        num_epochs: Passes over them.
+        windows: Training windows.
+        num_epochs: Passes over the windows.
         lr: Learning rate of the first step.
-        preset: Batch size.
-        weight_decay: AdamW's.
+        preset: Defines the batch size.
+        weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
-        report_progress: Told the share that is done, after every update.
+        report_progress: Called with the fraction done after every update.
 
     Raises:
         ArithmeticError: If the loss is not finite.
@@ -159,7 +160,7 @@ def train(
 
 @torch.no_grad()
 def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[float, int]:
-    """Mean cross-entropy in nats a token, and how many tokens were scored."""
+    """Mean cross-entropy in nats per token, and the number of scored tokens."""
     device = model.positions.weight.device
     windows = windows.to(device)
     total = torch.zeros((), dtype=torch.float64, device=device)
@@ -175,7 +176,7 @@ def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[f
 
 @contextmanager
 def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Let dropout draw from `seed`; afterwards the global generators are as they were."""
+    """Seed the global generators for dropout, and restore their state afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
@@ -183,7 +184,7 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def _threads(preset: Preset) -> Iterator[None]:
-    """One thread for a small model: it gains nothing from more, and gives the same figures on any number of cores."""
+    """Use one thread for a reduced preset: more are not faster, and results do not depend on the number of cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if preset.is_reduced else before)
     try:

@@ -1,9 +1,9 @@
-"""Data by the protocol `strict`: what the paper says, and where it says nothing, the careful choice.
+"""Data of the protocol `strict`: as the paper describes; where it gives no detail, without leaks.
 
-Symbols are taken as said, EOS included. A text is cut by document, a line each, and the hash of a line decides its
-place: tuning and test never share a line, the order of the file does not matter, and every source meets the same
-data. The end of a line is a token like any other. BPE is trained on tuning lines alone. Every held-out token is
-scored once, after at least half a window (the beginning of the text excepted).
+Messages include EOS. A text is split by document, one per line, in the order of the lines' hashes: fine-tuning and test
+never share a line, the order of the file does not matter, and the data are the same for every source. The end of a line
+is a token like any other. BPE is trained on fine-tuning lines only. Every held-out token is scored once, with at least
+half a window of context (except at the beginning of the text).
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.texts import Text
 
 TEST_SHARE = 10
-"""One line in so many is for testing."""
+"""One line in `TEST_SHARE` is for testing."""
 
 
 def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
-    """Messages in random order, again and again until there are enough.
+    """Messages in random order, repeated until there are enough.
 
     Raises:
         ConfigError: If the corpus has more types than the preset's model.
@@ -34,8 +34,8 @@ def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
     if preset.pretrain_vocabulary == "whole":
         if num_types > preset.vocab_size:
             raise ConfigError(
-                f"the corpus has {num_types:,} different symbols, the model of preset {preset.name} "
-                f"{preset.vocab_size:,}"
+                f"the corpus has {num_types:,} different symbols, expected at most {preset.vocab_size:,} "
+                f"for preset {preset.name}"
             )
         num_types = preset.vocab_size
     return Source(
@@ -46,7 +46,7 @@ def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
 
 
 def target(text: Text, preset: Preset) -> Target:
-    """Split the lines, train BPE on those for tuning, and tokenise both parts.
+    """Split the lines, train BPE on those for fine-tuning, and tokenise both parts.
 
     Raises:
         ConfigError: If the text is too short to be tested on.
@@ -60,7 +60,9 @@ def target(text: Text, preset: Preset) -> Target:
     tune = _first(encode(tokenizer, tune_lines), length)
     test = _first(encode(tokenizer, test_lines), preset.test_tokens + 1)
     if len(test) <= context or len(tune) <= context:
-        raise ConfigError(f"{text.name}: the text is too short: {len(test)} tokens for testing")
+        raise ConfigError(
+            f"{text.name}: text too short: expected more than {context} test tokens, found {len(test)}"
+        )
     return Target(
         vocab_size=tokenizer.get_vocab_size(),
         tune=Windows(symbols=stretches(np.resize(tune, length), context + 1, context)),
@@ -70,7 +72,7 @@ def target(text: Text, preset: Preset) -> Target:
 
 
 def shuffled(lines: Iterable[str]) -> list[str]:
-    """The different lines, by their hashes: an order as good as random, and always the same."""
+    """The different lines in the order of their hashes: a pseudorandom order that is always the same."""
     return sorted(set(lines), key=lambda line: hashlib.blake2b(line.encode(), digest_size=16).digest())
 
 

@@ -1,4 +1,4 @@
-"""The languages to transfer to, as documents: texts of a folder, or the embedded artificial languages."""
+"""Target languages as lists of documents: texts of a folder, or the artificial languages."""
 
 import gzip
 import hashlib
@@ -18,46 +18,46 @@ from ecsuite.eval.xferbench.presets import Preset
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
-"""Generous, so that no embedded text is too short."""
+"""An upper bound, so that no artificial text is too short."""
 
 
 class Text(Protocol):
-    """A language as documents."""
+    """A text of one language, as documents."""
 
     @property
     def name(self) -> str:
-        """Its name in tables, such as `da`."""
+        """Name in tables, such as `da`."""
 
     @property
     def digest(self) -> str:
-        """A hash of what it says."""
+        """A hash of the content."""
 
     def documents(self) -> Sequence[str]:
-        """Documents, none empty."""
+        """Non-empty documents."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text of a folder: a document a line, as such or, in files of JSON lines, as a JSON string."""
+    """A text file, a document per line: plain text or, in a .jsonl file, a JSON string."""
 
     name: str
-    """The file's name without its ending."""
+    """File name without its suffix."""
     path: Path
     """The file."""
 
     @cached_property
     def digest(self) -> str:
-        """BLAKE2b of what is in the file, unpacked."""
+        """BLAKE2b hash of the uncompressed content."""
         content = hashlib.blake2b(digest_size=12)
         for piece in _pieces(self.path):
             content.update(piece)
         return content.hexdigest()
 
     def documents(self) -> list[str]:
-        """Documents without white space at their ends, none empty.
+        """Non-empty documents, without white space at their ends.
 
         Raises:
-            ConfigError: If the file can't be read, or a line is not what it should be.
+            ConfigError: If the file can't be read, or a line is not a document.
         """
         data = b"".join(_pieces(self.path))
         try:
@@ -87,30 +87,30 @@ class TextFile:
 
 @dataclass(frozen=True)
 class ArtificialText:
-    """An embedded language."""
+    """A text of an artificial language."""
 
     number: int
-    """Which of them, from 1."""
+    """Number of the language, from 1."""
     num_bytes: int
-    """How much of it there is."""
+    """Minimum size in bytes."""
 
     @property
     def name(self) -> str:
-        """artificial-1 and so on."""
+        """`artificial-NUMBER`."""
         return f"artificial-{self.number}"
 
     @property
     def digest(self) -> str:
-        """Names the content, which is a pure function of these."""
+        """Number and size, which determine the content."""
         return f"artificial-{self.number}-{self.num_bytes}"
 
     def documents(self) -> list[str]:
-        """Paragraphs."""
+        """Paragraphs of the language."""
         return write(self.number, self.num_bytes)
 
 
 def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
-    """The targets of a preset: those of a folder, or the embedded ones.
+    """The target texts of a preset: those of a folder, or the artificial languages.
 
     Raises:
         ConfigError: If texts are missing, or the folder can't be read.
@@ -122,7 +122,7 @@ def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
     if folder is None:
         raise ConfigError(
             f"preset {preset.name} needs texts of {', '.join(preset.languages)}: run `ecsuite data wikipedia` once, "
-            "or give --targets FOLDER with a file such as da.txt.gz for each"
+            "or give --targets FOLDER with a file such as da.txt.gz for each language"
         )
     texts = read_texts(folder)
     if not preset.languages:
@@ -136,14 +136,14 @@ def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
 
 
 def preset_folder(given: Path | None, preset: Preset) -> Path | None:
-    """The folder of targets: the one that was given, or, where the preset needs texts, what was downloaded."""
+    """The folder of target texts: `given`, or the downloaded texts if it is None and the preset needs texts."""
     downloaded = data_folder("wikipedia")
     is_there = downloaded.is_dir() and any(path.name.endswith(SUFFIXES) for path in downloaded.iterdir())
     return downloaded if given is None and preset.languages and is_there else given
 
 
 def read_texts(folder: Path) -> dict[str, Text]:
-    """Find a folder's texts, by name.
+    """The texts of a folder, by name.
 
     Raises:
         ConfigError: If there is no such folder, it has no text, or two files have one name.
@@ -157,7 +157,7 @@ def read_texts(folder: Path) -> dict[str, Text]:
             continue
         name = path.name.removesuffix(ending)
         if name in texts:
-            raise ConfigError(f"{folder}: there are two files of {name}; keep one")
+            raise ConfigError(f"{folder}: two files named {name}: expected one")
         texts[name] = TextFile(name, path)
     if not texts:
         raise ConfigError(f"{folder}: expected target texts such as da.txt or da.txt.gz, found none")
@@ -165,7 +165,7 @@ def read_texts(folder: Path) -> dict[str, Text]:
 
 
 def fingerprint(texts: Sequence[Text]) -> str:
-    """The names of texts and a short hash of what they say."""
+    """The names of texts and a short hash of their content."""
     content = hashlib.blake2b(digest_size=4)
     for text in texts:
         content.update(f"{text.name}\n{text.digest}\n".encode())
@@ -173,7 +173,7 @@ def fingerprint(texts: Sequence[Text]) -> str:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """What is in a file, unpacked, a megabyte at a time."""
+    """Uncompressed content of a file, in pieces of one megabyte."""
     try:
         opened = gzip.open(path) if path.name.endswith(".gz") else open(path, "rb")
         with opened as file:

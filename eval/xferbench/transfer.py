@@ -1,7 +1,7 @@
-"""XferBench: what a language model gains for other languages by learning the corpus first.
+"""XferBench: how well a language model that was pretrained on a corpus transfers to other languages.
 
-Boldt & Mortensen (2024), section 3.2: pretrain a causal language model on the corpus, give it new embeddings, tune it
-on each target language, and measure its cross-entropy on held-out text; the score is the mean over the targets.
+Boldt & Mortensen (2024), section 3.2: pretrain a causal language model on the corpus, give it new embeddings, fine-tune
+it on each target language, and measure its cross-entropy on held-out text; the score is the mean over the targets.
 """
 
 import hashlib
@@ -29,23 +29,23 @@ ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"
 REDUCED = "nats per BPE token at a reduced size; not comparable with published XferBench scores"
 
 Corpora = Corpus | None | Mapping[int, Corpus | None]
-"""A corpus, nothing, or what each seed draws."""
+"""A corpus, None (no pretraining), or one of these for each seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transfer:
-    """What one corpus came to."""
+    """Result of one corpus."""
 
     by_target: tuple[dict[str, float], ...]
-    """For each seed, the cross-entropy on each target's held-out text, nats per token."""
+    """For each seed, the cross-entropy on the held-out text of each target, nats per token."""
     repeats: float
-    """How often the corpus was read in an epoch of pretraining."""
+    """Passes over the corpus per epoch of pretraining."""
     text_repeats: dict[str, float]
-    """How often each text was read in an epoch of tuning; over 1, it was too short."""
+    """Passes over each text per epoch of fine-tuning; more than 1 if the text was too short."""
     test_tokens: dict[str, int]
-    """Held-out tokens scored, by target."""
+    """Number of scored held-out tokens, by target."""
     parameters: int
-    """Parameters of the model without its embeddings of symbols."""
+    """Number of parameters without symbol embeddings."""
 
     @property
     def means(self) -> list[float]:
@@ -56,8 +56,8 @@ class Transfer:
 def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
-    The score is the mean over targets and seeds. An interval over the targets would say nothing: they differ in level.
-    `ecsuite compare` has intervals, of differences.
+    The score is the mean over targets and seeds. It has no interval over the targets, because their levels differ;
+    `ecsuite compare` computes intervals of differences.
 
     Raises:
         ConfigError: If the preset, the protocol or the device is unknown, or the texts cannot be used.
@@ -71,7 +71,7 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def score_source(corpus: Corpora, options: Options) -> Score:
-    """Score a corpus, or a new one for each seed, or, with None, the model without pretraining."""
+    """Score a corpus, a corpus for each seed, or, for None, the model without pretraining."""
     preset = look_up("preset", options.preset, PRESETS)
     texts = choose_texts(options.targets, preset)
     seeds = range(options.seed, options.seed + options.num_seeds)
@@ -96,7 +96,7 @@ def score_of(
     options: Options,
     reason: str | None = None,
 ) -> Score:
-    """A result with its signature and all that is needed to read it."""
+    """The score of a result, with its signature and details."""
     protocol = PROTOCOLS[options.protocol]
     device = choose_device(options.device)
     seeds = range(options.seed, options.seed + options.num_seeds)
@@ -150,65 +150,73 @@ def transfer(
     num_workers: int = 1,
     progress: Callable[[str, float, float], None] = no_progress,
 ) -> Transfer:
-    """Pretrain once a seed, then tune and test on each text.
+    """Pretrain once per seed, then fine-tune and test on each text.
 
     Args:
-        corpus: What to pretrain on, or for each seed what is drawn with it; None for the baseline without pretraining.
+        corpus: Corpus to pretrain on, or a corpus for each seed; None for the baseline without pretraining.
         texts: The target languages.
         preset: Sizes.
-        seeds: Of initial weights, of dropout and of the order of the data.
+        seeds: Seeds of initial weights, dropout and the order of the data.
         protocol: A name in `PROTOCOLS`.
         device: `auto`, `cpu` or `cuda`.
-        folder: Where the result of every stage is kept, by the hash of all that can change it: what is there is not
-            computed again. None keeps nothing.
-        num_workers: Processes, where the device is a CPU and the preset a reduced one.
-        progress: Told the work done and to do.
+        folder: Cache folder: the result of every stage is saved under a hash of everything that can change it, and is
+            not computed again. None caches nothing.
+        num_workers: Number of processes on a CPU with a reduced preset; otherwise one is used.
+        progress: Called with a label, the work done and the total.
     """
     place = choose_device(device).type
     precision = _precision(preset, place)
     with ExitStack() as stack:
-        kept = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        cache = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         workers = num_workers if place == "cpu" and preset.is_reduced else 1
         settings = {"preset": preset, "protocol": protocol, "device": place, "precision": precision}
-        pretraining, bodies = [], []
+        pretraining, weights_files = [], []
         for seed in seeds:
             drawn = corpus[seed] if isinstance(corpus, Mapping) else corpus
             key = stage_key(preset, protocol, seed, place, precision) | {"corpus": digest(drawn)}
-            body = kept / "bodies" / f"{Job(function=pretrain, inputs={}, key=key).digest}.safetensors"
-            inputs = {**settings, "corpus": drawn, "seed": seed, "file": body}
+            weights_file = (
+                cache / "bodies" / f"{Job(function=pretrain, inputs={}, key=key).digest}.safetensors"
+            )
+            inputs = {**settings, "corpus": drawn, "seed": seed, "file": weights_file}
             pretraining.append(Job(function=pretrain, inputs=inputs, key=key))
-            bodies.append(body)
-        work = stack.enter_context(JobRunner(num_workers=workers, folder=kept, progress=progress))
-        made = work.run(pretraining)
-        for job, body, born in zip(pretraining, bodies, made, strict=True):
-            if not _is_whole(body, born["sha256"]):
+            weights_files.append(weights_file)
+        runner = stack.enter_context(JobRunner(num_workers=workers, folder=cache, progress=progress))
+        pretrained = runner.run(pretraining)
+        for job, weights_file, result in zip(pretraining, weights_files, pretrained, strict=True):
+            if not _is_complete(weights_file, result["sha256"]):
                 JobRunner(num_workers=1, folder=None, progress=progress).run([job])
         tuning = [
             Job(
                 function=tune_and_test,
-                inputs={**settings, "file": body, "text": text, "seed": seed, "tokens": kept / "tokens"},
+                inputs={
+                    **settings,
+                    "file": weights_file,
+                    "text": text,
+                    "seed": seed,
+                    "tokens": cache / "tokens",
+                },
                 key=stage_key(preset, protocol, seed, place, precision)
-                | {"body": born["sha256"], "text": [text.name, text.digest]},
+                | {"body": result["sha256"], "text": [text.name, text.digest]},
             )
-            for seed, body, born in zip(seeds, bodies, made, strict=True)
+            for seed, weights_file, result in zip(seeds, weights_files, pretrained, strict=True)
             for text in texts
         ]
-        tuned = work.run(tuning)
+        tuned = runner.run(tuning)
     rows = [tuned[start : start + len(texts)] for start in range(0, len(tuned), len(texts))]
     names = [text.name for text in texts]
     return Transfer(
         by_target=tuple(
             {name: one["cross_entropy"] for name, one in zip(names, row, strict=True)} for row in rows
         ),
-        repeats=made[0]["repeats"],
+        repeats=pretrained[0]["repeats"],
         text_repeats={name: one["repeats"] for name, one in zip(names, rows[0], strict=True)},
         test_tokens={name: one["test_tokens"] for name, one in zip(names, rows[0], strict=True)},
-        parameters=made[0]["parameters"],
+        parameters=pretrained[0]["parameters"],
     )
 
 
 def digest(corpus: Corpus | None) -> str:
-    """A hash of what was said."""
+    """A hash of the messages."""
     if corpus is None:
         return "nothing"
     content = hashlib.sha256(corpus.messages.offsets.astype(np.int64).tobytes())
@@ -217,13 +225,13 @@ def digest(corpus: Corpus | None) -> str:
     return content.hexdigest()
 
 
-def _is_whole(file: Path, sha256: str) -> bool:
-    """Whether the weights that a kept result speaks of are still there."""
+def _is_complete(file: Path, sha256: str) -> bool:
+    """Whether the weights file of a cached result exists and is undamaged."""
     return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha256
 
 
 def _precision(preset: Preset, device: str) -> str:
-    """bf16 or fp32."""
+    """Precision of matrix products on a device: bf16 or fp32."""
     import torch
 
     return choose_precision(preset.precision, torch.device(device))

@@ -1,4 +1,4 @@
-"""What kinds of language the artificial targets are: ten types, as different as human languages are."""
+"""Typology of the ten artificial target languages, which differ as human languages do."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,12 +6,12 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Typology:
-    """What kind of language it is."""
+    """Typological features of a language."""
 
     order: str
     """Order of subject, verb and object in a main clause."""
     head_final: bool
-    """Whether modifiers, objects of adpositions and relative clauses precede what they belong to."""
+    """Whether modifiers, objects of adpositions and relative clauses precede their head."""
     endings: Literal["none", "separate", "fused"]
     """Isolating, agglutinative or fusional."""
     num_cases: int = 1
@@ -23,7 +23,7 @@ class Typology:
     articles: bool = False
     """Whether nouns take an article."""
     pronouns: bool = True
-    """Whether a subject pronoun is said; where not, the verb's ending tells."""
+    """Whether subject pronouns are used; otherwise the verb's ending marks the person."""
     harmony: bool = False
     """Whether a word's vowels are all back or all front."""
     consonants: int = 14

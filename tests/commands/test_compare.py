@@ -46,7 +46,7 @@ def test_compare_prints_tables_and_notes(ecsuite):
     out = ecsuite("compare", "runs/French", "runs/Random", "runs/No pretrain")
     assert "unsigned (another program)" in out
     assert "French" in out and "better" in out and "worse" in out and "baseline" in out
-    assert "No published scores: unsigned results may be of any protocol." in out
+    assert "No published scores: the protocol of unsigned results is unknown." in out
     assert "difference" not in ecsuite("compare", "runs/French")
 
 
@@ -69,7 +69,7 @@ def test_compare_writes_json_and_a_picture(ecsuite, tmp_path):
             ["runs/French", "--picture", "a.jpg"],
             "a.jpg: expected the name of a picture, ending in .svg or .png",
         ),
-        (["runs/French", "--out", "runs"], "runs is a folder: name a file"),
+        (["runs/French", "--out", "runs"], "runs: expected a file name, got a folder"),
     ],
 )
 def test_mistakes_in_compare(ecsuite, arguments, message):
@@ -81,7 +81,7 @@ def test_mistakes_in_compare(ecsuite, arguments, message):
 def test_correlate_the_paper(ecsuite):
     out = ecsuite("correlate", "--paper")
     for value in ("-0.75", "-0.84", "-0.79"):
-        assert value in out.split("Printed there")[0]
+        assert value in out.split("Pearson correlations as printed")[0]
     data = json.loads(ecsuite("correlate", "--paper", "--json"))
     assert list(data["settings"]) == ["full", "frozen", "reduced"]
     assert [each["name"] for each in data["settings"]["full"]["coefficients"]] == [
@@ -95,7 +95,7 @@ def test_correlate_files(ecsuite, tmp_path):
     entries = [{"name": name, "chrf": value, "bleu": 1.0} for name, value in PAPER_CHRF["frozen"].items()]
     (tmp_path / "chrf.json").write_text(json.dumps(entries[:-1]))
     out = ecsuite("correlate", "runs", "--translation", "chrf.json", "--out", "a.json")
-    assert "all: in only one list, left out: No pretrain." in out
+    assert "all: left out, because in one list only: No pretrain." in out
     found = json.loads((tmp_path / "a.json").read_text())["settings"][""]
     assert len(found["sources"]) == 16
     with pytest.raises(ConfigError, match=r"^all sources have the same translation score"):
@@ -155,7 +155,7 @@ def test_no_translations(tmp_path):
     with pytest.raises(ConfigError, match=r"no such file or folder of translation results$"):
         read_translation([tmp_path / "none"], "chrf")
     with pytest.raises(
-        ConfigError, match=r"no translation result in it, a JSON object with `name` and `chrf`$"
+        ConfigError, match=r"expected a translation result, a JSON object with `name` and `chrf`"
     ):
         read_translation([tmp_path], "chrf")
 

@@ -1,1 +1,1 @@
-"""XferBench results side by side: published scores, writing systems, correlation with translation."""
+"""Comparison of XferBench results: differences, published scores, writing systems, correlation with translation."""

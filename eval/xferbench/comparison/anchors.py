@@ -41,7 +41,7 @@ class Anchor:
     """A published score."""
 
     name: str
-    """The source, as pictures name it."""
+    """Name of the source in figures."""
     score: float
     """Mean over the ten targets and three runs, nats per token, Wikipedia data."""
 

@@ -1,4 +1,4 @@
-"""Several XferBench results side by side: their differences, and whether these are more than noise."""
+"""Comparison of several XferBench results: their differences, and whether these exceed the noise."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -27,33 +27,33 @@ from ecsuite.eval.xferbench.comparison.anchors import (
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
 
 PUBLISHED = "published"
-"""As a baseline: the published scores without pretraining."""
+"""Name of the baseline of published scores without pretraining."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """What comparing sources found."""
+    """Result of a comparison of sources."""
 
     results: tuple[Result, ...]
-    """The sources, the best first."""
+    """The sources, best first."""
     baseline: Result | None
-    """The one that the others are compared with; None if each is compared with each."""
+    """The baseline of all differences; None if each pair of sources is compared."""
     differences: tuple[Difference, ...]
-    """In the order of `results`, or of their pairs."""
+    """Differences in the order of `results`, or of their pairs."""
     noise: SeedNoise | None
-    """Seed noise; None where it is unknown."""
+    """Noise between seeds; None if unknown."""
     normalised: tuple[Normalised, ...]
-    """The paper's procedure, in the order of `results`; empty where it has no values."""
+    """Scores normalised by the paper's procedure, in the order of `results`; empty if not defined."""
     normalised_reason: str | None
-    """Why it has none."""
+    """Why `normalised` is empty; None otherwise."""
     scripts: WritingMatrix | None
-    """The paper's Table 7, where human sources tell something."""
+    """The paper's Table 7; None without enough human sources."""
     kinds: WritingMatrix | None
-    """Its Table 8."""
+    """The paper's Table 8; None without enough human sources."""
 
     @property
     def signature(self) -> str:
-        """Of all scores, without seeds."""
+        """Signature of all scores, without seeds."""
         return self.results[0].signature
 
     @property
@@ -63,20 +63,20 @@ class Comparison:
 
     @property
     def _is_published(self) -> bool:
-        """Whether the baseline is the published one."""
+        """Whether the baseline is the published score without pretraining."""
         return self.baseline is not None and self.baseline.name == PUBLISHED_NAME
 
     def notes(self) -> list[str]:
-        """What a reader of the tables has to know."""
+        """Notes on intervals, noise and published scores; empty strings where there is nothing to note."""
         return [
             *(_interval_notes(self)),
             _noise_note(self),
-            f"{PUBLISHED_NAME}: the mean of three runs, counted as one." if self._is_published else "",
+            f"{PUBLISHED_NAME}: the mean of three runs, treated as one run." if self._is_published else "",
             "" if anchors_for(self.signature) else f"No published scores: {_no_anchors(self.signature)}.",
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, JSON-ready."""
+        """The comparison as JSON-ready data."""
         normalised = {each.name: asdict(each) for each in self.normalised}
         return {
             "signature": self.signature,
@@ -111,19 +111,19 @@ class Comparison:
 
 
 def compare(results: Sequence[Result], baseline: str | None = None) -> Comparison:
-    """Compare sources that were measured alike.
+    """Compare sources that were measured with the same settings.
 
     Args:
         results: The sources.
-        baseline: The name of the one that the others are compared with, or `published` for the published scores without
-            pretraining. None means the source without pretraining if there is one (`nothing`, `no_pretrain`), and each
-            with each otherwise.
+        baseline: Name of the source that the others are compared with, or `published` for the published scores without
+            pretraining. None means the source without pretraining if there is one (`nothing`, `no_pretrain`), otherwise
+            all pairs are compared.
 
     Raises:
-        ConfigError: If there is none, they were not measured alike, or no source has the baseline's name.
+        ConfigError: If there are no results, their settings differ, or no source has the baseline's name.
     """
     if not results:
-        raise ConfigError("nothing to compare: no XferBench result was given")
+        raise ConfigError("no XferBench result: expected at least one")
     require_comparable(results)
     sources = list(results)
     if baseline == PUBLISHED:
@@ -159,36 +159,36 @@ def compare(results: Sequence[Result], baseline: str | None = None) -> Compariso
 
 
 def _interval_notes(comparison: Comparison) -> list[str]:
-    """What the intervals are, or why there are none."""
+    """Note on the method of the intervals, or on the reason why there are none."""
     if not comparison.differences:
-        return ["One source: there is nothing to compare it with."]
+        return ["One source only: no comparison."]
     number = len(comparison.targets)
     if number < FEWEST:
         return [f"No intervals: {comparison.differences[0].ci_reason}."]
     level = expanded_level(number)
     return [
-        f"95 % CI: paired BCa bootstrap over {number} languages, taken at {level:.1%} since they are few."
+        f"95 % CI: paired BCa bootstrap over {number} languages, level {level:.1%} to correct for the small number."
     ]
 
 
 def _noise_note(comparison: Comparison) -> str:
-    """How much seeds change a score."""
+    """Note on the noise between seeds."""
     noise = comparison.noise
     if noise is None:
-        return "One seed each: the noise of training is unknown, and verdicts are about these runs only."
+        return "One seed each: the noise between seeds is unknown; verdicts apply to these runs only."
     return (
-        f"Seeds: standard deviation {noise.sd:.4f} of a score ({noise.origin}); a verdict takes more than "
-        f"{noise.factor:.1f} standard errors."
+        f"Seeds: standard deviation {noise.sd:.4f} of a score ({noise.origin}); better or worse: difference of "
+        f"more than {noise.factor:.1f} standard errors."
     )
 
 
 def _no_anchors(signature: str) -> str:
-    """Why no published score is shown."""
+    """Why no published score is comparable."""
     if signature == UNSIGNED:
-        return "unsigned results may be of any protocol"
-    return "they are of preset full with protocol published-2024, and levels differ"
+        return "the protocol of unsigned results is unknown"
+    return "they apply to preset full with protocol published-2024 only"
 
 
 def standard_deviation(result: Result) -> float | None:
-    """Of a source's score over its seeds."""
+    """Standard deviation of a source's score over its seeds; None for one seed."""
     return float(result.values().mean(1).std(ddof=1)) if len(result.seeds) > 1 else None

@@ -1,4 +1,4 @@
-"""Tables of a comparison: scores, differences to a baseline or of each pair and by language, writing systems."""
+"""Tables of a comparison: scores, differences (to a baseline or of each pair; by language), writing systems."""
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -12,15 +12,15 @@ from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
 
 WIDTH = 80
-"""Columns of a terminal that tables fit."""
+"""Width of a terminal in characters."""
 NAME_WIDTH = 24
-"""Of the names of sources in tables."""
+"""Maximum width of source names in tables."""
 NARROW_NAME_WIDTH = 19
-"""In tables of ten languages."""
+"""The same in tables of ten languages."""
 
 
 def report(comparison: Comparison) -> Report:
-    """What a command prints, writes and draws."""
+    """The output of a command: tables, notes, JSON data and figure."""
     notes = tuple(note for note in comparison.notes() if note)
     return Report(
         tables=tables(comparison),
@@ -67,7 +67,7 @@ def score_table(comparison: Comparison) -> Table:
 
 
 def language_tables(comparison: Comparison) -> list[Table]:
-    """Differences by language; several tables where a terminal is too narrow for all languages."""
+    """Differences by language; several tables if a terminal is too narrow for all languages."""
     against = "the second source" if comparison.baseline is None else comparison.baseline.name
     rows = {
         target: [_short(each.by_target[target]) for each in comparison.differences]
@@ -89,13 +89,13 @@ def language_tables(comparison: Comparison) -> list[Table]:
 
 
 def _pair_table(comparison: Comparison) -> Table:
-    """Each source against each."""
+    """Differences of all pairs of sources."""
     table = _new_table()
     table.add_column("sources", max_width=NAME_WIDTH + 12, overflow="fold")
     _add_difference_columns(table)
     for each in comparison.differences:
         table.add_row(_label(comparison, each), *_difference_cells(each))
-    return _titled("Each pair: the first less the second; better means that the first is", table)
+    return _titled("All pairs: first minus second; better: the first is better", table)
 
 
 def _label(comparison: Comparison, each: Difference) -> Text:
@@ -103,12 +103,12 @@ def _label(comparison: Comparison, each: Difference) -> Text:
 
 
 def _new_table(*, tight: bool = False) -> Table:
-    """An empty table; a tight one has a space between columns instead of two."""
+    """An empty table; a tight one has one space between columns instead of two."""
     return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0 if tight else 1, 0, 0))
 
 
 def _titled(title: str, table: Table) -> Table:
-    """A table under a title that may be wider than it, and an empty line."""
+    """A table with a title, which may be wider than the table, and an empty line below."""
     whole = Table.grid()
     whole.add_row(Text(title, overflow="fold"))
     whole.add_row(table)
@@ -128,14 +128,16 @@ def _difference_cells(each: Difference) -> list[str | Text]:
 
 
 def _writing_table(matrix: WritingMatrix, what: str) -> Table:
-    """Mean normalised scores of human sources by how source and target are written."""
+    """Mean normalised scores of human sources by writing system of source and target."""
     table = _new_table()
     table.add_column("source", no_wrap=True)
     for target in matrix.targets:
         table.add_column(target, justify="right", no_wrap=True)
     for source, row in zip(matrix.sources, matrix.values, strict=True):
         table.add_row(source, *(f"{value:.2f}" for value in row))
-    return _titled(f"Human sources by {what}, targets across: normalised scores, lower is better", table)
+    return _titled(
+        f"Human sources (rows) and targets (columns) by {what}: normalised scores, lower is better", table
+    )
 
 
 def _interval(interval: Interval | None) -> str:

@@ -1,4 +1,4 @@
-"""XferBench against translation, from files or from the paper's tables: a row a setting of the translation."""
+"""Correlation of XferBench with translation scores, from files or from the paper's tables."""
 
 import json
 import math
@@ -19,23 +19,23 @@ from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELAT
 from ecsuite.file_formats import without_format
 
 METRICS = ("chrf", "bleu")
-"""What translation is measured by; better when higher."""
+"""Metrics of translation; higher is better."""
 
 
 def correlate_paper() -> Report:
-    """The paper's Table 2, computed from its printed scores and chrF."""
+    """Correlations of the paper's Table 2, computed from its printed scores and chrF."""
     found = {setting: correlate(PAPER_SCORES, chrf) for setting, chrf in PAPER_CHRF.items()}
     printed = ", ".join(f"{setting} {value:.2f}" for setting, value in PAPER_CORRELATIONS.items())
     return _report(
         found,
-        title="XferBench against chrF, the paper's Table 2 (OSCAR data)",
+        title="XferBench and chrF, the paper's Table 2 (OSCAR data)",
         signature="paper: Tables 2 and 5, OSCAR data",
-        notes=[f"Printed there, Pearson: {printed}."],
+        notes=[f"Pearson correlations as printed in Table 2: {printed}."],
     )
 
 
 def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric: str) -> Report:
-    """Correlate results with translation scores by the names of sources.
+    """Correlate XferBench results with translation scores; sources are joined by name.
 
     Args:
         results: Files or folders of XferBench results.
@@ -43,7 +43,7 @@ def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric
         metric: `chrf` or `bleu`.
 
     Raises:
-        ConfigError: If a file is not what it should be, results were not measured alike, or too few sources are shared.
+        ConfigError: If a file is invalid, settings of results differ, or too few sources are in both lists.
     """
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
@@ -53,21 +53,21 @@ def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric
     by_setting = read_translation(translation, metric)
     return _report(
         {setting: correlate(scores, values) for setting, values in by_setting.items()},
-        title=f"XferBench against {metric}",
+        title=f"XferBench and {metric}",
         signature=sources[0].signature,
         notes=[],
     )
 
 
 def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, float]]:
-    """Translation scores by setting ("" if none is told) and source, means over seeds.
+    """Translation scores by setting ("" if a file has none) and source, means over seeds.
 
     Args:
-        paths: JSON files, each an object with `name` and the metric or a list of such, or folders of JSON files.
+        paths: JSON files, each an object with `name` and the metric or a list of such, or folders of such files.
         metric: The key of the score.
 
     Raises:
-        ConfigError: If a file is not what it should be, or the results of a setting were not measured alike.
+        ConfigError: If a file is invalid, or the results of a setting have different signatures.
     """
     found: dict[str, dict[str, list[float]]] = {}
     signatures: dict[str, tuple[str, str]] = {}
@@ -76,7 +76,7 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
         entries = [entry for file in files for entry in _entries(file, metric, lenient=path.is_dir())]
         if not entries:
             raise ConfigError(
-                f"{path}: no translation result in it, a JSON object with `name` and `{metric}`"
+                f"{path}: expected a translation result, a JSON object with `name` and `{metric}`; found none"
             )
         for name, setting, value, line in entries:
             known, other = signatures.setdefault(setting, (line, name))
@@ -90,7 +90,7 @@ def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, 
 
 
 def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, str, float, str]]:
-    """Name, setting, score and signature (without its seed) of each result; a folder may hold other JSON besides."""
+    """Name, setting, score and signature (without seed) of each result; with `lenient`, other JSON is skipped."""
     if not file.is_file():
         raise ConfigError(f"{file}: no such file or folder of translation results")
     try:
@@ -102,7 +102,9 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
         if not is_result and lenient:
             continue
         if not is_result:
-            raise ConfigError(f"{file}: expected an object with `name` and `{metric}`, or a list of such")
+            raise ConfigError(
+                f"{file}: expected an object with `name` and `{metric}`, or a list of such objects"
+            )
         entry = without_format("result", entry, file)
         value = entry[metric]
         if type(value) not in (int, float) or not math.isfinite(value):
@@ -113,7 +115,7 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
 
 
 def _report(found: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]) -> Report:
-    """A row a setting, a column a coefficient."""
+    """A table with a row per setting and a column per coefficient, and notes."""
     table = Table(
         title=f"{title}\n{signature}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
     )
@@ -128,10 +130,10 @@ def _report(found: Mapping[str, Correlation], *, title: str, signature: str, not
         ]
         table.add_row(setting or "all", str(len(correlation.sources)), *cells)
     lines = [
-        "Negative is agreement: XferBench is better when lower. 95 % CI: BCa bootstrap over sources.",
+        "A negative correlation means agreement: lower XferBench is better. 95 % CI: BCa bootstrap over sources.",
         *notes,
         *(
-            f"{setting or 'all'}: in only one list, left out: {', '.join(correlation.left_out)}."
+            f"{setting or 'all'}: left out, because in one list only: {', '.join(correlation.left_out)}."
             for setting, correlation in found.items()
             if correlation.left_out
         ),

@@ -1,4 +1,4 @@
-"""The picture of a comparison: scores with their intervals, and differences to the baseline beside them."""
+"""Figure of a comparison: scores with intervals, and differences to the baseline."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,17 +19,17 @@ ROW = 0.27
 SCORES, DIFFERENCES = 3.6, 2.6
 """Widths of the two panels, in inches."""
 MARGIN, BOTTOM = 0.15, 1.0
-"""Around panels, and below them for axes and legends, in inches."""
+"""Margin around panels, and height below them for axes and legends, in inches."""
 LABEL_GAP = 0.14
-"""Between the middles of upright labels, in inches."""
+"""Distance between the centres of vertical labels, in inches."""
 
 
 def draw_comparison(comparison: Comparison, *paths: Path) -> None:
-    """Draw a row a source, the best above, as in the paper's figure 2.
+    """Draw a row per source, best first, as in the paper's figure 2.
 
-    The left-hand panel has a source's score, its seeds as small circles, and the interval of the paper's procedure as
-    the authors' program has it. Published scores are grey lines, where they hold. With a baseline, the right-hand panel
-    has the differences of each language, their mean, and its interval.
+    The left panel shows the score of each source, its seeds as small circles, and the interval of the paper's procedure
+    as computed by the authors' program. Comparable published scores are grey lines. With a baseline, the right panel
+    shows the difference for each language, their mean, and its interval.
 
     Raises:
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
@@ -73,13 +73,13 @@ def draw_comparison(comparison: Comparison, *paths: Path) -> None:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> Floats:
-    """Move labels as little as need be (least squares) so that neighbours are a gap apart and all are within bounds.
+    """Move labels, with least squared shifts, so that neighbours are at least `gap` apart and all are within bounds.
 
     Args:
-        places: Where labels would stand, ascending.
-        gap: The least distance of two.
-        low: The lowest place.
-        high: The highest one; if there is not room for all, the last ones stand beyond it.
+        places: Preferred positions of the labels, ascending.
+        gap: Minimum distance of two labels.
+        low: Minimum position.
+        high: Maximum position; if there is no room for all labels, the last ones exceed it.
     """
     steps = gap * np.arange(len(places))
     fitted = isotonic_regression(np.asarray(places) - steps).x
@@ -87,7 +87,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> Floa
 
 
 def _draw_scores(comparison: Comparison, axes: Any) -> None:
-    """Scores, seeds and the paper's intervals."""
+    """Draw scores, seeds and the paper's intervals."""
     bounds = {each.name: each.program for each in comparison.normalised}
     for row, result in enumerate(comparison.results):
         interval = bounds.get(result.name)
@@ -101,13 +101,13 @@ def _draw_scores(comparison: Comparison, axes: Any) -> None:
     if any(bounds.values()):
         axes.plot([], [], color=COLOURS[0], linewidth=1.6, label="95 % CI, paper's program")
     if any(len(result.seeds) > 1 for result in comparison.results):
-        axes.plot([], [], "o", ms=3, mfc="none", mec=COLOURS[4], mew=0.8, label="a seed")
+        axes.plot([], [], "o", ms=3, mfc="none", mec=COLOURS[4], mew=0.8, label="one seed")
     axes.margins(x=0.06)
     axes.set_xlabel("XferBench, nats per token (lower is better)", fontsize=FONT_SIZE)
 
 
 def _draw_differences(comparison: Comparison, axes: Any) -> None:
-    """Differences of each language, their mean and its interval, and what seeds alone can make."""
+    """Draw the difference for each language, their mean and its interval, coloured by verdict."""
     assert comparison.baseline is not None
     of_source = {each.source: each for each in comparison.differences}
     axes.axvline(0, color="black", linewidth=0.8)
@@ -124,14 +124,14 @@ def _draw_differences(comparison: Comparison, axes: Any) -> None:
         axes.plot(each.mean, row, "o", ms=5, color=colour)
     for verdict in dict.fromkeys(each.verdict for each in comparison.differences):
         axes.plot([], [], "o-", ms=5, color=VERDICT_COLOURS[verdict], label=verdict)
-    axes.plot([], [], "|", ms=4, color=GREY, alpha=0.6, label="a language")
+    axes.plot([], [], "|", ms=4, color=GREY, alpha=0.6, label="one language")
     axes.margins(x=0.06)
     axes.set_xlabel(f"difference to {label(comparison.baseline.name)}", fontsize=FONT_SIZE)
     _legend(axes)
 
 
 def _draw_anchors(axes: Any, anchors: Sequence[Anchor]) -> None:
-    """Published scores as grey lines, with upright labels above the panel."""
+    """Draw published scores as grey lines, with vertical labels above the panel."""
     if not anchors:
         return
     for anchor in anchors:
@@ -159,7 +159,7 @@ def _draw_anchors(axes: Any, anchors: Sequence[Anchor]) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Below a panel, in two columns."""
+    """Draw the legend below a panel, in two columns."""
     height = axes.get_position().height * axes.figure.get_figheight()
     axes.legend(
         loc="upper left",
@@ -178,7 +178,7 @@ def _text(anchor: Anchor) -> str:
 
 
 def _fitted(text: str, width: float) -> str:
-    """A line cut to a width in inches."""
+    """A text truncated to a width in inches."""
     while text_width(text) > width:
         text = text[:-2] + "…"
     return text

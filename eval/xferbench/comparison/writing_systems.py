@@ -1,7 +1,8 @@
-"""Does XferBench favour sources that are written like the target? The paper's appendix D.3 (Tables 6 to 8).
+"""Effect of writing systems on XferBench: the paper's appendix D.3 (Tables 6 to 8).
 
-Cross-entropies are normalised over the human sources alone (equation 4), then averaged over all pairs of a source's
-and a target's script, or type of writing system.
+The tables show whether sources that are written like the target score better. Cross-entropies are normalised over the
+human sources only (equation 4), then averaged over all pairs of the scripts, or types of writing system, of source and
+target.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +16,14 @@ from ecsuite.eval.comparison.results import Result, as_matrix, plain
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a language is written."""
+    """Writing system of a language."""
 
     language: str
-    """Its English name."""
+    """English name of the language."""
     script: str
-    """Its script; as the paper's Table 7 has it, Persian and Urdu are in Arabic script, and Chinese in Chinese."""
+    """Script, as in the paper's Table 7: Persian and Urdu are in Arabic script, Chinese in Chinese."""
     kind: str
-    """The type of that script in the paper's Table 8, where Hangul is an alphabet and Japanese is mixed."""
+    """Type of the script, as in the paper's Table 8: Hangul is an alphabet, Japanese is mixed."""
 
 
 LANGUAGES: Mapping[str, Writing] = {
@@ -66,52 +67,52 @@ LANGUAGES: Mapping[str, Writing] = {
     "vi": Writing("Vietnamese", "Latin", "alphabet"),
     "zh": Writing("Chinese", "Chinese", "logographic"),
 }
-"""By ISO 639-1 code."""
-FEWEST_HUMAN = 3
-"""Human sources: of two, one is above their mean and the other as far below it, whatever their scripts."""
+"""Writing systems by ISO 639-1 code."""
+MIN_HUMAN_SOURCES = 3
+"""Minimum number of human sources: normalised scores of two are always +x and -x, whatever their scripts."""
 _CODES = {entry.language.lower(): code for code, entry in LANGUAGES.items()} | {"mandarin": "zh"}
-_BESIDES = ("human", "text", "wiki", "wikipedia")
-"""What a name may hold besides its language."""
+_OTHER_WORDS = ("human", "text", "wiki", "wikipedia")
+"""Words that the name of a source may contain besides its language."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritingMatrix:
-    """Mean normalised scores by how source and target are written; lower is better."""
+    """Mean normalised scores by writing system of source and target; lower is better."""
 
     sources: tuple[str, ...]
-    """Scripts or types of the sources, in alphabetical order."""
+    """Scripts or types of the sources, sorted."""
     targets: tuple[str, ...]
-    """Those of the targets."""
+    """Scripts or types of the targets, sorted."""
     values: tuple[tuple[float, ...], ...]
-    """A row a script of sources, a column a script of targets."""
+    """Means: rows are the scripts of sources, columns those of targets."""
     num_pairs: tuple[tuple[int, ...], ...]
-    """How many pairs of languages stand behind each mean."""
+    """Number of language pairs of each mean."""
 
 
 def writing_of(name: str) -> Writing | None:
-    """How a language is written, by its code or English name (`fr`, `French text`); None for anything else."""
-    words = [word for word in plain(name).split("_") if word not in _BESIDES]
+    """Writing system of a source named by language code or English name (`fr`, `French text`); None otherwise."""
+    words = [word for word in plain(name).split("_") if word not in _OTHER_WORDS]
     return LANGUAGES.get(_CODES.get(words[0], words[0])) if len(words) == 1 else None
 
 
 def by_script(results: Sequence[Result]) -> WritingMatrix | None:
-    """Table 7: by the scripts of human sources and targets; None where that says nothing."""
+    """Table 7: scores by script; None if not defined, see `_matrix`."""
     return _matrix(results, lambda writing: writing.script)
 
 
 def by_kind(results: Sequence[Result]) -> WritingMatrix | None:
-    """Table 8: by the types of writing systems; None where that says nothing."""
+    """Table 8: scores by type of writing system; None if not defined, see `_matrix`."""
     return _matrix(results, lambda writing: writing.kind)
 
 
 def _matrix(results: Sequence[Result], class_of: Callable[[Writing], str]) -> WritingMatrix | None:
-    """Average normalised scores over classes of sources and of targets; targets of unknown script are left out.
+    """Average normalised scores over classes of sources and targets; targets of unknown script are left out.
 
-    None with fewer than `FEWEST_HUMAN` human sources, or if all of them are, or all targets are, of one class.
+    Returns None for fewer than `MIN_HUMAN_SOURCES` human sources, or if all sources or all targets are of one class.
     """
     human = [(result, writing) for result in results if (writing := writing_of(result.name))]
     targets = [(target, writing) for target in results[0].targets if (writing := writing_of(target))]
-    if len(human) < FEWEST_HUMAN or not targets:
+    if len(human) < MIN_HUMAN_SOURCES or not targets:
         return None
     normalised = normalise(as_matrix([result for result, _ in human], [target for target, _ in targets]))
     if normalised is None:

@@ -1,4 +1,4 @@
-"""The artificial languages are pure functions of their numbers, differ, and look like language."""
+"""The artificial languages are deterministic, differ, and have properties of natural languages."""
 
 import hashlib
 from collections import Counter
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.eval.xferbench.languages import write
-from ecsuite.eval.xferbench.lexicon import Dice, Endings, Lexeme, Ranked, Sounds
+from ecsuite.eval.xferbench.lexicon import Endings, Lexeme, RandomStream, Ranked, Sounds
 from ecsuite.eval.xferbench.typologies import TYPOLOGIES
 
 NUMBERS = range(1, len(TYPOLOGIES) + 1)
@@ -82,7 +82,7 @@ def test_lines_are_sentences(texts: dict[int, list[str]]) -> None:
 
 def test_endings_are_one_a_value_or_one_a_combination() -> None:
     noun = Lexeme("tan", False, 0, 0)
-    sounds = Sounds(Dice(1), num_consonants=10, num_vowels=5, clusters=0, codas=0.2)
+    sounds = Sounds(RandomStream(1), num_consonants=10, num_vowels=5, clusters=0, codas=0.2)
     separate = Endings(sounds, (2, 3), fused=False)
     assert separate.inflect(noun, 0, 0) == "tan"
     assert separate.inflect(noun, 1, 2) == separate.inflect(noun, 1, 0) + separate.inflect(noun, 0, 2)[3:]
@@ -92,6 +92,6 @@ def test_endings_are_one_a_value_or_one_a_combination() -> None:
 
 
 def test_ranked_items_fall_as_zipf_mandelbrot_says() -> None:
-    ranked = Ranked(range(50), Dice(3))
+    ranked = Ranked(range(50), RandomStream(3))
     counts = Counter(ranked.draw() for _ in range(50_000))
     assert counts[0] / counts[9] == pytest.approx(12.7 / 3.7, rel=0.1)

@@ -1,4 +1,4 @@
-"""Presets: the paper's rates where its sizes are the paper's, and a small one that is small."""
+"""Presets: the paper's learning rates with the paper's sizes, and the cost of the small preset."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""By the authors' protocols data are as their program made them, leak included."""
+"""The authors' protocols make data as their program does, including the leak."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -68,13 +68,16 @@ def test_the_padding_is_never_predicted_in_a_corpus_of_ids() -> None:
 
 def test_ids_that_the_program_has_no_room_for() -> None:
     with pytest.raises(
-        ValueError, match="symbol ids are from 0 to 299, the corpus has 300; try --protocol strict"
+        ValueError, match="expects symbol ids from 0 to 299, found 300; try --protocol strict"
     ):
         source(Corpus(messages=Ragged.from_rows([[300] * 100])), SMALL, 0)
 
 
 def test_a_corpus_that_would_be_lost() -> None:
-    with pytest.raises(ValueError, match="up to 15 symbols of the corpus are lost at the ends of its blocks"):
+    with pytest.raises(
+        ValueError,
+        match="drops up to 15 symbols in incomplete blocks: expected a corpus of more",
+    ):
         source(corpus_of(5, 3), SMALL, 0)
 
 
@@ -116,5 +119,5 @@ def test_head_tunes_on_its_test(text: TextFile) -> None:
 
 def test_a_text_too_short_for_tuning(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("\n".join(ArtificialText(1, 4000).documents()), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"x: by this protocol tuning needs 4,000 tokens, the text has \d"):
+    with pytest.raises(ValueError, match=r"x: this protocol expects 4,000 tokens for fine-tuning, found \d"):
         target(TextFile("x", tmp_path / "x.txt"), NANO)

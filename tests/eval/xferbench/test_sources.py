@@ -1,4 +1,4 @@
-"""The baselines are what their names say, at the size of the preset."""
+"""Baselines have the structure and size that their names and presets define."""
 
 from dataclasses import replace
 from pathlib import Path

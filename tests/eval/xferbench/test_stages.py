@@ -1,4 +1,4 @@
-"""The stages: known where they can be known, pure, and kept."""
+"""The stages: known results on simple data, determinism and cache keys."""
 
 import math
 from dataclasses import replace
@@ -25,12 +25,12 @@ class Known:
     name, digest = "known", ""
 
     def documents(self) -> list[str]:
-        """Nothing that is read."""
+        """Not read."""
         return []
 
 
 def ignore(label: str, share: float) -> None:
-    """No progress."""
+    """Ignore progress."""
 
 
 def windows_of(stream: np.ndarray) -> Windows:

@@ -1,4 +1,4 @@
-"""By the protocol `strict` tuning and test share nothing, and every held-out token is scored once."""
+"""Protocol `strict`: fine-tuning and test data are disjoint, and every held-out token is scored once."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_more_types_than_the_whole_model_has() -> None:
     corpus = Corpus(messages=Ragged.from_rows([list(range(400))]))
     assert source(corpus, NANO, 0).vocab_size == 400
     with pytest.raises(
-        ValueError, match="the corpus has 400 different symbols, the model of preset nano 300"
+        ValueError, match="the corpus has 400 different symbols, expected at most 300 for preset nano"
     ):
         source(corpus, replace(NANO, pretrain_vocabulary="whole"), 0)
 
@@ -66,7 +66,7 @@ def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path: Path) -> N
     lines = ArtificialText(1, 4_000).documents()
     made = target(text_of(tmp_path, lines), NANO)
     assert made.repeats > 1 and made.tune.symbols.shape == (250, 17)
-    with pytest.raises(ValueError, match="x: the text is too short: 0 tokens for testing"):
+    with pytest.raises(ValueError, match="x: text too short: expected more than 16 test tokens, found 0"):
         target(text_of(tmp_path, lines[:3]), NANO)
 
 

@@ -1,4 +1,4 @@
-"""Folders of texts are read or refused with one clear line."""
+"""Folders of texts are read, or rejected with a one-line error."""
 
 import gzip
 import json
@@ -53,7 +53,7 @@ def test_empty_folder(tmp_path: Path) -> None:
 def test_two_files_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "da.txt").write_text("a")
     (tmp_path / "da.txt.gz").write_bytes(gzip.compress(b"a"))
-    with pytest.raises(ValueError, match=r"there are two files of da; keep one"):
+    with pytest.raises(ValueError, match=r"two files named da: expected one"):
         read_texts(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Tokens are kept under all that decides them, and are the same from the folder as anew."""
+"""Cached tokens: the key covers everything that determines them, and they equal newly made ones."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ TEXT = ArtificialText(1, 60_000)
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The protocols by which something was made anew."""
+    """Names of the protocols that tokenised a text, in order of the calls."""
     calls: list[str] = []
 
     def counted(name: str, function: Callable[..., Target]) -> Callable[..., Target]:

@@ -1,4 +1,4 @@
-"""The whole line at a tiny size: deterministic, resumable, and saying what it is."""
+"""The whole benchmark at a tiny size: deterministic, resumable, with a complete signature."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def texts() -> list[ArtificialText]:
 
 @pytest.fixture
 def nano(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `mini` be as small as NANO."""
+    """Make `mini` as small as NANO."""
     monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini"))
 
 
@@ -129,7 +129,7 @@ def test_two_processes_give_what_one_gives(corpus: Corpus, texts: list[Artificia
 def test_only_what_is_missing_runs(
     corpus: Corpus, texts: list[ArtificialText], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed in the second target, then asked again; then with one weight file lost, and one damaged."""
+    """Killed at the second target and run again; then with a missing and with a damaged weights file."""
     ran: list[str] = []
     pretrain, tune_and_test = module.pretrain, module.tune_and_test
 

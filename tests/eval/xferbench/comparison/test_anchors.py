@@ -1,4 +1,4 @@
-"""Published numbers agree with each other, and stand only beside scores that they hold for."""
+"""Published scores are consistent, and shown only with scores that they are comparable with."""
 
 import numpy as np
 import pytest

@@ -103,7 +103,7 @@ def test_without_a_baseline_each_is_compared_with_each():
     long = "much longer name than a column has room for"
     assert pairs == [("words", "like_nothing"), ("words", long), ("like_nothing", long)]
     text = printed(*comparison_report.tables(comparison))
-    assert "difference" not in text.split("Each pair")[0]
+    assert "difference" not in text.split("All pairs")[0]
     assert row(text, "words - like_nothing")[-1] == "better"
 
 
@@ -128,27 +128,27 @@ def test_a_constant_per_language_does_not_change_differences():
 def test_notes_of_one_seed():
     notes = comparison_report.report(compare(sources())).notes
     assert notes == (
-        "95 % CI: paired BCa bootstrap over 10 languages, taken at 98.3% since they are few.",
-        "One seed each: the noise of training is unknown, and verdicts are about these runs only.",
-        "No published scores: they are of preset full with protocol published-2024, and levels differ.",
+        "95 % CI: paired BCa bootstrap over 10 languages, level 98.3% to correct for the small number.",
+        "One seed each: the noise between seeds is unknown; verdicts apply to these runs only.",
+        "No published scores: they apply to preset full with protocol published-2024 only.",
     )
 
 
 def test_notes_of_several_seeds_and_few_languages():
     few = [source(name, gaps[:4], num_seeds=2, noise=0.01) for name, gaps in GAPS.items()]
     notes = comparison_report.report(compare(few)).notes
-    assert notes[0] == "No intervals: 4 targets, an interval takes at least 5."
+    assert notes[0] == "No intervals: 4 targets, an interval needs at least 5."
     assert notes[1] == (
-        "Seeds: standard deviation 0.0071 of a score (pooled over 4 sources); a verdict takes more than "
-        "2.8 standard errors."
+        "Seeds: standard deviation 0.0071 of a score (pooled over 4 sources); better or worse: difference of "
+        "more than 2.8 standard errors."
     )
 
 
 def test_one_source_is_shown_alone():
     comparison = compare([source("words", GAPS["words"])])
     assert comparison.differences == ()
-    assert comparison.normalised_reason == "it normalises over sources, of which there is one"
-    assert comparison.notes()[0] == "One source: there is nothing to compare it with."
+    assert comparison.normalised_reason == "normalisation needs at least two sources"
+    assert comparison.notes()[0] == "One source only: no comparison."
     assert row(printed(*comparison_report.tables(comparison)), "words") == ["words", "6.032", "1"]
     assert compare([source("nothing", GAPS["nothing"])]).differences == ()
 
@@ -158,7 +158,7 @@ def test_the_full_preset_with_one_seed_takes_the_published_deviation():
     assert comparison.noise.sd == RUN_DEVIATION
     small = compare([source("close", np.full(10, -0.02), FULL), source("nothing", np.zeros(10), FULL)])
     assert small.differences[0].verdict == "inside the noise"
-    assert small.differences[0].why == "seeds alone can make it"  # 2 x 0.0106 x sqrt 2 = 0.030
+    assert small.differences[0].why == "it is not larger than seed noise"  # 2 x 0.0106 x sqrt 2 = 0.030
     assert compare(sources(FULL, num_seeds=2, noise=0.001)).noise.sd < 0.001
 
 
@@ -168,14 +168,16 @@ def test_the_published_baseline():
     assert found.baseline == "no pretrain (published)"
     assert found.mean == pytest.approx(-0.04)
     assert (
-        "no pretrain (published): the mean of three runs, counted as one."
+        "no pretrain (published): the mean of three runs, treated as one run."
         in comparison_report.report(comparison).notes
     )
     assert comparison.to_json()["anchors"]["no pretrain"] == 6.072
-    reason = "they are of preset full with protocol published-2024, and levels differ"
+    reason = "they apply to preset full with protocol published-2024 only"
     with pytest.raises(ConfigError, match=f"^--baseline published: {reason}$"):
         compare(sources(), "published")
-    with pytest.raises(ConfigError, match=r"^--baseline published: unsigned results may be of any protocol$"):
+    with pytest.raises(
+        ConfigError, match=r"^--baseline published: the protocol of unsigned results is unknown$"
+    ):
         compare(sources(UNSIGNED), "published")
     with pytest.raises(
         ConfigError, match=r"^no pretrain \(published\): no score for ro, ur|^fewer|^no pretrain"
@@ -184,7 +186,7 @@ def test_the_published_baseline():
 
 
 def test_what_cannot_be_compared():
-    with pytest.raises(ConfigError, match=r"^nothing to compare: no XferBench result was given$"):
+    with pytest.raises(ConfigError, match=r"^no XferBench result: expected at least one$"):
         compare([])
     with pytest.raises(ConfigError, match=r"^b cannot be compared with a: preset full, not mini"):
         compare([source("a", np.zeros(10)), source("b", np.zeros(10), FULL)])
@@ -223,4 +225,6 @@ def test_the_paper_compares_as_it_says():
     bounds = {each.name: each.program for each in comparison.normalised}
     low = max(bounds[name][1] for name in ("Chinese", "Korean", "Arabic"))
     assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
-    assert "Human sources by script" in printed(*comparison_report.tables(comparison))
+    assert "Human sources (rows) and targets (columns) by script" in printed(
+        *comparison_report.tables(comparison)
+    )

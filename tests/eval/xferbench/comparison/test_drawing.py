@@ -1,4 +1,4 @@
-"""The picture has a row a source, published scores only where they hold, and labels that keep apart."""
+"""The figure has a row per source, published scores only if comparable, and labels that do not overlap."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def source(name, level, signature, num_seeds=2):
 
 @pytest.fixture
 def figure(monkeypatch):
-    """Draws a comparison, and gives its figure instead of a file."""
+    """Draws a comparison, and returns its figure instead of writing a file."""
 
     def figure(comparison):
         kept = []
