@@ -1,7 +1,8 @@
-"""Channels: how a sender's scores become symbols, what is fed back to it, and what it is trained on.
+"""Channels: how a sender's logits become symbols, what is fed back to the sender, and the training objective.
 
-A channel opens a `MessageBuilder` for one batch. In `train` mode the line has what training needs: a relaxation with a
-gradient (soft, gumbel) or log-probabilities (reinforce). In `greedy` and `sample` mode every channel says ids.
+A channel makes a `MessageBuilder` for one batch. In `train` mode messages have what training needs: a differentiable
+relaxation (soft, gumbel) or log-probabilities (reinforce). In `greedy` and `sample` mode, messages are ids; messages of
+quantized and continuous channels are values in all modes.
 """
 
 from typing import Literal
@@ -16,11 +17,11 @@ Mode = Literal["train", "sample", "greedy"]
 
 
 class RelaxedMessageBuilder:
-    """Says softmax weights instead of symbols, so that the loss has a gradient into the sender.
+    """Builds messages of softmax weights instead of symbols, so that the loss is differentiable in the sender.
 
-    A message of variable length has no certain end: with p_t the weight on EOS at step t, it ends there with
-    probability p_t (1 - p_1) ... (1 - p_{t-1}), and for certain after `max_len` symbols. Losses are expectations
-    over this end, and their gradient teaches the sender when to stop.
+    A message of variable length has no certain end: with p_t the weight of EOS at step t, it ends at step t with
+    probability p_t (1 - p_1) ... (1 - p_{t-1}), and at the latest after `max_len` symbols. Losses are expectations
+    over the end, and their gradient trains the sender to choose it.
 
     Args:
         config: Vocabulary, length, temperature and straight-through option.
@@ -41,12 +42,12 @@ class RelaxedMessageBuilder:
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
-        noisy = logits.float()
+        noisy_logits = logits.float()
         if self.config.length == "fixed":
-            noisy = without_eos(noisy)
+            noisy_logits = without_eos(noisy_logits)
         if self.noise is not None:
-            noisy = noisy + self.noise[len(self.symbols)]
-        weights = (noisy / self.temperature).softmax(-1)
+            noisy_logits = noisy_logits + self.noise[len(self.symbols)]
+        weights = (noisy_logits / self.temperature).softmax(-1)
         if self.config.straight_through:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()
@@ -58,24 +59,24 @@ class RelaxedMessageBuilder:
         return self.symbols[-1]
 
     def message(self) -> Message:
-        """Everything that was said, with EOS forced at the end where the length is variable."""
+        """The complete message; if its length is variable, with EOS appended after the last step."""
         if self.remaining is None:
             length = torch.full_like(self.symbols[0][:, 0], self.config.max_len, dtype=torch.float32)
             return Message(symbols=torch.stack(self.symbols), ends=None, length=length)
-        forced = torch.zeros_like(self.symbols[0])
-        forced[:, EOS] = 1
+        eos_weights = torch.zeros_like(self.symbols[0])
+        eos_weights[:, EOS] = 1
         ends = torch.stack([*self.ends, self.remaining])  # (max_len + 1, batch)
         steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
-        return Message(symbols=torch.stack([*self.symbols, forced]), ends=ends, length=steps @ ends)
+        return Message(symbols=torch.stack([*self.symbols, eos_weights]), ends=ends, length=steps @ ends)
 
 
 class DiscreteMessageBuilder:
-    """Says ids: the likeliest symbol, or with Gumbel noise a draw from the softmax of the scores.
+    """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
 
     Args:
         config: Vocabulary and length.
-        noise: Gumbel noise (max_len, batch, vocab_size + 1) for draws, None for the likeliest symbol.
-        track: Keep log-probabilities and entropies for REINFORCE, and never close early.
+        noise: Gumbel noise (max_len, batch, vocab_size + 1) for samples, None for the most likely symbols.
+        track: Keep log-probabilities and entropies for REINFORCE, and do not stop before `max_len` steps.
     """
 
     def __init__(self, config: ChannelConfig, noise: Tensor | None, *, track: bool) -> None:
@@ -83,39 +84,41 @@ class DiscreteMessageBuilder:
         self.ids: list[Tensor] = []
         self.log_probabilities: list[Tensor] = []
         self.entropies: list[Tensor] = []
-        self.alive: Tensor | None = None
+        self.unfinished: Tensor | None = None
 
     @property
     def done(self) -> bool:
         """Whether the message is complete: outside training, as soon as all messages of the batch have ended."""
         if len(self.ids) == self.config.max_len:
             return True
-        return not self.track and self.alive is not None and not bool(self.alive.any())
+        return not self.track and self.unfinished is not None and not bool(self.unfinished.any())
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
         logits = logits.float()
         if self.config.length == "fixed":
             logits = without_eos(logits)
-        drawn = (logits if self.noise is None else logits + self.noise[len(self.ids)]).argmax(-1)
-        alive = torch.ones_like(drawn, dtype=torch.bool) if self.alive is None else self.alive
+        chosen_ids = (logits if self.noise is None else logits + self.noise[len(self.ids)]).argmax(-1)
+        unfinished = (
+            torch.ones_like(chosen_ids, dtype=torch.bool) if self.unfinished is None else self.unfinished
+        )
         if self.track:
             log_probabilities = logits.log_softmax(-1)
-            chosen = log_probabilities.gather(-1, drawn[:, None])[:, 0]
-            self.log_probabilities.append(chosen * alive)
-            # An impossible symbol has log-probability -inf and adds nothing: 0 log 0 = 0.
-            surprise = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
-            self.entropies.append(-surprise.sum(-1) * alive)
-        self.ids.append(drawn.where(alive, PAD))
-        self.alive = alive & (drawn != EOS)
+            chosen_log_probabilities = log_probabilities.gather(-1, chosen_ids[:, None])[:, 0]
+            self.log_probabilities.append(chosen_log_probabilities * unfinished)
+            # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
+            negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
+            self.entropies.append(-negative_terms.sum(-1) * unfinished)
+        self.ids.append(chosen_ids.where(unfinished, PAD))
+        self.unfinished = unfinished & (chosen_ids != EOS)
         return self.ids[-1]
 
     def message(self) -> Message:
-        """Everything that was said, with EOS forced on messages that never said it where the length is variable."""
-        assert self.alive is not None, "a line must be spoken on before its message is read"
+        """The complete message; if its length is variable, EOS is appended to messages without one."""
+        assert self.unfinished is not None, "expected at least one step before the message is requested"
         ids = list(self.ids)
         if self.config.length == "variable":
-            ids.append(torch.where(self.alive, EOS, PAD))
+            ids.append(torch.where(self.unfinished, EOS, PAD))
         symbols = torch.stack(ids)
         length = (symbols != PAD).sum(0).float()
         if not self.track:
@@ -134,10 +137,10 @@ class DiscreteMessageBuilder:
 
 
 class ValueMessageBuilder:
-    """Says words that are vectors of values from 0 to 1: a message of `max_len` words, without EOS.
+    """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
 
     Args:
-        config: Length, levels, and how scores become values.
+        config: Length, levels, and how logits become values.
         is_rounded: Round values to levels, with the gradient of the values (straight-through).
     """
 
@@ -160,17 +163,17 @@ class ValueMessageBuilder:
         return self.words[-1]
 
     def message(self) -> Message:
-        """Everything that was said."""
+        """The complete message."""
         length = torch.full((len(self.words[0]),), float(self.config.max_len), device=self.words[0].device)
         return Message(symbols=torch.stack(self.words), ends=None, length=length)
 
 
 MessageBuilder = RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBuilder
-"""What a channel opens."""
+"""Types of message builders."""
 
 
 class Channel(nn.Module):
-    """What the sender and the receiver are joined by, and the objective that trains them through it."""
+    """Base class of channels: makes message builders, and computes the training objective."""
 
     train_builder: type[RelaxedMessageBuilder | DiscreteMessageBuilder]
     is_noisy: bool
@@ -181,17 +184,17 @@ class Channel(nn.Module):
 
     @property
     def symbol_size(self) -> int:
-        """Scores that a sender gives for a symbol, and numbers that a receiver hears it as."""
+        """Number of logits that a sender gives per symbol, and width of a symbol as the receiver gets it."""
         return self.config.vocab_size + 1
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
     ) -> MessageBuilder:
-        """Open a line for one batch.
+        """Make a message builder for one batch.
 
         Args:
             mode: train, sample or greedy.
-            like: A tensor of the batch's size and device.
+            like: A tensor with the size and device of the batch.
             generator: Source of the noise; not used by greedy.
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
@@ -205,16 +208,16 @@ class Channel(nn.Module):
         return RelaxedMessageBuilder(self.config, noise, self.temperature(epoch))
 
     def temperature(self, epoch: int) -> float:
-        """Temperature in an epoch, counted from 0: decays by a factor an epoch, down to a minimum."""
+        """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
         decayed = self.config.temperature * self.config.temperature_decay**epoch
         return max(self.config.temperature_min, decayed)
 
     def objective(self, loss: Tensor, message: Message) -> Tensor:
-        """What to minimise.
+        """The objective to minimise, a scalar.
 
         Args:
-            loss: The task's loss for each example, (batch,); expected over the message's end.
-            message: What was said.
+            loss: The task's loss of each example, (batch,), in expectation over the message's end.
+            message: The message.
         """
         return (loss + self.config.length_cost * message.length).mean()
 
@@ -225,7 +228,7 @@ class Channel(nn.Module):
 
 
 class SoftChannel(Channel):
-    """Says softmax weights: a continuous channel that becomes discrete only in evaluation."""
+    """Messages of softmax weights: continuous in training, discrete in evaluation."""
 
     train_builder = RelaxedMessageBuilder
     is_noisy = False
@@ -234,7 +237,7 @@ class SoftChannel(Channel):
 class GumbelChannel(Channel):
     """Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712).
 
-    For variable length the loss is the expectation over the step at which EOS falls, as EGG defines it.
+    With variable length the loss is the expectation over the step of EOS, as in EGG.
     """
 
     train_builder = RelaxedMessageBuilder
@@ -242,10 +245,10 @@ class GumbelChannel(Channel):
 
 
 class ReinforceChannel(Channel):
-    """Draws symbols and follows the score-function gradient (Williams 1992).
+    """Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).
 
-    As EGG defines it: mean baselines of the loss and of the length cost, and an entropy bonus. The baselines are
-    means over all steps so far and are saved with the model.
+    As in EGG: mean baselines of the loss and of the length cost, and an entropy bonus. The baselines are means over
+    all steps so far and are saved with the model.
     """
 
     train_builder = DiscreteMessageBuilder
@@ -262,34 +265,34 @@ class ReinforceChannel(Channel):
         """The surrogate whose gradient is the policy gradient plus the receiver's own. See the base class.
 
         mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where
-        cost = length_cost x length, log p sums over the symbols said and the entropy is their mean.
+        cost = length_cost x length, log p is the sum over the symbols of the message, and the entropy is their mean.
         """
-        if message.log_probability is None or message.entropy is None:  # evaluation has no policy to improve
+        if message.log_probability is None or message.entropy is None:  # evaluation: no policy gradient
             return super().objective(loss, message)
         costs = torch.stack([loss.detach(), self.config.length_cost * message.length])  # (2, batch)
         advantage = costs - self.baselines[:, None]
         # Out of place: the backward pass still needs the baselines of this step.
         self.num_steps = self.num_steps + 1
         self.baselines = self.baselines + (costs.mean(1) - self.baselines) / self.num_steps
-        policy = (advantage.sum(0) * message.log_probability).mean()
-        return policy - self.config.entropy_coefficient * message.entropy.mean() + loss.mean()
+        policy_loss = (advantage.sum(0) * message.log_probability).mean()
+        return policy_loss - self.config.entropy_coefficient * message.entropy.mean() + loss.mean()
 
 
 class QuantizedChannel(Channel):
-    """Says words of values, each rounded to one of a few levels (Carmeli et al. 2023, arXiv 2211.02412).
+    """Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).
 
-    A word has `word_size` values of `num_levels` levels; there is no embedding table of words. The gradient passes
-    through the rounding as if it were not there. There is no noise, and all modes do the same.
+    A word has `word_size` values; there is no embedding table of words. The gradient ignores the rounding
+    (straight-through). There is no noise, and all modes give the same messages.
 
-    A sigmoid brings scores between 0 and 1. The paper's program has min-max over the batch instead, so that what is
-    said of one object depends on the others; ours, as the option `minmax`, is within each word.
+    A sigmoid maps logits to values from 0 to 1. The paper's program uses min-max over the batch instead, so that the
+    message for one object depends on the others; our option `minmax` is computed within each word.
     """
 
     is_rounded = True
 
     @property
     def symbol_size(self) -> int:
-        """The values of a word. See the base class."""
+        """Number of values of a word. See the base class."""
         return self.config.word_size
 
     def start_message(
@@ -300,13 +303,13 @@ class QuantizedChannel(Channel):
 
 
 class ContinuousChannel(QuantizedChannel):
-    """Says words of real values, a baseline without symbols; only the corpus has them rounded to levels."""
+    """Words of real values, a baseline without symbols; values are rounded to levels only in the corpus."""
 
     is_rounded = False
 
 
 def as_values(logits: Tensor, normalize: str) -> Tensor:
-    """Logits (batch, word_size) to values from 0 to 1; by `minmax`, a word of equal logits is 0.5 throughout."""
+    """Logits (batch, word_size) to values from 0 to 1; with `minmax`, equal logits give 0.5."""
     if normalize == "sigmoid":
         return logits.sigmoid()
     low, high = logits.amin(-1, keepdim=True), logits.amax(-1, keepdim=True)
@@ -315,7 +318,7 @@ def as_values(logits: Tensor, normalize: str) -> Tensor:
 
 
 def without_eos(logits: Tensor) -> Tensor:
-    """The same scores with EOS made impossible, (..., vocab_size + 1)."""
+    """The logits, (..., vocab_size + 1), with that of EOS set to -inf."""
     return logits.index_fill(-1, torch.tensor([EOS], device=logits.device), -torch.inf)
 
 
@@ -326,4 +329,4 @@ CHANNELS: dict[str, type[Channel]] = {
     "quantized": QuantizedChannel,
     "continuous": ContinuousChannel,
 }
-"""Channels by the names that users write."""
+"""Channels by name."""

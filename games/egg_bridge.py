@@ -1,6 +1,6 @@
-"""A bridge to EGG (Kharitonov et al. 2019): our games in its trainer, its interactions as a corpus.
+"""Interface to EGG (Kharitonov et al. 2019): our games in its trainer, and corpora from its interactions.
 
-EGG is imported only when a game of ours is played in it; nothing else in ecsuite needs it.
+EGG is imported only when one of our games is played in it; the rest of ecsuite does not need it.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ from ecsuite.games.game import Game
 
 
 class EGGGame(nn.Module):
-    """A game of ours with the interface of EGG's games, for `egg.core.Trainer`.
+    """One of our games with the interface of EGG's games, for `egg.core.Trainer`.
 
-    In training mode the channel is open in `train` mode with noise from torch's global generator, in evaluation
-    mode in `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
+    In training the channel is in `train` mode, with noise from torch's global generator; in evaluation it is in
+    `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
 
     Args:
         game: The game, whose parameters are trained.
@@ -34,7 +34,7 @@ class EGGGame(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """The channel's temperature, which EGG's updater lowers."""
+        """The channel's temperature; EGG's updater sets it."""
         return self.game.channel.temperature(0)
 
     @temperature.setter
@@ -48,17 +48,17 @@ class EGGGame(nn.Module):
         receiver_input: Tensor | None = None,
         aux_input: Mapping[str, Tensor] | None = None,
     ) -> tuple[Tensor, Any]:
-        """Play one batch as EGG's data readers make them.
+        """Play one batch of EGG's data format.
 
         Args:
             sender_input: The target, one-hot for each attribute, (batch, num_attributes * num_values).
             labels: Discrimination: index of the target, (batch,). Reconstruction: not used.
             receiver_input: Discrimination: the candidates, like the target, (batch, num_candidates, ...).
-            aux_input: Passed on into the interaction.
+            aux_input: Copied into the interaction.
 
         Returns:
-            What to minimise, and EGG's `Interaction`. Its messages have the shape that EGG's have: weights
-            (batch, num_steps, vocab_size + 1) where the channel is relaxed, else ids, filled with EOS. Its receiver
+            The objective to minimise, and EGG's `Interaction`. Its messages have EGG's shape: weights
+            (batch, num_steps, vocab_size + 1) if the channel is relaxed, else ids, filled with EOS. Its receiver
             output is None.
         """
         from egg.core.interaction import Interaction
@@ -72,21 +72,21 @@ class EGGGame(nn.Module):
         message = game.generate_message(meanings, "train" if self.training else "greedy")
         states, ends = game.receiver(message, game.dtype)
         output = game.task(states, candidates, targets)
-        figures = {name: (ends * figure).sum(0).detach() for name, figure in output.measures.items()}
+        measures = {name: (ends * value).sum(0).detach() for name, value in output.measures.items()}
         interaction = Interaction(
             sender_input=sender_input,
             receiver_input=receiver_input,
             labels=labels,
-            aux_input=aux_input or {},  # EGG adds interactions up, and cannot add None
-            message=self._as_egg_has_it(message),
+            aux_input=aux_input or {},  # EGG concatenates interactions, which fails for None
+            message=self._egg_message(message),
             receiver_output=None,
             message_length=message.length.detach(),
-            aux={"acc": figures.pop("accuracy"), **figures, "length": message.length.detach()},
+            aux={"acc": measures.pop("accuracy"), **measures, "length": message.length.detach()},
         )
         return game.channel.objective((ends * output.loss).sum(0), message), interaction
 
-    def _as_egg_has_it(self, message: Message) -> Tensor:
-        """The message batch first, rectangular, with EOS after its end."""
+    def _egg_message(self, message: Message) -> Tensor:
+        """The message with the batch dimension first, filled with EOS after its end."""
         channel, symbols = self.game.channel, message.symbols.detach().transpose(0, 1)
         if symbols.is_floating_point():
             return symbols
@@ -100,41 +100,41 @@ class EGGGame(nn.Module):
 
 
 def as_egg_game(game: Game) -> EGGGame:
-    """Wrap a game of ours for `egg.core.Trainer`."""
+    """Wrap one of our games for `egg.core.Trainer`."""
     return EGGGame(game)
 
 
 def corpus_from_interaction(
     interaction: Any, *, num_values: int | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Corpus:
-    """Make a corpus of what was said in any EGG game.
+    """Make a corpus from the messages of any EGG game.
 
-    Messages of several symbols end with their first EOS (id 0 in all of EGG), as its games read them; a message of a
-    game with a single symbol is that symbol.
+    Messages of several symbols end with their first EOS (id 0 in all of EGG), as in its games; a message of a game
+    with a single symbol is that symbol.
 
     Args:
         interaction: An `egg.core.Interaction`, such as `egg.core.dump_interactions` returns.
-        num_values: Values of an attribute, if the sender's input is one-hot for each attribute; meanings are then
-            attribute values, with concepts. Otherwise they are the sender's input as it is.
-        metadata: How the corpus was made.
+        num_values: Number of values of an attribute, if the sender's input is one-hot for each attribute; meanings are
+            then attribute values, with concepts. If None, meanings are the unchanged input of the sender.
+        metadata: Metadata of the corpus.
 
     Raises:
         ValueError: If the interaction has no messages or continuous ones, or its input is not one-hot for attributes
-            of so many values.
+            of `num_values` values.
     """
-    said = interaction.message
-    if said is None:
+    egg_messages = interaction.message
+    if egg_messages is None:
         raise ValueError("the interaction has no messages: EGG's logging strategy did not store them")
-    ids = said.detach().cpu()
+    ids = egg_messages.detach().cpu()
     if ids.is_floating_point():
         if (ids < 0).any() or not torch.allclose(ids.sum(-1), torch.ones(ids.shape[:-1]), atol=1e-3):
-            raise ValueError("the messages are neither ids nor weights over symbols")
+            raise ValueError("messages: expected ids or weights over symbols, got continuous values")
         ids = ids.argmax(-1)
     has_eos = ids.ndim == 2
     rows = ids.reshape(len(ids), -1).numpy().astype(np.int32)
     is_eos = (rows == EOS) & has_eos
-    is_said = np.cumsum(is_eos, axis=1) - is_eos == 0  # not after the first EOS
-    messages = Ragged.from_lengths(rows[is_said], is_said.sum(1))
+    in_message = np.cumsum(is_eos, axis=1) - is_eos == 0  # not after the first EOS
+    messages = Ragged.from_lengths(rows[in_message], in_message.sum(1))
     corpus = Corpus(messages=messages, eos=EOS if has_eos else None, metadata=dict(metadata or {}))
     if interaction.sender_input is None:
         return corpus
@@ -150,11 +150,13 @@ def attribute_values(features: Tensor, num_values: int) -> Tensor:
     """One-hot features (..., num_attributes * num_values) to attribute values (..., num_attributes).
 
     Raises:
-        ValueError: If the features are anything else.
+        ValueError: If the features are not of this form.
     """
     if features.shape[-1] % num_values:
-        raise ValueError(f"{features.shape[-1]} features can't be attributes of {num_values} values each")
+        raise ValueError(
+            f"expected a multiple of {num_values} features (values of an attribute), got {features.shape[-1]}"
+        )
     choices: Tensor = features.unflatten(-1, (-1, num_values))
     if not ((choices == 0) | (choices == 1)).all() or not (choices.sum(-1) == 1).all():
-        raise ValueError(f"the features are not one-hot for attributes of {num_values} values each")
+        raise ValueError(f"expected one-hot features for attributes of {num_values} values each")
     return choices.argmax(-1)

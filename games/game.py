@@ -1,4 +1,4 @@
-"""The game: a sender and a receiver, joined by a channel, judged by a task."""
+"""The game: a sender, a channel, a receiver, and a task that computes the loss."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ from ecsuite.games.worlds.attributes import Examples, num_candidates, one_hot
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayResult:
-    """What came of one batch."""
+    """Objective, measures and messages of one batch."""
 
     objective: Tensor
-    """What training minimises, a scalar."""
+    """The scalar that training minimises."""
     measures: Mapping[str, Tensor]
-    """Means over the batch: loss (nats), accuracy, length (symbols, EOS included), and the task's own."""
+    """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
     message: Message
 
 
 class SenderReceiverGame(nn.Module, ABC):
-    """What all games share: a sender and a receiver, joined by a channel.
+    """Base class of games: a sender and a receiver with a channel between them.
 
     Args:
-        experiment: Everything that the game is made of.
-        num_features: Width of what the sender means.
+        experiment: The configuration.
+        num_features: Width of the sender's input.
         dtype: Precision of products and activations.
 
     Raises:
-        ConfigError: If a name in the experiment is not known.
+        ConfigError: If a name in the experiment is unknown.
     """
 
     task: Task
@@ -46,7 +46,7 @@ class SenderReceiverGame(nn.Module, ABC):
         channel, receiver = experiment.channel, experiment.receiver
         self.dtype = dtype
         self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
-        # Agents count content symbols and add EOS; over a channel without a vocabulary, all of a word's values count.
+        # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
         vocab_size = self.channel.symbol_size - 1
         self.sender = make_sender(
             experiment.sender.architecture,
@@ -71,8 +71,8 @@ class SenderReceiverGame(nn.Module, ABC):
         """Play one batch.
 
         Args:
-            batch: The rounds, as the game's world makes them.
-            mode: train, sample or greedy: what the channel does.
+            batch: The examples or rounds, as the game's world makes them.
+            mode: Mode of the channel: train, sample or greedy.
             generator: Source of the channel's noise; not used by greedy.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
@@ -80,14 +80,20 @@ class SenderReceiverGame(nn.Module, ABC):
     def generate_from_features(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
-        """What the sender says of vectors, (batch, num_features)."""
+        """The sender's messages for feature vectors, (batch, num_features)."""
         message: Message = self.sender(meanings, self.channel.start_message(mode, meanings, generator, epoch))
         return message
 
     def compute_objective(self, output: TaskOutput, ends: Tensor, message: Message) -> PlayResult:
-        """What comes of a batch, from the verdict at each possible end and the probability of each."""
+        """Objective and measures of a batch, in expectation over the message end.
+
+        Args:
+            output: Loss and measures at each possible end.
+            ends: Probability of each end, (num_ends, batch).
+            message: The message.
+        """
         loss = (ends * output.loss).sum(0)
-        measures = {name: (ends.detach() * figure).sum(0).mean() for name, figure in output.measures.items()}
+        measures = {name: (ends.detach() * value).sum(0).mean() for name, value in output.measures.items()}
         return PlayResult(
             objective=self.channel.objective(loss, message),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
@@ -96,14 +102,14 @@ class SenderReceiverGame(nn.Module, ABC):
 
 
 class Game(SenderReceiverGame):
-    """One game about single objects, ready to be played.
+    """A game about single objects.
 
     Args:
-        experiment: Everything that the game is made of.
+        experiment: The configuration.
         dtype: Precision of products and activations.
 
     Raises:
-        ConfigError: If a name in the experiment is not known.
+        ConfigError: If a name in the experiment is unknown.
     """
 
     def __init__(self, experiment: Experiment, dtype: torch.dtype = torch.float32) -> None:
@@ -127,14 +133,14 @@ class Game(SenderReceiverGame):
     def generate_message(
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
-        """What the sender says of meanings, (batch, num_attributes). See `play` for the others."""
+        """The sender's messages for meanings, (batch, num_attributes). See `play` for the other arguments."""
         return self.generate_from_features(
             one_hot(meanings, self.num_values, self.dtype), mode, generator, epoch
         )
 
 
 def make_task(experiment: Experiment, state_size: int) -> Task:
-    """The task that an experiment names, for a receiver whose states are so wide."""
+    """Make the task of an experiment for a receiver with states of width `state_size`."""
     shared = {
         "hidden_size": state_size,
         "num_attributes": experiment.world.num_attributes,

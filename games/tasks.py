@@ -1,4 +1,4 @@
-"""Tasks: what the receiver must do with what it understood, and how that is scored."""
+"""Tasks: what the receiver predicts from its state, with loss and measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ from ecsuite.games.worlds.attributes import one_hot
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskOutput:
-    """How the receiver's answers are scored, for each possible end of the message and each example."""
+    """Loss and measures of the receiver's output, for each possible end of the message and each example."""
 
     loss: Tensor
     """In nats, (num_ends, batch)."""
     measures: Mapping[str, Tensor]
-    """Figures to report, (num_ends, batch) each; `accuracy` is always among them."""
+    """Measures to report, (num_ends, batch) each, always including `accuracy`."""
 
 
 class Task(Protocol):
-    """What a game needs of a task."""
+    """Interface of tasks."""
 
     @property
     def __call__(self) -> Callable[..., TaskOutput]:
-        """Judge what the receiver gives."""
+        """Compute loss and measures from the receiver's states."""
 
     def chance(self) -> Mapping[str, float]:
-        """What guessing gives, for each measure."""
+        """Chance level of each measure."""
 
 
 class Discrimination(nn.Module):
-    """Find the target among candidates: the score of a candidate is its encoding times the receiver's state.
+    """Identify the target among candidates: the logit of a candidate is its encoding times the receiver's state.
 
-    The encoding of a candidate is tanh(W x + b); candidates are encoded once, whatever the message's length. Loss:
-    cross-entropy of the softmax over candidates.
+    The encoding of a candidate is tanh(W x + b); candidates are encoded once, not once per end of the message. The loss
+    is the cross-entropy of the softmax over candidates.
 
     Args:
         hidden_size: Width of the receiver's state.
-        num_attributes: Attributes of an object.
-        num_values: Values of an attribute.
-        num_candidates: Objects to choose from.
+        num_attributes: Number of attributes of an object.
+        num_values: Number of values of an attribute.
+        num_candidates: Number of candidates.
     """
 
     def __init__(
@@ -55,29 +55,36 @@ class Discrimination(nn.Module):
         self.encode = Linear(num_attributes * num_values, hidden_size)
 
     def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
-        """Judge states (num_ends, batch, hidden) against candidates (batch, num_candidates, num_attributes)."""
+        """Loss and measures.
+
+        Args:
+            states: The receiver's states, (num_ends, batch, hidden).
+            candidates: Attribute values, (batch, num_candidates, num_attributes).
+            targets: Index of the target among the candidates, (batch,).
+        """
         encodings = tanh(self.encode(one_hot(candidates, self.num_values, states.dtype)))
-        scores = torch.bmm(
+        logits = torch.bmm(
             states.transpose(0, 1), encodings.transpose(1, 2)
         ).float()  # (batch, num_ends, candidates)
-        wanted = targets[:, None].expand(-1, len(states))
-        loss = cross_entropy(scores.transpose(1, 2), wanted, reduction="none").t()
-        return TaskOutput(loss=loss, measures={"accuracy": (scores.argmax(-1) == wanted).float().t()})
+        labels = targets[:, None].expand(-1, len(states))
+        loss = cross_entropy(logits.transpose(1, 2), labels, reduction="none").t()
+        return TaskOutput(loss=loss, measures={"accuracy": (logits.argmax(-1) == labels).float().t()})
 
     def chance(self) -> Mapping[str, float]:
-        """One in the number of candidates."""
+        """One divided by the number of candidates."""
         return {"accuracy": 1 / self.num_candidates}
 
 
 class Reconstruction(nn.Module):
-    """Rebuild the object: one softmax over values for each attribute.
+    """Reconstruct the object: one softmax over values per attribute.
 
-    Loss: mean over attributes of the cross-entropy. `accuracy` is the share of objects rebuilt exactly.
+    The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
+    correct.
 
     Args:
         hidden_size: Width of the receiver's state.
-        num_attributes: Attributes of an object.
-        num_values: Values of an attribute.
+        num_attributes: Number of attributes of an object.
+        num_values: Number of values of an attribute.
     """
 
     def __init__(self, *, hidden_size: int, num_attributes: int, num_values: int) -> None:
@@ -86,19 +93,19 @@ class Reconstruction(nn.Module):
         self.decode = Linear(hidden_size, num_attributes * num_values)
 
     def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
-        """Judge states (num_ends, batch, hidden) against the only candidate, (batch, 1, num_attributes)."""
+        """Loss and measures of states (num_ends, batch, hidden) and the target, (batch, 1, num_attributes)."""
         logits = self.decode(states).float().unflatten(-1, (self.num_attributes, self.num_values))
-        wanted = candidates[:, 0].expand(len(states), -1, -1)  # (num_ends, batch, num_attributes)
+        labels = candidates[:, 0].expand(len(states), -1, -1)  # (num_ends, batch, num_attributes)
         loss = (
-            cross_entropy(logits.flatten(0, 2), wanted.flatten(), reduction="none").view_as(wanted).mean(-1)
+            cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none").view_as(labels).mean(-1)
         )
-        right = (logits.argmax(-1) == wanted).float()
+        correct = (logits.argmax(-1) == labels).float()
         return TaskOutput(
-            loss=loss, measures={"accuracy": right.amin(-1), "attribute_accuracy": right.mean(-1)}
+            loss=loss, measures={"accuracy": correct.amin(-1), "attribute_accuracy": correct.mean(-1)}
         )
 
     def chance(self) -> Mapping[str, float]:
-        """Guessing every attribute."""
+        """Every attribute is guessed."""
         return {
             "accuracy": self.num_values**-self.num_attributes,
             "attribute_accuracy": 1 / self.num_values,
@@ -106,8 +113,8 @@ class Reconstruction(nn.Module):
 
 
 TASKS: dict[str, str] = {
-    "discrimination": "find the sender's object among candidates",
-    "reconstruction": "rebuild the sender's object, attribute by attribute",
-    "concept": "tell which candidates obey the rule that the sender's objects obey",
+    "discrimination": "identify the sender's object among candidates",
+    "reconstruction": "predict every attribute of the sender's object",
+    "concept": "classify which candidates satisfy the rule that the sender's targets satisfy",
 }
-"""Tasks by the names that users write, with a line each."""
+"""One line about each task, by name."""

@@ -24,9 +24,9 @@ def make(kind, **settings):
     return CHANNELS[kind](config)
 
 
-def say_all(builder, scores):
-    """Say one row of scores a step: (num_steps, batch, vocab_size + 1)."""
-    for step in scores:
+def build_message(builder, logits):
+    """Give a builder the logits of each step, (num_steps, batch, vocab_size + 1)."""
+    for step in logits:
         if not builder.done:
             builder.step(step)
     return builder.message()
@@ -34,54 +34,58 @@ def say_all(builder, scores):
 
 def test_ends_equal_a_hand_computation():
     stops = torch.tensor([0.5, 0.1, 0.8])
-    scores = torch.stack([stops, 0.6 * (1 - stops), 0.4 * (1 - stops)], -1).log()[:, None]  # (3, 1, 3)
-    message = say_all(
-        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores
+    logits = torch.stack([stops, 0.6 * (1 - stops), 0.4 * (1 - stops)], -1).log()[:, None]  # (3, 1, 3)
+    message = build_message(
+        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), logits
     )
     expected = [0.5, 0.5 * 0.1, 0.5 * 0.9 * 0.8, 0.5 * 0.9 * 0.2]
     assert message.ends[:, 0].tolist() == pytest.approx(expected)
-    assert message.length.item() == pytest.approx(sum(t * odds for t, odds in enumerate(expected, start=1)))
-    assert message.symbols[:3, 0].tolist() == [pytest.approx(row) for row in scores.exp()[:, 0].tolist()]
+    assert message.length.item() == pytest.approx(
+        sum(t * probability for t, probability in enumerate(expected, start=1))
+    )
+    assert message.symbols[:3, 0].tolist() == [pytest.approx(row) for row in logits.exp()[:, 0].tolist()]
 
 
 def test_expected_loss_equals_a_brute_force_expectation():
-    """Enumerate every way to stop or go on; its probability times the loss at its end, length cost included."""
+    """Enumerate all decisions to stop or continue: probability times the loss at the end with its length cost."""
     torch.manual_seed(0)
     channel = make("gumbel", length_cost=0.3)
     builder = channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(1))
-    message = say_all(builder, torch.randn(3, 4, 3))
+    message = build_message(builder, torch.randn(3, 4, 3))
     losses = torch.rand(4, 4)  # (num_ends, batch)
     ours = channel.objective((message.ends * losses).sum(0), message)
 
     stops = message.symbols[:, :, EOS]
     expected = torch.zeros(4)
     for choices in itertools.product([True, False], repeat=4):  # does it stop at each step?
-        odds = torch.stack([p if choice else 1 - p for choice, p in zip(choices, stops, strict=True)]).prod(0)
+        probability = torch.stack(
+            [p if choice else 1 - p for choice, p in zip(choices, stops, strict=True)]
+        ).prod(0)
         end = choices.index(True) if True in choices else 3
-        expected += odds * (losses[end] + 0.3 * (end + 1))
+        expected += probability * (losses[end] + 0.3 * (end + 1))
     torch.testing.assert_close(ours, expected.mean())
 
 
-def test_the_sender_learns_when_to_stop():
-    """The gradient flows through the odds of the ends: a loss at the second end pushes the first EOS up."""
-    scores = torch.zeros(3, 1, 3, requires_grad=True)
-    message = say_all(
-        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), scores
+def test_the_length_is_trained():
+    """The gradient flows through the probabilities of the ends: a loss at the second end raises the first EOS."""
+    logits = torch.zeros(3, 1, 3, requires_grad=True)
+    message = build_message(
+        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), logits
     )
-    (gradient,) = torch.autograd.grad(message.ends[1].sum(), scores)
+    (gradient,) = torch.autograd.grad(message.ends[1].sum(), logits)
     assert gradient[0, 0, EOS] < 0 < gradient[1, 0, EOS]
     assert (gradient[2] == 0).all()
 
 
 def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
     torch.manual_seed(0)
-    scores, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
+    logits, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
     messages = [
-        say_all(
+        build_message(
             make("gumbel", straight_through=hard, temperature=0.7, length=length).start_message(
                 "train", torch.zeros(5, 1), torch.Generator().manual_seed(3)
             ),
-            scores,
+            logits,
         )
         for hard in (False, True)
         for length in ("variable",)
@@ -90,27 +94,27 @@ def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
     assert hard.symbols.sort(-1).values[..., -1].sub(1).abs().max() < 1e-6
     assert hard.symbols.argmax(-1).equal(soft.symbols.argmax(-1))
     torch.testing.assert_close(hard.symbols.sum(-1), torch.ones(4, 5))
-    gradients = [torch.autograd.grad((message.symbols * weights).sum(), scores)[0] for message in messages]
+    gradients = [torch.autograd.grad((message.symbols * weights).sum(), logits)[0] for message in messages]
     torch.testing.assert_close(*gradients)
 
 
 def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
     channel = make("gumbel", temperature=2.0, temperature_decay=0.9, temperature_min=1.5)
     assert [channel.temperature(epoch) for epoch in range(4)] == pytest.approx([2.0, 1.8, 1.62, 1.5])
-    scores = torch.randn(3, 4, 3)
+    logits = torch.randn(3, 4, 3)
     soft = make("soft", temperature=2.0, temperature_decay=0.5)
-    said = say_all(soft.start_message("train", torch.zeros(4, 1), None, epoch=1), scores).symbols[:3]
-    torch.testing.assert_close(said, scores.softmax(-1))
+    symbols = build_message(soft.start_message("train", torch.zeros(4, 1), None, epoch=1), logits).symbols[:3]
+    torch.testing.assert_close(symbols, logits.softmax(-1))
 
 
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
-def test_draws_follow_the_softmax(kind):
-    scores = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
+def test_samples_follow_the_softmax(kind):
+    logits = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
     builder = make(kind, max_len=1).start_message(
         "sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0)
     )
-    drawn = say_all(builder, scores).symbols[0].bincount(minlength=3) / 40_000
-    torch.testing.assert_close(drawn, scores[0, 0].softmax(-1), rtol=0, atol=0.01)
+    sampled = build_message(builder, logits).symbols[0].bincount(minlength=3) / 40_000
+    torch.testing.assert_close(sampled, logits[0, 0].softmax(-1), rtol=0, atol=0.01)
 
 
 def test_gumbel_noise_has_the_moments_of_its_distribution():
@@ -122,52 +126,52 @@ def test_gumbel_noise_has_the_moments_of_its_distribution():
 
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_noise_is_a_function_of_the_generator(kind):
-    def drawn(seed):
+    def sampled(seed):
         builder = make(kind).start_message("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
-        return say_all(builder, torch.zeros(3, 64, 3)).symbols
+        return build_message(builder, torch.zeros(3, 64, 3)).symbols
 
-    assert drawn(5).equal(drawn(5))
-    assert not drawn(5)[0].equal(drawn(6)[0])
+    assert sampled(5).equal(sampled(5))
+    assert not sampled(5)[0].equal(sampled(6)[0])
 
 
 def test_eos_impossible_leaves_entropy_and_gradients_finite():
-    scores = torch.randn(3, 4, 3, requires_grad=True)
+    logits = torch.randn(3, 4, 3, requires_grad=True)
     channel = make("reinforce", length="fixed")
-    message = say_all(
-        channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores
+    message = build_message(
+        channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), logits
     )
-    expected = torch.stack([torch.distributions.Categorical(logits=step[:, 1:]).entropy() for step in scores])
+    expected = torch.stack([torch.distributions.Categorical(logits=step[:, 1:]).entropy() for step in logits])
     torch.testing.assert_close(message.entropy, expected.mean(0))
-    (gradient,) = torch.autograd.grad((message.entropy + message.log_probability).sum(), scores)
+    (gradient,) = torch.autograd.grad((message.entropy + message.log_probability).sum(), logits)
     assert gradient.isfinite().all() and (gradient[..., EOS] == 0).all()
     assert without_eos(torch.zeros(2, 3))[:, EOS].tolist() == [-math.inf, -math.inf]
 
 
-def test_one_symbol_of_fixed_length_says_the_only_thing_there_is():
-    scores = torch.randn(3, 4, 2, requires_grad=True)
+def test_one_symbol_of_fixed_length_has_finite_gradients():
+    logits = torch.randn(3, 4, 2, requires_grad=True)
     for kind in OF_SYMBOLS:
         channel = make(kind, vocab_size=1, length="fixed")
-        message = say_all(
-            channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), scores
+        message = build_message(
+            channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), logits
         )
         objective = channel.objective(
             message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message
         )
         if objective.requires_grad:
-            (gradient,) = torch.autograd.grad(objective, scores)
+            (gradient,) = torch.autograd.grad(objective, logits)
             assert gradient.isfinite().all()
 
 
-def test_reinforce_log_probability_and_entropy_count_the_symbols_said():
+def test_reinforce_log_probability_and_entropy_of_the_symbols():
     channel = make("reinforce")
-    scores = torch.randn(3, 50, 3)
-    message = say_all(
-        channel.start_message("train", torch.zeros(50, 1), torch.Generator().manual_seed(0)), scores
+    logits = torch.randn(3, 50, 3)
+    message = build_message(
+        channel.start_message("train", torch.zeros(50, 1), torch.Generator().manual_seed(0)), logits
     )
-    log_probabilities = scores.log_softmax(-1)
+    log_probabilities = logits.log_softmax(-1)
     entropies = -(log_probabilities.exp() * log_probabilities).sum(-1)
-    for row, said in enumerate(message.symbols.t().tolist()):
-        chosen = [symbol for symbol in said[:3] if symbol >= 0]  # a forced EOS is no choice
+    for row, symbols in enumerate(message.symbols.t().tolist()):
+        chosen = [symbol for symbol in symbols[:3] if symbol >= 0]  # an appended EOS is not chosen
         expected = sum(log_probabilities[step, row, symbol].item() for step, symbol in enumerate(chosen))
         assert message.log_probability[row].item() == pytest.approx(expected, rel=1e-5)
         entropy = sum(entropies[step, row].item() for step in range(len(chosen)))
@@ -178,31 +182,33 @@ def test_reinforce_log_probability_and_entropy_count_the_symbols_said():
 def test_reinforce_follows_the_exact_policy_gradient(length_cost):
     """Two steps of three symbols can be enumerated: the mean surrogate gradient is the gradient of the mean loss."""
     torch.manual_seed(0)
-    scores = torch.randn(2, 1, 3, requires_grad=True)
+    logits = torch.randn(2, 1, 3, requires_grad=True)
     table = torch.rand(4, 4)
 
-    def loss_of(said):
-        return table[said[0], said[1] if len(said) > 1 else 3]
+    def loss_of(symbols):
+        return table[symbols[0], symbols[1] if len(symbols) > 1 else 3]
 
-    log_probabilities = scores[:, 0].log_softmax(-1)
+    log_probabilities = logits[:, 0].log_softmax(-1)
     expected_loss = torch.zeros(())
     for first, second in itertools.product(range(3), range(3)):
         if first == EOS and second > 0:
             continue
-        said = [first] if first == EOS else [first, second]
-        odds = torch.stack([log_probabilities[step, symbol] for step, symbol in enumerate(said)]).sum().exp()
-        num_said = len(said) + (said[-1] != EOS)
-        expected_loss = expected_loss + odds * (loss_of(said) + length_cost * num_said)
-    (exact,) = torch.autograd.grad(expected_loss, scores)
+        symbols = [first] if first == EOS else [first, second]
+        probability = (
+            torch.stack([log_probabilities[step, symbol] for step, symbol in enumerate(symbols)]).sum().exp()
+        )
+        num_steps = len(symbols) + (symbols[-1] != EOS)
+        expected_loss = expected_loss + probability * (loss_of(symbols) + length_cost * num_steps)
+    (exact,) = torch.autograd.grad(expected_loss, logits)
 
     batch = 200_000
     channel = make("reinforce", max_len=2, entropy_coefficient=0.0, length_cost=length_cost)
-    channel.baselines = torch.tensor([0.5, 0.0])  # any baseline leaves the mean gradient as it is
+    channel.baselines = torch.tensor([0.5, 0.0])  # the mean gradient does not depend on the baseline
     builder = channel.start_message("train", torch.zeros(batch, 1), torch.Generator().manual_seed(0))
-    message = say_all(builder, scores.expand(-1, batch, -1))
+    message = build_message(builder, logits.expand(-1, batch, -1))
     ids = message.symbols.t()
     losses = table[ids[:, 0], torch.where(ids[:, 1] >= 0, ids[:, 1], 3)]
-    (estimate,) = torch.autograd.grad(channel.objective(losses, message), scores)
+    (estimate,) = torch.autograd.grad(channel.objective(losses, message), logits)
     torch.testing.assert_close(estimate, exact, rtol=0, atol=0.01)
 
 
@@ -211,7 +217,7 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
     lengths, means = [], []
     for step in range(3):
         builder = channel.start_message("train", torch.zeros(8, 1), torch.Generator().manual_seed(step))
-        message = say_all(builder, torch.randn(3, 8, 3))
+        message = build_message(builder, torch.randn(3, 8, 3))
         losses = torch.rand(8)
         before = channel.baselines.clone()
         objective = channel.objective(losses, message)
@@ -228,49 +234,51 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
 
 def test_reinforce_evaluation_has_no_surrogate_and_leaves_the_baselines():
     channel = make("reinforce", length_cost=0.5)
-    message = say_all(channel.start_message("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
+    message = build_message(channel.start_message("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
     losses = torch.rand(8)
     torch.testing.assert_close(channel.objective(losses, message), (losses + 0.5 * message.length).mean())
     assert channel.baselines.tolist() == [0, 0] and channel.num_steps == 0
 
 
-def test_a_discrete_line_closes_once_all_messages_have_ended_but_not_in_training():
+def test_a_discrete_builder_is_done_once_all_messages_have_ended_but_not_in_training():
     config = ChannelConfig(vocab_size=2, max_len=5)
     stop = torch.tensor([[9.0, 0.0, 0.0]])
-    for track, num_said in ((False, 1), (True, 5)):
+    for track, num_steps in ((False, 1), (True, 5)):
         builder = DiscreteMessageBuilder(config, None, track=track)
-        message = say_all(builder, stop.expand(5, 4, 3))
-        assert len(builder.ids) == num_said
+        message = build_message(builder, stop.expand(5, 4, 3))
+        assert len(builder.ids) == num_steps
         assert (message.length == 1).all()
 
 
-def say_values(kind, scores, mode="train", **settings):
-    """Say scores (max_len, batch, word_size) as words of values."""
-    num_words, _, word_size = scores.shape
+def build_value_message(kind, logits, mode="train", **settings):
+    """A message of words of values, from logits (max_len, batch, word_size)."""
+    num_words, _, word_size = logits.shape
     settings = {"length": "fixed", "max_len": num_words, "word_size": word_size, **settings}
-    builder = make(kind, **settings).start_message(mode, scores[0], torch.Generator().manual_seed(0))
-    return say_all(builder, scores)
+    builder = make(kind, **settings).start_message(mode, logits[0], torch.Generator().manual_seed(0))
+    return build_message(builder, logits)
 
 
 @pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
 @pytest.mark.parametrize("num_levels", [2, 3, 4, 11, 100])
 def test_quantized_words_are_the_nearest_levels_and_nothing_else(num_levels, normalize):
     torch.manual_seed(0)
-    scores = 3 * torch.randn(4, 50, 7)
-    said = say_values("quantized", scores, num_levels=num_levels, normalize=normalize).symbols
+    logits = 3 * torch.randn(4, 50, 7)
+    symbols = build_value_message("quantized", logits, num_levels=num_levels, normalize=normalize).symbols
     levels = torch.arange(num_levels) / (num_levels - 1)
-    assert torch.isin(said, levels).all()  # to the bit
-    distance = (as_values(scores, normalize)[..., None] - levels).abs()
-    assert (said == levels[distance.argmin(-1)]).all()
-    assert len(said.unique()) > num_levels // 2
+    assert torch.isin(symbols, levels).all()  # exactly
+    distance = (as_values(logits, normalize)[..., None] - levels).abs()
+    assert (symbols == levels[distance.argmin(-1)]).all()
+    assert len(symbols.unique()) > num_levels // 2
 
 
 @pytest.mark.parametrize(("num_levels", "half"), [(2, 0), (4, 2 / 3), (6, 0.4), (8, 4 / 7), (3, 0.5)])
-def test_halves_go_to_the_even_level(num_levels, half):
-    scores = torch.tensor([[[0.0, 0.5, 1.0]]])
-    said = say_values("quantized", scores, num_levels=num_levels, normalize="minmax").symbols
-    assert said.flatten().tolist() == pytest.approx([0, half, 1])
-    zeros = say_values("quantized", torch.zeros(1, 1, 2), num_levels=num_levels).symbols  # a sigmoid of 0.5
+def test_halves_are_rounded_to_the_even_level(num_levels, half):
+    logits = torch.tensor([[[0.0, 0.5, 1.0]]])
+    symbols = build_value_message("quantized", logits, num_levels=num_levels, normalize="minmax").symbols
+    assert symbols.flatten().tolist() == pytest.approx([0, half, 1])
+    zeros = build_value_message(
+        "quantized", torch.zeros(1, 1, 2), num_levels=num_levels
+    ).symbols  # a sigmoid of 0.5
     assert zeros.flatten().tolist() == pytest.approx([half, half])
 
 
@@ -278,74 +286,76 @@ def test_halves_go_to_the_even_level(num_levels, half):
 @pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
 def test_the_gradient_of_words_is_that_of_their_values(kind, normalize):
     torch.manual_seed(0)
-    scores, weights = torch.randn(3, 5, 6, requires_grad=True), torch.randn(3, 5, 6)
-    message = say_values(kind, scores, num_levels=3, normalize=normalize)
-    (ours,) = torch.autograd.grad((message.symbols * weights).sum(), scores)
+    logits, weights = torch.randn(3, 5, 6, requires_grad=True), torch.randn(3, 5, 6)
+    message = build_value_message(kind, logits, num_levels=3, normalize=normalize)
+    (ours,) = torch.autograd.grad((message.symbols * weights).sum(), logits)
     if normalize == "sigmoid":
-        values = 1 / (1 + torch.exp(-scores))
+        values = 1 / (1 + torch.exp(-logits))
     else:
-        values = (scores - scores.min(-1, keepdim=True).values) / (
-            scores.max(-1).values - scores.min(-1).values
+        values = (logits - logits.min(-1, keepdim=True).values) / (
+            logits.max(-1).values - logits.min(-1).values
         )[..., None]
-    (expected,) = torch.autograd.grad((values * weights).sum(), scores)
+    (expected,) = torch.autograd.grad((values * weights).sum(), logits)
     torch.testing.assert_close(ours, expected)
     assert ours.abs().max() > 0.01
 
 
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
 def test_words_of_values_are_the_same_in_every_mode_without_noise_or_end(kind):
-    scores = torch.randn(3, 5, 6)
-    messages = [say_values(kind, scores, mode) for mode in ("train", "greedy", "sample")]
+    logits = torch.randn(3, 5, 6)
+    messages = [build_value_message(kind, logits, mode) for mode in ("train", "greedy", "sample")]
     for message in messages:
         assert message.symbols.equal(messages[0].symbols) and message.symbols.shape == (3, 5, 6)
         assert message.ends is message.log_probability is message.entropy is None
         assert message.length.tolist() == [3.0] * 5
     channel = make(kind, length="fixed", word_size=6)
-    late = say_all(
-        channel.start_message("train", scores[0], None, epoch=99), scores
-    )  # no temperature that would cool
-    assert late.symbols.equal(messages[0].symbols)
+    late_message = build_message(
+        channel.start_message("train", logits[0], None, epoch=99), logits
+    )  # there is no temperature
+    assert late_message.symbols.equal(messages[0].symbols)
 
 
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
 @pytest.mark.parametrize("normalize", ["sigmoid", "minmax"])
 def test_a_word_does_not_depend_on_the_rest_of_its_batch(kind, normalize):
     torch.manual_seed(0)
-    scores = torch.randn(3, 8, 6)
-    whole = say_values(kind, scores, normalize=normalize).symbols
+    logits = torch.randn(3, 8, 6)
+    whole = build_value_message(kind, logits, normalize=normalize).symbols
     for rows in ([0], [3, 3], [7, 1, 2]):
-        part = say_values(kind, scores[:, rows], normalize=normalize).symbols
+        part = build_value_message(kind, logits[:, rows], normalize=normalize).symbols
         torch.testing.assert_close(part, whole[:, rows], rtol=0, atol=1e-6)
 
 
-def test_minmax_stretches_each_word_and_equal_scores_are_a_half():
-    scores = torch.tensor([[2.0, 4.0, 3.0], [-1e-3, 0.0, 1e-3], [7.0, 7.0, 7.0]], requires_grad=True)
-    values = as_values(scores, "minmax")
+def test_minmax_scales_each_word_and_equal_logits_give_one_half():
+    logits = torch.tensor([[2.0, 4.0, 3.0], [-1e-3, 0.0, 1e-3], [7.0, 7.0, 7.0]], requires_grad=True)
+    values = as_values(logits, "minmax")
     torch.testing.assert_close(values, torch.tensor([[0, 1, 0.5], [0, 0.5, 1], [0.5, 0.5, 0.5]]))
-    torch.testing.assert_close(as_values(3 * scores - 5, "minmax"), values, rtol=0, atol=1e-4)
-    (gradient,) = torch.autograd.grad((values * torch.tensor([1.0, 2.0, 4.0])).sum(), scores)
+    torch.testing.assert_close(as_values(3 * logits - 5, "minmax"), values, rtol=0, atol=1e-4)
+    (gradient,) = torch.autograd.grad((values * torch.tensor([1.0, 2.0, 4.0])).sum(), logits)
     assert gradient.isfinite().all() and (gradient[2] == 0).all()
 
 
-def test_continuous_words_are_the_values_as_they_are():
-    scores = torch.randn(3, 5, 6)
-    torch.testing.assert_close(say_values("continuous", scores).symbols, scores.sigmoid())
-    assert say_values("continuous", scores, normalize="minmax").symbols.equal(as_values(scores, "minmax"))
+def test_continuous_words_are_the_unrounded_values():
+    logits = torch.randn(3, 5, 6)
+    torch.testing.assert_close(build_value_message("continuous", logits).symbols, logits.sigmoid())
+    assert build_value_message("continuous", logits, normalize="minmax").symbols.equal(
+        as_values(logits, "minmax")
+    )
 
 
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
-def test_values_are_computed_in_fp32_and_said_in_the_precision_of_the_scores(kind):
-    scores = torch.randn(2, 5, 6).bfloat16()
-    said = say_values(kind, scores, num_levels=3).symbols
-    assert said.dtype == torch.bfloat16
-    assert said.equal(say_values(kind, scores.float(), num_levels=3).symbols.bfloat16())
+def test_values_are_computed_in_fp32_and_returned_in_the_precision_of_the_logits(kind):
+    logits = torch.randn(2, 5, 6).bfloat16()
+    symbols = build_value_message(kind, logits, num_levels=3).symbols
+    assert symbols.dtype == torch.bfloat16
+    assert symbols.equal(build_value_message(kind, logits.float(), num_levels=3).symbols.bfloat16())
 
 
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
-def test_words_of_values_have_no_table_and_cost_what_they_cost(kind):
-    """Words of 64 values are 2^64 symbols: nothing grows with these. The length is a constant in the objective."""
+def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
+    """Words of 64 values are 2^64 symbols: sizes do not depend on them. The length cost is a constant."""
     channel = make(kind, length="fixed", word_size=64, length_cost=0.5)
     assert channel.symbol_size == 64 and not list(channel.parameters()) and not channel.state_dict()
-    message = say_all(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
+    message = build_message(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
     torch.testing.assert_close(channel.objective(losses, message), losses.mean() + 1.5)

@@ -1,4 +1,4 @@
-"""The bridge to EGG: the same weights speak the same messages and have the same loss and gradients in both."""
+"""EGG bridge: equal weights give equal messages, losses and gradients in EGG and here."""
 
 import itertools
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
 
 needs_egg = pytest.mark.skipif(
-    find_spec("egg") is None, reason="EGG is not there (put its checkout on PYTHONPATH)"
+    find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"
 )
 CASES = list(itertools.product(["discrimination", "reconstruction"], ["rnn", "gru", "lstm"]))
 BATCH = 32
@@ -32,7 +32,7 @@ def make(task, cell, *overrides):
     torch.manual_seed(0)
     game = Game(experiment)
     with torch.no_grad():
-        for parameter in game.parameters():  # larger weights: messages of many kinds and lengths
+        for parameter in game.parameters():  # larger weights, for varied messages and lengths
             parameter.mul_(3)
         game.sender.scores.bias[EOS] += 0.5
     return experiment, game, make_world(experiment)
@@ -50,8 +50,8 @@ def batch_for_egg(task, examples):
     return features, torch.from_numpy(examples.targets), as_features(examples.candidates)
 
 
-def twin(experiment, game):
-    """EGG's own game with our weights, and a map from our parameters to its."""
+def make_egg_game(experiment, game):
+    """EGG's own game with our weights, and pairs of our and its parameters."""
     from egg.core import RnnReceiverGS, RnnSenderGS, SenderReceiverRnnGS
     from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
 
@@ -68,11 +68,11 @@ def twin(experiment, game):
         cell=experiment.sender.architecture,
         straight_through=channel.straight_through,
     )
-    judge = (DiscriReceiver if is_discrimination else RecoReceiver)(
+    egg_task = (DiscriReceiver if is_discrimination else RecoReceiver)(
         num_features, experiment.receiver.hidden_size
     )
     receiver = RnnReceiverGS(
-        judge,
+        egg_task,
         vocab_size=channel.vocab_size + 1,
         embed_dim=experiment.receiver.embedding_size,
         hidden_size=experiment.receiver.hidden_size,
@@ -102,7 +102,7 @@ def twin(experiment, game):
         *layer(game.sender.embed, sender.embedding), (game.sender.start, sender.sos_embedding),
         *cell(game.sender.cells[0], sender.cell), *layer(game.receiver.embed, receiver.embedding),
         *cell(game.receiver.cells[0], receiver.cell),
-        *(layer(game.task.encode, judge.fc1) if is_discrimination else layer(game.task.decode, judge.output)),
+        *(layer(game.task.encode, egg_task.fc1) if is_discrimination else layer(game.task.decode, egg_task.output)),
     ]  # fmt: skip
     assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}
     egg_game = SenderReceiverRnnGS(sender, receiver, loss, length_cost=channel.length_cost)
@@ -119,7 +119,7 @@ def twin(experiment, game):
 def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     experiment, game, world = make(task, cell, f"channel.length_cost={length_cost}", "channel.max_len=6")
     examples = world.examples("valid", np.arange(BATCH))
-    egg_game, _ = twin(experiment, game)
+    egg_game, _ = make_egg_game(experiment, game)
     egg_game.eval()
     ours = as_egg_game(game).eval()
     with torch.no_grad():
@@ -132,25 +132,25 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     torch.testing.assert_close(interaction.message_length, theirs.message_length)
     assert interaction.message.shape == theirs.message.shape
 
-    said, expected_said = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
-    assert [row.tolist() for row in said.messages] == [row.tolist() for row in expected_said.messages]
-    assert len(set(said.messages.lengths.tolist())) > 1
+    corpus, expected_corpus = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
+    assert [row.tolist() for row in corpus.messages] == [row.tolist() for row in expected_corpus.messages]
+    assert len(set(corpus.messages.lengths.tolist())) > 1
     direct = game.generate_message(torch.from_numpy(examples.meanings), "greedy").symbols.t()
-    assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in said.messages]
-    assert (said.meanings == examples.meanings).all()
+    assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in corpus.messages]
+    assert (corpus.meanings == examples.meanings).all()
 
 
 @needs_egg
 @pytest.mark.parametrize(("task", "cell"), CASES)
 @pytest.mark.parametrize("straight_through", [False, True])
 def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straight_through):
-    """Both get the same uniform numbers; each makes its own Gumbel noise, relaxed symbols and expectation of them."""
+    """Both get the same uniform numbers, from which each computes noise, relaxed symbols and expectations."""
     experiment, game, world = make(
         task, cell, "channel.length_cost=0.1", "channel.temperature=0.7", "channel.max_len=6",
         f"channel.straight_through={str(straight_through).lower()}",
     )  # fmt: skip
     examples = world.examples("train", np.arange(BATCH))
-    egg_game, pairs = twin(experiment, game)
+    egg_game, pairs = make_egg_game(experiment, game)
     uniform = torch.rand(6, BATCH, 6, generator=torch.Generator().manual_seed(1)).clamp(1e-6, 1 - 1e-6)
     steps = iter(uniform)
     monkeypatch.setattr("torch.distributions.relaxed_categorical.torch.rand", lambda *_, **__: next(steps))
@@ -234,16 +234,20 @@ def test_meanings_are_attribute_values_or_the_input_as_it_is():
     assert (corpus.meanings == features.numpy()).all() and corpus.concepts is None
 
 
-def test_what_cannot_be_a_corpus_is_named():
+def test_errors_of_unsuitable_interactions():
     with pytest.raises(
         ValueError, match="the interaction has no messages: EGG's logging strategy did not store them"
     ):
         corpus_from_interaction(interaction(None))
-    with pytest.raises(ValueError, match="the messages are neither ids nor weights over symbols"):
+    with pytest.raises(
+        ValueError, match="messages: expected ids or weights over symbols, got continuous values"
+    ):
         corpus_from_interaction(interaction(torch.randn(3, 5)))
-    with pytest.raises(ValueError, match="8 features can't be attributes of 3 values each"):
+    with pytest.raises(
+        ValueError, match=r"expected a multiple of 3 features \(values of an attribute\), got 8"
+    ):
         attribute_values(torch.zeros(2, 8), 3)
-    with pytest.raises(ValueError, match="the features are not one-hot for attributes of 4 values each"):
+    with pytest.raises(ValueError, match="expected one-hot features for attributes of 4 values each"):
         attribute_values(torch.zeros(2, 8), 4)
 
 
@@ -253,4 +257,4 @@ def test_the_bridge_is_a_module_of_our_parameters():
     assert {id(p) for p in egg_game.parameters()} == {id(p) for p in game.parameters()}
     assert isinstance(egg_game, nn.Module)
     egg_game.temperature = 0.05
-    assert egg_game.temperature == 0.1  # the config's own minimum holds
+    assert egg_game.temperature == 0.1  # the minimum of the configuration

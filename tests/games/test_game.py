@@ -1,4 +1,4 @@
-"""The game as a whole: what a round reports, and that every weight learns."""
+"""The whole game: measures of a batch, and gradients of every parameter."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def noise():
 
 
 @pytest.mark.parametrize("task", ["discrimination", "reconstruction"])
-def test_a_round_reports_expectations_over_the_end(task):
+def test_measures_are_expectations_over_the_end(task):
     game, examples = make(f"game.task={task}")
     played = game.play(examples, "train", noise())
     states, ends = game.receiver(played.message, torch.float32)
@@ -33,23 +33,23 @@ def test_a_round_reports_expectations_over_the_end(task):
     losses = torch.stack([ends[end] * output.loss[end] for end in range(4)]).sum(0)
     torch.testing.assert_close(played.measures["loss"], losses.mean())
     torch.testing.assert_close(played.objective, (losses + 0.1 * played.message.length).mean())
-    for name, figures in output.measures.items():
-        torch.testing.assert_close(played.measures[name], (ends * figures).sum(0).mean())
+    for name, values in output.measures.items():
+        torch.testing.assert_close(played.measures[name], (ends * values).sum(0).mean())
     assert set(played.measures) == {"loss", "length", *game.task.chance()}
-    assert not any(figure.requires_grad for figure in played.measures.values())
+    assert not any(value.requires_grad for value in played.measures.values())
 
 
 @pytest.mark.parametrize("mode", ["sample", "greedy"])
-def test_ids_and_weights_of_one_message_are_understood_alike(mode):
-    """A message of ids, and the same one as weights that are 0 or 1 with a certain end."""
+def test_ids_and_weights_of_one_message_give_equal_states(mode):
+    """A message of ids, and the same one as one-hot weights with a certain end."""
     game, examples = make()
-    spoken = game.play(examples, mode, noise()).message
-    ids = spoken.symbols.clamp(min=EOS)
-    ends = torch.zeros(len(ids), 32).scatter_(0, spoken.length.long()[None] - 1, 1.0)
-    weights = Message(symbols=one_hot(ids, 6).float(), ends=ends, length=spoken.length)
-    states, odds = game.receiver(weights, torch.float32)
-    read, certain = game.receiver(spoken, torch.float32)
-    torch.testing.assert_close((states * odds[..., None]).sum(0), (read * certain[..., None]).sum(0))
+    sent = game.play(examples, mode, noise()).message
+    ids = sent.symbols.clamp(min=EOS)
+    ends = torch.zeros(len(ids), 32).scatter_(0, sent.length.long()[None] - 1, 1.0)
+    weights = Message(symbols=one_hot(ids, 6).float(), ends=ends, length=sent.length)
+    states, probabilities = game.receiver(weights, torch.float32)
+    read, certain = game.receiver(sent, torch.float32)
+    torch.testing.assert_close((states * probabilities[..., None]).sum(0), (read * certain[..., None]).sum(0))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_ids_and_weights_of_one_message_are_understood_alike(mode):
         if kind not in WORDS_OF_VALUES or length == "fixed"
     ],
 )
-def test_every_weight_learns(kind, length, cell):
+def test_every_parameter_has_a_gradient(kind, length, cell):
     names = [f"channel.kind={kind}", f"channel.length={length}"]
     game, examples = make(*names, f"sender.architecture={cell}", f"receiver.architecture={cell}")
     game.play(examples, "train", noise()).objective.backward()
@@ -69,8 +69,8 @@ def test_every_weight_learns(kind, length, cell):
         assert parameter.grad.abs().max() > 0, name
 
 
-def test_nobody_reads_what_comes_after_the_end():
-    """Two batches whose messages agree up to EOS are understood alike."""
+def test_symbols_after_the_end_are_ignored():
+    """Two batches whose messages are equal up to EOS give equal states."""
     game, _ = make()
     short = torch.tensor([[2, 3], [0, 1], [-1, 0], [-1, -1]])
     length = torch.tensor([2.0, 3.0])
@@ -83,7 +83,7 @@ def test_nobody_reads_what_comes_after_the_end():
     torch.testing.assert_close(one, other)
 
 
-def test_bf16_plays_nearly_as_fp32():
+def test_bf16_is_close_to_fp32():
     experiment = load_experiment("disc_tiny")
     torch.manual_seed(0)
     game = Game(experiment)
