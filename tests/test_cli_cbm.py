@@ -78,7 +78,7 @@ MISTAKES = {
         "a.pdf",
     ): "a.pdf: expected the name of a picture, ending in .svg or .png",
     ("cbm", "small.yaml", "--device", "gpu"): "unknown device 'gpu'",
-    ("cbm", "small.yaml", "--out", "."): ". is a folder: name a file",
+    ("cbm", "small.yaml", "--out", "."): ".: expected a file name, got a folder",
 }
 
 

@@ -1,1 +1,1 @@
-"""XferBench scores side by side: differences, intervals, writing systems, correlations, published anchors."""
+"""Comparison of XferBench scores: reading results, paired differences, normalised scores."""

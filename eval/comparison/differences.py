@@ -1,9 +1,9 @@
-"""Whether one source is better than another: paired differences by language, their interval, and seed noise.
+"""Comparison of two sources: paired differences by language, their interval, and seed noise.
 
-Two things can make a difference by chance. Other languages would have given another mean: told by a bootstrap over
-languages of the paired differences, which takes out how hard each language is. Another seed would have given another
-model: told by the standard deviation over seeds, which intervals over languages do not see, since all languages share
-one pretrained model. A source is called better or worse only if the difference exceeds both, as far as they are known.
+A difference can be due to two kinds of chance. Other languages would give another mean: this is measured by a bootstrap
+over languages of the paired differences, which removes the difficulty of each language. Another seed would give another
+model: this is measured by the standard deviation over seeds. Intervals over languages do not include seed noise, as all
+languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,60 +19,60 @@ from ecsuite.eval.statistics.intervals import FEWEST, Interval, mean_interval
 
 Verdict = Literal["better", "worse", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}
-"""What parts of a signature are called, where their own name is too short."""
+"""Readable names of signature parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeedNoise:
-    """How much a score varies from seed to seed."""
+    """Variation of a score over seeds."""
 
     sd: float
-    """Standard deviation of a score (a mean over targets) with one seed, nats per token."""
+    """Standard deviation over seeds of a score (a mean over targets), nats per token."""
     degrees: int
-    """Degrees of freedom it was measured with."""
+    """Degrees of freedom of `sd`."""
     origin: str
-    """Where it is from."""
+    """Origin of the estimate."""
 
     def error(self, *num_seeds: int) -> float:
-        """Standard error of a difference of means of so many seeds."""
+        """Standard error of a difference of means, given the number of seeds of each."""
         return self.sd * float(np.sqrt(sum(1 / number for number in num_seeds)))
 
     @property
     def factor(self) -> float:
-        """Standard errors that a difference must exceed: 2, and more where few seeds told them (Student)."""
+        """Number of standard errors that a difference must exceed: 2, or more for few seeds (Student's t)."""
         return max(2.0, float(stats.t.ppf(0.975, self.degrees)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """A source against another; below 0 it is the better one."""
+    """Difference of a source and a baseline; below 0 the source is better."""
 
     source: str
-    """Its name."""
+    """Name of the source."""
     baseline: str
-    """The other's."""
+    """Name of the baseline."""
     by_target: Mapping[str, float]
-    """Differences of cross-entropy, nats per token, means over seeds."""
+    """Difference of cross-entropy by target, nats per token, means over seeds."""
     mean: float
-    """Their mean: the difference of the scores."""
+    """Mean over targets: the difference of the scores."""
     ci95: Interval | None
     """Paired bootstrap over languages."""
     ci_reason: str | None
-    """Why there is no interval."""
+    """Reason for a missing interval."""
     seed_error: float | None
-    """Standard error of the mean by seed noise; None where that is unknown."""
+    """Standard error of the mean due to seed noise; None if unknown."""
     seed_threshold: float | None
-    """What the mean must exceed to be more than seed noise."""
+    """Absolute value that the mean must exceed to be larger than seed noise."""
     verdict: Verdict
     why: str
-    """The verdict's reason."""
+    """Reason for the verdict."""
 
 
 def require_comparable(results: Sequence[Result]) -> None:
-    """Refuse results that were not measured alike.
+    """Raise an error if results were measured with different settings.
 
     Raises:
-        ConfigError: If signatures or targets differ; the line names the part, or the languages.
+        ConfigError: If signatures or targets differ; the message names the part or the languages.
     """
     first, *others = results
     for other in others:
@@ -83,20 +83,20 @@ def require_comparable(results: Sequence[Result]) -> None:
     names = [result.name for result in results]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"{name}: more than one source has this name")
+            raise ConfigError(f"{name}: expected unique names of sources, got this name more than once")
 
 
 def differing_parts(first: str, second: str) -> str:
-    """What differs between two signatures: `preset mini, not full`."""
+    """Differences between two signatures: `preset mini, not full`."""
     if UNSIGNED in (first, second):
-        return "one of them is unsigned (of another program), so nobody can tell what it was measured with"
+        return "one of them is unsigned (from another program), so its settings are unknown"
     parts, others = ({part.partition(":")[0]: part for part in line.split("|")} for line in (first, second))
     apart = [
         f"{_WORDS.get(key, key)} {_value(others, key)}, not {_value(parts, key)}"
         for key in dict.fromkeys([*parts, *others])
         if parts.get(key) != others.get(key)
     ]
-    return "; ".join(apart) or "the parts of their signatures have another order"
+    return "; ".join(apart) or "the order of the signature parts differs"
 
 
 def _value(parts: Mapping[str, str], key: str) -> str:
@@ -104,14 +104,14 @@ def _value(parts: Mapping[str, str], key: str) -> str:
 
 
 def choose_baseline(results: Sequence[Result], name: str | None) -> Result | None:
-    """The source that all others are compared with.
+    """The source with which all others are compared.
 
     Args:
         results: All sources.
-        name: As the user gave it; None means the source without pretraining, if it is there.
+        name: Name given by the user; None: the source without pretraining, if there is one.
 
     Raises:
-        ConfigError: If no source has the name.
+        ConfigError: If no source has this name.
     """
     if name is not None:
         return look_up("baseline", name, {result.name: result for result in results})
@@ -130,18 +130,18 @@ def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
 
 
 def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Difference:
-    """Compare a source with another.
+    """Compare a source with a baseline.
 
     Args:
         result: The source.
-        baseline: The other one, with the same targets.
-        noise: From `seed_noise`, or published for the preset.
+        baseline: The baseline, with the same targets.
+        noise: From `seed_noise`, or published for the preset; None if unknown.
     """
     targets = result.targets
     gaps = result.values(targets).mean(0) - baseline.values(targets).mean(0)
     mean = float(gaps.mean())
     ci95 = mean_interval(gaps, expanded=True)
-    few = f"{len(gaps)} target{'' if len(gaps) == 1 else 's'}, an interval takes at least {FEWEST}"
+    few = f"{len(gaps)} target{'' if len(gaps) == 1 else 's'}, an interval needs at least {FEWEST}"
     error = None if noise is None else noise.error(len(result.seeds), len(baseline.seeds))
     threshold = None if noise is None or error is None else error * noise.factor
     verdict, why = judge(mean, ci95, threshold)
@@ -155,7 +155,7 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         if len(gaps) < FEWEST
         else None
         if ci95
-        else "the bootstrap gives none for these values",
+        else "the bootstrap gives no interval for these values",
         seed_error=error,
         seed_threshold=threshold,
         verdict=verdict,
@@ -164,21 +164,21 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
 
 
 def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Verdict, str]:
-    """The verdict on a difference, and its reason.
+    """The verdict on a difference, with the reason.
 
     Args:
-        mean: The difference of scores; below 0 is better.
+        mean: Difference of the scores; below 0 is better.
         ci95: Its interval over languages, if there is one.
-        threshold: What it must exceed to be more than seed noise, if that is known.
+        threshold: Absolute value above which it is larger than seed noise, if known.
     """
     by_languages = ci95 is not None and ci95[0] <= 0 <= ci95[1]
     by_seeds = threshold is not None and abs(mean) <= threshold
     if by_languages or by_seeds:
-        reasons = ["its interval over languages holds 0"] * by_languages + [
-            "seeds alone can make it"
+        reasons = ["its interval over languages includes 0"] * by_languages + [
+            "it is not larger than seed noise"
         ] * by_seeds
         return "inside the noise", " and ".join(reasons)
     if ci95 is None and threshold is None:
-        return "unknown", f"one seed each, and fewer than {FEWEST} targets"
+        return "unknown", f"one seed per source and fewer than {FEWEST} targets"
     exceeded = ["the spread over languages"] * (ci95 is not None) + ["seed noise"] * (threshold is not None)
     return "better" if mean < 0 else "worse", f"exceeds {' and '.join(exceeded)}"

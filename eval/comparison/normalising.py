@@ -1,15 +1,15 @@
-"""Cross-entropies on one scale for all languages, and the confidence intervals that the paper builds on it.
+"""Normalised cross-entropies and the confidence intervals of the paper.
 
-Boldt & Mortensen (2024), appendix E: languages differ in level and spread, so cross-entropies are normalised over the
-sources of each language (equation 4), and a source's mean normalised score is bootstrapped over languages. Bounds go
-back to nats in one of two ways, which differ:
+Boldt & Mortensen (2024), appendix E: mean and standard deviation differ between languages, so cross-entropies are
+normalised over the sources of each language (equation 4), and the mean normalised score of a source is bootstrapped
+over languages. There are two different ways to convert the bounds back to nats:
 
-- `paper`: equations 5 and 6. They leave the language t open, so each language has bounds of its own; these here are
-  their means over languages, as the score itself is a mean over languages.
+- `paper`: equations 5 and 6. They do not specify the language t, so each language has its own bounds; the bounds here
+  are the means over languages, as the score itself is a mean over languages.
 - `program`: the authors' program, `analysis.py`: the distances of the bounds from the mean normalised score, times the
-  standard deviation of the sources' scores, are put around the score. Their figure 2 is drawn with these.
+  standard deviation of the sources' scores, are added to the score. Figure 2 of the paper shows these.
 
-Both change with the set of sources, and neither holds the noise of training.
+Both depend on the set of sources, and neither includes seed noise.
 """
 
 from collections.abc import Sequence
@@ -22,28 +22,28 @@ from ecsuite.eval.statistics.intervals import Interval, mean_interval
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Normalised:
-    """One source on the scale that languages share."""
+    """Normalised score of a source."""
 
     name: str
     """The source's name."""
     mean: float
-    """Mean over languages of its normalised scores, in standard deviations; below 0 is better than average."""
+    """Mean over languages of the normalised scores, in standard deviations; below 0 is better than average."""
     ci95: Interval | None
-    """Bootstrap of that mean; None with few languages."""
+    """Bootstrap interval of the mean; None for few languages."""
     paper: Interval | None
     """The bounds in nats by equations 5 and 6."""
     program: Interval | None
-    """The bounds in nats as the authors' program has them."""
+    """The bounds in nats as computed by the authors' program."""
 
 
 def normalise(values: Floats) -> Floats | None:
-    """Equation 4: each language's cross-entropies less their mean, over their standard deviation (ddof 1).
+    """Equation 4: cross-entropies of each language minus their mean, divided by their standard deviation (ddof 1).
 
     Args:
         values: Cross-entropies, shape (num_sources, num_targets).
 
     Returns:
-        The same shape; None with one source, or where all sources are equal on some language.
+        Normalised values, same shape; None for one source, or if all sources are equal on some language.
     """
     if len(values) < 2:
         return None
@@ -55,14 +55,14 @@ def normalised_scores(results: Sequence[Result]) -> list[Normalised] | str:
     """The paper's procedure for all sources.
 
     Returns:
-        One a source, or why there is none.
+        One item per source, or the reason for having none.
     """
     if len(results) < 2:
-        return "it normalises over sources, of which there is one"
+        return "normalisation needs at least two sources"
     values = as_matrix(results, results[0].targets)
     normalised = normalise(values)
     if normalised is None:
-        return "all sources are equal on some language, which leaves nothing to normalise by"
+        return "all sources are equal on some language: its standard deviation is 0"
     scores = values.mean(1)
     return [
         _with_bounds(result.name, row, score, values, scores.std(ddof=1))
@@ -71,7 +71,7 @@ def normalised_scores(results: Sequence[Result]) -> list[Normalised] | str:
 
 
 def _with_bounds(name: str, row: Floats, score: float, values: Floats, spread: float) -> Normalised:
-    """A source's mean and interval, on both scales."""
+    """Mean and interval of a source on both scales."""
     mean = float(row.mean())
     ci95 = mean_interval(row, expanded=False)
     if ci95 is None:

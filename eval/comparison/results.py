@@ -1,7 +1,7 @@
-"""XferBench results as files hold them: those of `ecsuite score` and `results.json` with the keys of Boldt's program.
+"""Reading of XferBench results: files of `ecsuite score`, and `results.json` with the keys of Boldt's program.
 
-A file says what one source came to with one seed or several; files of one source that differ only in seeds make one
-`Result`.
+A file has the scores of one source for one or several seeds; files of one source that differ only in seeds are merged
+into one `Result`.
 """
 
 import json
@@ -19,38 +19,40 @@ from ecsuite.eval.statistics.counting import Floats
 from ecsuite.file_formats import without_format
 
 UNSIGNED = "unsigned (another program)"
-"""The signature of results that have none: nobody but the user knows what they may be compared with."""
+"""Signature of results without one: their settings are unknown."""
 FILES = ("scores.json", "results.json")
-"""What is looked for in a folder and below it."""
+"""File names that are searched for in a folder and its subfolders."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
-"""Names of the source that is no corpus at all: a model that was never pretrained."""
+"""Names of the baseline without a corpus: a model without pretraining."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What one source came to, with one seed or several.
+    """Cross-entropies of one source for one or several seeds.
 
     Raises:
-        ConfigError: If there is no seed or no target, a seed lacks a target of another, or a number is not finite.
+        ConfigError: If there is no seed or no target, targets differ between seeds, or a number is not finite.
     """
 
     name: str
     """The source's name in tables."""
     by_target: tuple[Mapping[str, float], ...]
-    """One a seed: cross-entropy in nats per token by target language."""
+    """For each seed: cross-entropy in nats per token by target language."""
     seeds: tuple[int, ...]
-    """In the order of `by_target`."""
+    """Seeds, in the order of `by_target`."""
     signature: str
-    """Of the score, without its seed: results are comparable if these are equal."""
+    """Signature of the score without the seed: results with equal signatures are comparable."""
     source: str = ""
-    """The corpus that was scored, else the name in the file, else the file."""
+    """Path of the scored corpus, otherwise the name in the file, otherwise the file."""
     fingerprint: str = ""
-    """Hash of that corpus, where it is known."""
+    """Hash of the corpus, if known."""
 
     def __post_init__(self) -> None:
-        """Hold what all tables rely on."""
+        """Check the invariants."""
         if not self.by_target or len(self.by_target) != len(self.seeds) or not self.targets:
-            raise ConfigError(f"{self.name}: expected a cross-entropy by target for each seed, at least one")
+            raise ConfigError(
+                f"{self.name}: expected at least one seed and one target, with a cross-entropy for each"
+            )
         for seed, values in zip(self.seeds, self.by_target, strict=True):
             require_same_targets(self.targets, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
             for target, value in values.items():
@@ -63,25 +65,25 @@ class Result:
         return tuple(self.by_target[0]) if self.by_target else ()
 
     def values(self, targets: Sequence[str] | None = None) -> Floats:
-        """The cross-entropies, shape (num_seeds, num_targets), in the order of `targets`."""
+        """The cross-entropies in the order of `targets`, shape (num_seeds, num_targets)."""
         return np.array([[row[target] for target in targets or self.targets] for row in self.by_target])
 
     @property
     def score(self) -> float:
-        """The XferBench score: the mean over targets, and over seeds."""
+        """The XferBench score: the mean over targets and seeds."""
         return float(self.values().mean())
 
     @property
     def is_baseline(self) -> bool:
-        """Whether this is the model without pretraining, by its name."""
+        """Whether the name is that of the model without pretraining."""
         return plain(self.name) in BASELINE_NAMES
 
 
 def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str, other: str) -> None:
-    """Refuse means over different languages.
+    """Raise an error if the target languages differ.
 
     Raises:
-        ConfigError: If a target is missing or is one too many.
+        ConfigError: If a target is missing or additional.
     """
     expected, found = set(expected), set(found)
     for lacking, one, another in ((expected - found, who, other), (found - expected, other, who)):
@@ -90,30 +92,30 @@ def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str
 
 
 def plain(name: str) -> str:
-    """A name without its case and punctuation: `no_pretrain` for "No pretrain"."""
+    """A name in lower case without punctuation: `no_pretrain` for "No pretrain"."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def read_results(path: Path | str) -> list[Result]:
-    """Read a file of results, or a folder that holds some, however deep.
+    """Read a file of results, or all results in a folder and its subfolders.
 
     Args:
-        path: What `ecsuite score --out` wrote; a `results.json` with the reference program's keys (`score`,
+        path: Output of `ecsuite score --out`; a `results.json` with the keys of the reference program (`score`,
             `by_target`), with or without a signature; or a folder with files named `scores.json` or `results.json`.
 
     Raises:
-        ConfigError: If there is nothing to read, or a file is not what it should be; the line names it.
+        ConfigError: If there is no file, or a file has another format; the message names the file.
     """
     return gather([path])
 
 
 def gather(paths: Iterable[Path | str]) -> list[Result]:
-    """Read several files and folders; what was measured of one source with different seeds becomes one result.
+    """Read several files and folders; results of one source with different seeds are merged.
 
-    Sources with equal names are told apart by as much of their paths as that takes.
+    Sources with equal names get names with as many parent folders as needed to be unique.
 
     Raises:
-        ConfigError: If a path can't be read, or one seed of a source has two different scores.
+        ConfigError: If a path cannot be read, or one seed of a source has two different scores.
     """
     merged: dict[tuple[str, str, str], list[tuple[Result, Path]]] = {}
     for path in paths:
@@ -130,7 +132,7 @@ def as_matrix(results: Sequence[Result], targets: Sequence[str]) -> Floats:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files that a path stands for."""
+    """The result files of a path."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -138,7 +140,7 @@ def _files(path: Path) -> list[Path]:
     found = sorted(file for name in FILES for file in path.rglob(name))
     if not found:
         raise ConfigError(
-            f"{path}: no {' or '.join(FILES)} in it; make one by `ecsuite score CORPUS --out FILE`"
+            f"{path}: no {' or '.join(FILES)} found; create one with `ecsuite score CORPUS --out FILE`"
         )
     return found
 
@@ -156,10 +158,12 @@ def _read_file(file: Path) -> Iterator[Result]:
             each for each in data["scores"] if isinstance(each, dict) and each.get("name") == "xferbench"
         ]
         if not scores:
-            raise ConfigError(f"{file}: XferBench is not among its scores; run `ecsuite score` with it")
+            raise ConfigError(
+                f"{file}: no XferBench score in it; run `ecsuite score` with the metric xferbench"
+            )
         for score in scores:
             if score.get("value") is None and score.get("reason"):
-                raise ConfigError(f"{file}: XferBench has no value there: {score['reason']}")
+                raise ConfigError(f"{file}: the XferBench score is undefined: {score['reason']}")
             details = score.get("details")
             yield _make_result(file, data | {"corpus": corpus}, details, score.get("signature"))
     elif isinstance(data, dict) and "by_target" in data:
@@ -171,18 +175,18 @@ def _read_file(file: Path) -> Iterator[Result]:
 
 
 def _make_result(file: Path, data: Mapping[str, Any], details: Any, signature: Any) -> Result:
-    """A result of what one file tells of a source."""
+    """The result of one source from one file."""
     details = details if isinstance(details, dict) else {}
     parts = signature.split("|") if isinstance(signature, str) else []
     rest = [part for part in parts if part.partition(":")[0] not in ("seed", "seeds")]
-    told = [part.partition(":")[2] for part in parts if part not in rest]
+    seed_texts = [part.partition(":")[2] for part in parts if part not in rest]
     by_seed = details.get("by_seed")
     if by_seed is not None:
         rows = _seed_rows(file, by_seed)
-    elif parts and not (len(told) == 1 and told[0].isdecimal()):
+    elif parts and not (len(seed_texts) == 1 and seed_texts[0].isdecimal()):
         raise ConfigError(f"{file}: expected a signature with one seed, or `by_seed`, got {signature!r}")
     else:
-        rows = {int(told[0]) if told else 0: _targets(file, details)}
+        rows = {int(seed_texts[0]) if seed_texts else 0: _targets(file, details)}
     corpus = data.get("corpus") or {}
     known = corpus.get("source_path")
     digests = corpus.get("sha256", "")
@@ -202,7 +206,7 @@ def _seed_rows(file: Path, by_seed: Any) -> dict[int, dict[str, float]]:
     seeds = [row.get("seed") if isinstance(row, dict) else None for row in rows]
     if not rows or not all(type(seed) is int for seed in seeds) or len(set(seeds)) < len(seeds):
         raise ConfigError(
-            f"{file}: by_seed: expected a list of objects with `seed` and `by_target`, a seed once"
+            f"{file}: by_seed: expected a list of objects with `seed` and `by_target`, and unique seeds"
         )
     return {row["seed"]: _targets(file, row) for row in rows}
 
@@ -219,7 +223,7 @@ def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
-    """What tables call a source: its own name, or that of its folder or file."""
+    """The name of a source in tables: its own name, or that of its folder or file."""
     for known in (data.get("name"), (data.get("corpus") or {}).get("name")):
         if isinstance(known, str) and known:
             return known
@@ -231,19 +235,17 @@ def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
 
 
 def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
-    """One result of what was measured of one source; a file that was read twice counts once."""
+    """Merge the results of one source; a file that was read twice counts once."""
     first = measured[0][0]
     rows: dict[int, tuple[Mapping[str, float], Path]] = {}
     for result, file in measured:
-        for told, values in zip(result.seeds, result.by_target, strict=True):
+        for own_seed, values in zip(result.seeds, result.by_target, strict=True):
             if first.signature == UNSIGNED and any(values == other for other, _ in rows.values()):
                 continue
-            seed = len(rows) if first.signature == UNSIGNED else told
+            seed = len(rows) if first.signature == UNSIGNED else own_seed
             known = rows.setdefault(seed, (values, file))
             if known[0] != values:
-                raise ConfigError(
-                    f"{first.name}: seed {seed} has one score in {known[1]} and another in {file}"
-                )
+                raise ConfigError(f"{first.name}: seed {seed} has different scores in {known[1]} and {file}")
     seeds = tuple(sorted(rows))
     return Result(
         name=first.name,
@@ -256,13 +258,13 @@ def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
 
 
 def _with_different_names(results: Sequence[Result]) -> list[Result]:
-    """Lengthen equal names by the folders of their sources, as far as it takes."""
+    """Make equal names unique by adding parent folders of their sources."""
     named = list(results)
     for index, result in enumerate(results):
         namesakes = [other for other in results if other is not result and other.name == result.name]
         same = [other for other in namesakes if other.signature == result.signature]
         if not same:
-            continue  # of another signature, which is refused by name and part
+            continue  # results with different signatures are refused later, with a message that names the part
         own, *others = map(_folders, (result, *same))
         for length in range(2, len(own) + 1):
             if all(own[-length:] != parts[-length:] for parts in others):
@@ -270,12 +272,12 @@ def _with_different_names(results: Sequence[Result]) -> list[Result]:
                 break
         else:
             raise ConfigError(
-                f"{result.name}: {result.source} was scored with different contents; leave out the older scores"
+                f"{result.name}: {result.source} has scores of different contents; remove the older scores"
             )
     return named
 
 
 def _folders(result: Result) -> tuple[str, ...]:
-    """The path of a source, without a file name that says nothing."""
+    """The parts of the path of a source, without a generic file name."""
     path = PurePath(result.source)
     return path.parent.parts if path.stem in ("corpus", "scores", "results") else path.parts

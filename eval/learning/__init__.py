@@ -1,1 +1,1 @@
-"""Models that learn a corpus, what they read, and how they are trained; they know no benchmark."""
+"""Models, their data and their training loops; independent of the benchmarks."""

@@ -1,4 +1,4 @@
-"""BART as the paper has it, from Hugging Face's transformers, which are loaded only when a model is built."""
+"""BART as in the paper, from Hugging Face transformers, which is imported only when a model is built."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,7 +10,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 
 EMBEDDING = "model.shared.weight"
-"""The one embedding: of the encoder, of the decoder and of the output."""
+"""Name of the shared embedding of encoder, decoder and output layer."""
 MISSING = "translation needs transformers and sacrebleu: pip install 'ecsuite[translate]'"
 
 
@@ -18,7 +18,7 @@ MISSING = "translation needs transformers and sacrebleu: pip install 'ecsuite[tr
 class Specials:
     """The last five ids of a vocabulary, in BART's order: `<s> </s> <unk> <pad> <mask>`.
 
-    They lie above all symbols, so that none of a corpus's symbols ends a sentence or goes untrained as padding.
+    They are above all other symbols, so no symbol of a corpus is used as end token or as untrained padding.
     """
 
     start: int
@@ -28,15 +28,15 @@ class Specials:
 
     @classmethod
     def of(cls, vocab_size: int) -> Self:
-        """Those of a vocabulary; byte-level BPE needs no `<unk>`, but its row counts in the paper's parameters."""
+        """The special ids of a vocabulary. `<unk>` is unused, but the paper counts its row as parameters."""
         return cls(start=vocab_size - 5, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1)
 
 
 def require_packages() -> None:
-    """Refuse to begin where the end can't be reached.
+    """Check before the work starts that all packages are installed.
 
     Raises:
-        ConfigError: If transformers or sacrebleu are not installed.
+        ConfigError: If transformers or sacrebleu is not installed.
     """
     try:
         import sacrebleu  # noqa: F401
@@ -49,11 +49,11 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
     """A new `BartForConditionalGeneration`, its weights N(0, 0.02) from torch's global generator.
 
     Args:
-        sizes: Of the model; what they leave open is as in transformers' `BartConfig`.
+        sizes: Sizes of the model; other settings are the defaults of `BartConfig` in transformers.
         vocab_size: Rows of the tied embedding; the last five are special.
 
     Raises:
-        ConfigError: If transformers are not installed.
+        ConfigError: If transformers is not installed.
     """
     try:
         from transformers import BartConfig, BartForConditionalGeneration
@@ -75,17 +75,16 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
         eos_token_id=special.end,
         pad_token_id=special.pad,
         decoder_start_token_id=special.start,
-        forced_eos_token_id=None,  # an end must be chosen, not put there when time is up
+        forced_eos_token_id=None,  # the model must predict the end; it is not forced at the maximum length
     )
     return BartForConditionalGeneration(config)
 
 
 @torch.no_grad()
 def with_new_embedding(model: Any, sizes: EncoderDecoderSizes) -> Any:
-    """The model with a new embedding of `sizes.vocab_size` rows, all else as it was.
+    """The model with a new embedding of `sizes.vocab_size` rows; all other weights are copied.
 
-    Rows are uniform within 1 / sqrt(width), what the authors' program draws; positions keep what they learnt, there
-    as here.
+    The rows are uniform within ±1 / sqrt(width) and the position embeddings are kept, both as in the authors' program.
     """
     renewed = build(sizes, sizes.vocab_size)
     learnt = dict(model.named_parameters())
@@ -99,11 +98,11 @@ def with_new_embedding(model: Any, sizes: EncoderDecoderSizes) -> Any:
 
 
 def freeze(model: Any) -> None:
-    """Leave only the embedding of symbols to be trained, for the setting `frozen`."""
+    """Freeze all parameters except the embedding of symbols, for the setting `frozen`."""
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name == EMBEDDING)
 
 
 def num_trainable(model: Any) -> int:
-    """Parameters that training changes, tied ones once."""
+    """Number of trainable parameters; tied parameters count once."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

@@ -1,4 +1,4 @@
-"""Byte-level BPE: the tokens of texts."""
+"""Byte-level BPE tokenisation of texts."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -9,19 +9,19 @@ LINES_AT_ONCE = 2_000
 
 
 WORDS = Regex(r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+")
-"""What no token crosses, with combining marks as parts of words, as Indic scripts and Thai need."""
+"""Pre-tokenisation: tokens do not cross these parts. Combining marks belong to words (for Indic scripts and Thai)."""
 
 
 def train_bpe(
     lines: Iterable[str], vocab_size: int, num_bytes: float = float("inf"), *, keeps_marks: bool = False
 ) -> Tokenizer:
-    """Byte-level BPE, so that no text has anything unknown.
+    """Train a byte-level BPE tokeniser, which has no unknown tokens.
 
     Args:
-        lines: Text.
-        vocab_size: At most so many types.
-        num_bytes: How much of the text it is learnt from.
-        keeps_marks: Whether combining marks are parts of words; by the rules of GPT-2 and XferBench they are not.
+        lines: Lines of text.
+        vocab_size: Maximum number of types.
+        num_bytes: Bytes of text used for training.
+        keeps_marks: Treat combining marks as parts of words; GPT-2 and XferBench do not.
     """
     tokenizer = Tokenizer(models.BPE())
     by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not keeps_marks)
@@ -39,14 +39,14 @@ def train_bpe(
 
 
 def encode(tokenizer: Tokenizer, lines: Iterable[str], end: str = "\n") -> Iterator[list[int]]:
-    """Token ids of each line, its end included."""
-    waiting = iter(lines)
-    while several := [line + end for line in islice(waiting, LINES_AT_ONCE)]:
+    """Token ids of each line, including its end."""
+    remaining = iter(lines)
+    while several := [line + end for line in islice(remaining, LINES_AT_ONCE)]:
         yield from (encoding.ids for encoding in tokenizer.encode_batch_fast(several))
 
 
 def first_bytes(lines: Iterable[str], num_bytes: float) -> Iterator[str]:
-    """Lines until they hold so many bytes, the last one whole."""
+    """Lines up to `num_bytes` bytes; the last line is complete."""
     for line in lines:
         yield line
         num_bytes -= len(line.encode())

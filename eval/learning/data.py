@@ -1,4 +1,4 @@
-"""From a corpus or a text to the windows of symbols that the model reads."""
+"""Windows of symbols for language models, made from a corpus or a text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from torch import Tensor
 from ecsuite.corpus import Ragged
 
 IGNORED = -100
-"""The target of a place that is not scored."""
+"""Target of positions that are not scored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Windows:
-    """Stretches of a stream of symbols, each with the symbols to predict."""
+    """Windows of a stream of symbols, each with the symbols to predict."""
 
     symbols: Tensor
-    """Integers, (num_windows, length + 1): each symbol but the last is read, each but the first predicted."""
+    """Integers, (num_windows, length + 1): all but the last are inputs, all but the first are targets."""
     num_context: int = 0
-    """So many predictions of each window but the first are not scored: the window before has scored them."""
+    """Targets at the start of each window, except the first, that are not scored; the window before has them."""
     ignored: int | None = None
-    """A symbol that is never predicted."""
+    """A symbol that is never scored as a target."""
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     @property
     def num_tokens(self) -> int:
-        """Symbols that are read in a pass."""
+        """Input symbols per epoch."""
         return len(self.symbols) * (self.symbols.shape[1] - 1)
 
     def to(self, device: torch.device) -> "Windows":
-        """The same on a device."""
+        """Copy to a device."""
         return Windows(symbols=self.symbols.to(device), num_context=self.num_context, ignored=self.ignored)
 
     def take(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """What is read and what is predicted in some windows, both (len(index), length)."""
+        """Inputs and targets of some windows, both (len(index), length)."""
         rows = self.symbols[index].long()
         targets = rows[:, 1:].clone()
         if self.num_context:
@@ -48,39 +48,39 @@ class Windows:
         return rows[:, :-1], targets
 
     def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[Tensor]:
-        """Places of all windows in a new random order each epoch, `batch` at a time, the rest by itself."""
+        """Batches of window indices, in a new random order each epoch; the last batch may be smaller."""
         for _ in range(num_epochs):
             yield from torch.split(torch.randperm(len(self), generator=generator), batch)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """What to pretrain on."""
+    """Pretraining data."""
 
     windows: Windows
-    """The corpus, repeated or cut to size."""
+    """Windows of the corpus, repeated or cut to size."""
     vocab_size: int
-    """Symbols of the model."""
+    """Vocabulary size of the model."""
     repeats: float
-    """How often the corpus goes into what is read in an epoch."""
+    """Size of an epoch divided by the size of the corpus."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """One language's data."""
+    """Data of one target language."""
 
     vocab_size: int
-    """Symbols of the model."""
+    """Vocabulary size of the model."""
     tune: Windows
-    """To tune on."""
+    """Fine-tuning data."""
     test: Windows
-    """Held out."""
+    """Held-out data."""
     repeats: float
-    """How often the text for tuning goes into what is read in an epoch; over 1 it was too short."""
+    """Size of a fine-tuning epoch divided by the size of the text; above 1 the text was too short."""
 
 
 def gather(messages: Ragged, order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Messages one after another, in an order: symbols, (num_symbols,)."""
+    """Concatenate messages in the given order: symbols, (num_symbols,)."""
     lengths = messages.lengths[order]
     shifts = np.repeat(messages.offsets[order] - (np.cumsum(lengths) - lengths), lengths)
     gathered: NDArray[np.int32] = messages.values[shifts + np.arange(len(shifts))]
@@ -88,11 +88,11 @@ def gather(messages: Ragged, order: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def repeat(messages: Ragged, length: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Concatenate whole messages, all of them in a new random order each time round, and cut at `length`.
+    """Concatenate all messages repeatedly, in a new random order each time, and cut at `length`.
 
     Args:
-        messages: What was said; at least one symbol.
-        length: How many symbols are wanted.
+        messages: Messages with at least one symbol in total.
+        length: Number of symbols of the result.
         rng: Draws the orders.
 
     Returns:
@@ -113,14 +113,14 @@ def dense(symbols: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
     """Number the symbols that occur 0, 1, 2 … in the order of their ids.
 
     Returns:
-        The symbols under their new ids, same shape, and how many types there are.
+        The symbols with their new ids, same shape, and the number of types.
     """
     types, numbered = np.unique(symbols, return_inverse=True)
     return numbered.astype(np.int64), len(types)
 
 
 def stretches(symbols: NDArray[np.integer], length: int, stride: int) -> Tensor:
-    """Cut a stream into stretches that begin every `stride` symbols; what is left at the end is dropped.
+    """Cut a stream into windows that begin every `stride` symbols; an incomplete last window is dropped.
 
     Returns:
         int32, (num_stretches, length).

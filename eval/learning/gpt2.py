@@ -1,9 +1,9 @@
-"""GPT-2, small and plain, written for speed.
+"""A small and fast implementation of GPT-2.
 
-The architecture is that of Radford et al. (2019) as Hugging Face's `GPT2LMHeadModel` has it (a test compares the
-logits): pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings, dropout of the
-embeddings, of attention and of what each layer adds. The loss over the vocabulary makes its gradient while it is at
-it, a part of the positions at a time, so that their scores are never all held.
+The architecture is that of Radford et al. (2019) as in Hugging Face's `GPT2LMHeadModel` (a test compares the logits):
+pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings, dropout of the embeddings,
+of attention and of the residual updates. The loss computes its gradient in the forward pass, for chunks of positions,
+so the logits of all positions are never in memory at the same time.
 """
 
 import math
@@ -17,20 +17,20 @@ from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.sizes import TransformerSizes
 
 INIT_STD = 0.02
-"""GPT-2's initial weights."""
+"""Standard deviation of GPT-2's initial weights."""
 RESET_BOUND = 1 / math.sqrt(768)
-"""New embeddings are uniform between this and its negative: `nn.Linear`'s own at the width of the published model."""
+"""Bound of the uniform distribution of new embeddings: the default of `nn.Linear` at the published model's width."""
 SMALL_VOCABULARY = 4096
-"""Up to this size the scores of 256 positions fit in a cache; beyond it, fewer and larger products pay."""
+"""Up to this size the logits of 256 positions fit in the CPU cache; above it, larger chunks are faster."""
 
 
 class Block(nn.Module):
     """One transformer layer: causal self-attention, then a feed-forward network of four times the width.
 
     Args:
-        width: Of the states; a multiple of `num_heads`.
+        width: Width of the hidden states; a multiple of `num_heads`.
         num_heads: Attention heads.
-        dropout: Of attention, and of what is added to the states.
+        dropout: Dropout rate of attention and of the residual updates.
     """
 
     def __init__(self, width: int, num_heads: int, dropout: float) -> None:
@@ -61,31 +61,31 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A causal language model, with GPT-2's initial weights.
+    """A causal language model, with GPT-2's initialisation.
 
     Args:
-        vocab_size: Symbols.
-        sizes: Of the model.
-        generator: Draws the weights.
+        vocab_size: Number of symbols.
+        sizes: Sizes of the model.
+        generator: Draws the initial weights.
     """
 
     def __init__(self, vocab_size: int, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__()
         self.dropout = sizes.dropout
         self.products = torch.float32
-        """Type of the factors of products; weights and sums are fp32."""
+        """Data type of the factors of matrix products; weights and sums are fp32."""
         self.positions = nn.Embedding(sizes.context, sizes.width)
         self.blocks = nn.ModuleList(
             Block(sizes.width, sizes.num_heads, sizes.dropout) for _ in range(sizes.num_layers)
         )
         self.norm = nn.LayerNorm(sizes.width)
         self._reset(generator)
-        # Last, so that the rest is the same for any vocabulary.
+        # Last, so that the other weights do not depend on the vocabulary size.
         self._embed(torch.empty(vocab_size, sizes.width).normal_(0, INIT_STD, generator=generator))
 
     @torch.no_grad()
     def _reset(self, generator: torch.Generator) -> None:
-        """All but the embeddings: N(0, 0.02), less into the residual stream, and no biases."""
+        """Initialise all but the symbol embedding: N(0, 0.02), smaller for residual projections; biases 0."""
         residual_std = INIT_STD / math.sqrt(2 * len(self.blocks))
         self.positions.weight.normal_(0, INIT_STD, generator=generator)
         for name, module in self.blocks.named_modules():
@@ -101,7 +101,7 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def reset_embedding(self, vocab_size: int, generator: torch.Generator) -> None:
-        """Give the model a new vocabulary, with tied embeddings drawn by `RESET_BOUND`; all else is as it was."""
+        """Replace the tied embedding by a new one, uniform within ±`RESET_BOUND`; all other weights are kept."""
         weight = torch.empty(vocab_size, self.positions.embedding_dim)
         self._embed(weight.uniform_(-RESET_BOUND, RESET_BOUND, generator=generator))
 
@@ -115,24 +115,24 @@ class LanguageModel(nn.Module):
         return normed
 
     def logits(self, symbols: Tensor) -> Tensor:
-        """Scores of every next symbol, (batch, length, vocab_size)."""
+        """Logits of the next symbol, (batch, length, vocab_size)."""
         return functional.linear(self(symbols), self.embedding.weight)
 
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy in nats of `targets` after `symbols`, both (batch, length), but where it is `IGNORED`."""
+        """Mean cross-entropy in nats of `targets` given `symbols`, both (batch, length), without `IGNORED` targets."""
         with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
             states = self(symbols)
         return tied_loss(states, self.embedding.weight, targets, self.products)
 
 
 def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype) -> Tensor:
-    """Mean cross-entropy in nats of `targets` (batch, length), but where it is `IGNORED`.
+    """Mean cross-entropy in nats of `targets` (batch, length), without those that are `IGNORED`.
 
     Args:
-        states: What they are guessed from, (batch, length, width).
-        embedding: What each symbol looks like, (symbols, width).
-        targets: Symbols.
-        products: Type of the factors of products.
+        states: Hidden states, (batch, length, width).
+        embedding: Output embedding, (symbols, width).
+        targets: Target symbols.
+        products: Data type of the factors of matrix products.
     """
     loss: Tensor = _TiedLoss.apply(  # type: ignore[no-untyped-call]
         states.flatten(0, 1), embedding, targets.flatten(), products
@@ -141,14 +141,14 @@ def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torc
 
 
 class _TiedLoss(torch.autograd.Function):
-    """Mean cross-entropy of `states @ embedding.T`, with gradients made by chunks in the forward pass."""
+    """Mean cross-entropy of the logits `states @ embedding.T`; the forward pass computes the gradients by chunks."""
 
     @staticmethod
     def forward(
         ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype
     ) -> Tensor:
-        wanted = targets != IGNORED
-        num_scored = wanted.sum().clamp(min=1)
+        is_scored = targets != IGNORED
+        num_scored = is_scored.sum().clamp(min=1)
         total = torch.zeros((), device=states.device)
         states, matrix = states.to(products), embedding.to(products)
         states_gradient = torch.empty(states.shape, device=states.device)
@@ -157,7 +157,7 @@ class _TiedLoss(torch.autograd.Function):
         for start in range(0, len(states), size):
             chunk = slice(start, start + size)
             scores = (states[chunk] @ matrix.T).float().log_softmax(-1)  # (chunk, vocab_size)
-            index, counts = targets[chunk, None].clamp(min=0), wanted[chunk, None].float()
+            index, counts = targets[chunk, None].clamp(min=0), is_scored[chunk, None].float()
             total -= (scores.gather(1, index) * counts).sum()
             error = scores.exp_().scatter_add_(1, index, scores.new_full(index.shape, -1.0))
             error = error.mul_(counts).to(products)

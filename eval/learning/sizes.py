@@ -1,14 +1,14 @@
-"""What the models must be told: their sizes. The benchmarks' presets have these fields, among others."""
+"""Interfaces of the model sizes. The presets of the benchmarks have these fields, among others."""
 
 from typing import Protocol
 
 
 class TransformerSizes(Protocol):
-    """Of a decoder, or of an encoder."""
+    """Sizes of a decoder or of an encoder."""
 
     @property
     def num_layers(self) -> int:
-        """Transformer layers."""
+        """Number of transformer layers."""
 
     @property
     def width(self) -> int:
@@ -16,23 +16,23 @@ class TransformerSizes(Protocol):
 
     @property
     def num_heads(self) -> int:
-        """Attention heads in a layer."""
+        """Attention heads per layer."""
 
     @property
     def dropout(self) -> float:
-        """Of embeddings, attention and what each layer adds, 0 to 1."""
+        """Dropout rate of embeddings, attention and residual updates, 0 to 1."""
 
     @property
     def context(self) -> int:
-        """Positions that the model has."""
+        """Maximum number of positions."""
 
 
 class EncoderDecoderSizes(Protocol):
-    """Of a model with an encoder and a decoder of the same sizes."""
+    """Sizes of a model with an encoder and a decoder of the same sizes."""
 
     @property
     def num_layers(self) -> int:
-        """Layers of the encoder, and of the decoder."""
+        """Number of layers of the encoder and of the decoder, each."""
 
     @property
     def width(self) -> int:
@@ -40,7 +40,7 @@ class EncoderDecoderSizes(Protocol):
 
     @property
     def num_heads(self) -> int:
-        """Attention heads in a layer."""
+        """Attention heads per layer."""
 
     @property
     def feed_forward(self) -> int:
@@ -48,12 +48,12 @@ class EncoderDecoderSizes(Protocol):
 
     @property
     def max_positions(self) -> int:
-        """Positions that the model has."""
+        """Maximum number of positions."""
 
     @property
     def dropout(self) -> float:
-        """Share of activations that training drops, 0 to 1."""
+        """Dropout rate, 0 to 1."""
 
     @property
     def vocab_size(self) -> int:
-        """Rows of the embedding, the special symbols included."""
+        """Rows of the embedding, including the special symbols."""

@@ -1,6 +1,6 @@
-"""Everything that judges a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`.
+"""Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`.
 
-To add one, write the function in a file of its own and name it in both tables below.
+To add one, write the function in a new module and add it to both tables below.
 """
 
 from importlib import import_module
@@ -27,28 +27,28 @@ METRICS: dict[str, str] = {
     "tre7": "ecsuite.eval.metrics.tre:tre7",
     "xferbench": "ecsuite.eval.xferbench.transfer:xferbench",
 }
-"""Where each metric lives, `module:function`, cheapest first; imported when it is asked for."""
+"""Location of each metric, `module:function`, fastest first; imported on first use."""
 
 DESCRIPTIONS: dict[str, str] = {
-    "elcc": "13 sizes and entropies of the symbols, as the ELCC collection reports them",
-    "cbm": "concept best matching: one word for one concept, and how far the language is from that",
-    "cbm_types": "concept best matching with the words of a message and its concepts as sets",
-    "topsim": "topographic similarity: do close meanings get close messages?",
-    "posdis": "positional disentanglement: does each position speak of one attribute?",
-    "bosdis": "bag-of-symbols disentanglement: does each symbol's count speak of one attribute?",
+    "elcc": "13 sizes and entropies of the corpus, as reported by the ELCC collection",
+    "cbm": "concept best matching: share of words that match a one-to-one map of words to concepts",
+    "cbm_types": "concept best matching; repeated words or concepts of a sample count once",
+    "topsim": "topographic similarity: correlation of meaning distances and message distances",
+    "posdis": "positional disentanglement: does each position encode one attribute?",
+    "bosdis": "bag-of-symbols disentanglement: does the count of each symbol encode one attribute?",
     "ami": "adjusted mutual information between whole messages and whole meanings",
-    "ncnpmi": "does each whole message go with one whole meaning?",
-    "context_independence": "does each concept have a word of its own?",
-    "synonymy": "synonymy and polysemy: words for a concept, concepts for a word",
-    "conflict_count": "how often does a symbol not mean what it mostly means?",
-    "has": "Harris's articulation scheme: do messages fall into word-like segments?",
-    "zla": "Zipf's law of abbreviation: is what is frequent short?",
-    "hce": "human compositional entropy: do the positions of each attribute tell it?",
-    "residual_entropy": "what the best assignment of positions to attributes leaves open",
-    "tre7": "tree reconstruction error: are messages sums of their attributes' parts?",
-    "xferbench": "what a language model learns from the corpus that helps it with other languages",
+    "ncnpmi": "non-compositional NPMI: does each whole message co-occur with one whole meaning?",
+    "context_independence": "context independence: does each concept have its own word?",
+    "synonymy": "synonymy and polysemy: words per concept, concepts per word, as entropies",
+    "conflict_count": "number of times that a symbol occurs without its main meaning",
+    "has": "Harris's articulation scheme: do messages have word-like segments?",
+    "zla": "Zipf's law of abbreviation: are frequent units short?",
+    "hce": "human compositional entropy: do the positions assigned to an attribute determine it?",
+    "residual_entropy": "entropy of the attributes that remains under the best assignment of positions",
+    "tre7": "tree reconstruction error: are messages sums of one part per attribute value?",
+    "xferbench": "transfer of a language model pretrained on the corpus to other languages",
 }
-"""What each metric asks, in a line."""
+"""One-line description of each metric."""
 
 
 def load_metric(name: str) -> Metric:

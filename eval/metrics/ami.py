@@ -1,4 +1,4 @@
-"""Adjusted mutual information: how much a whole message tells of the whole meaning, beyond chance."""
+"""Adjusted mutual information of whole messages and whole meanings, with the chance level subtracted."""
 
 from functools import partial
 
@@ -19,17 +19,17 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
 
     AMI = (I(M, L) - E I(M, L)) / (N - E I(M, L)), after Vinh et al. (2009). N is max(H(M), H(L)) in `ami`, as in
     Carmeli et al. (2024), equation 3, and their mean in `ami_arithmetic`, the default of scikit-learn and so what the
-    program of Mu & Goodman (2021) reports; the latter is never below the former where they are above 0. E I is the
-    mean over all pairings of the same messages with the same meanings; 0 is chance, 1 is one message a meaning. The
-    messages are compared whole, without EOS, and so are the meanings: all attribute values together or, in a corpus
-    without them, the set of concepts.
+    program of Mu & Goodman (2021) reports; the latter is never below the former if they are above 0. E I is the mean
+    over all permutations of the meanings; 0 is the chance level, 1 is one message per meaning. Messages (without EOS)
+    and meanings are compared as wholes; a meaning is the tuple of all attribute values or, in a corpus without
+    attributes, the set of concepts.
 
-    Undefined where chance is all there can be: if the messages, or the meanings, are all equal or all
-    different, then every pairing has the same mutual information. So it needs meanings that recur, and the oftener
-    they do the more it finds: compare corpora of one size.
+    Undefined if the messages, or the meanings, are all equal or all different, as every permutation then has the same
+    mutual information. So meanings must recur; the score grows with the number of repetitions, so compare only corpora
+    of the same size.
 
-    Null: meanings shuffled over messages; its mean is 0 by construction, its spread says what a score is
-    worth. Interval: as `resampling.resample`; no interval where half of the rows may lack all recurrence.
+    Null distribution: meanings shuffled over messages; its mean is 0 by construction. Interval: see
+    `resampling.resample`; none if half of the rows may have no repetition at all.
     """
     kind, meaning = labels_of_meanings(corpus)
     scores = [
@@ -40,29 +40,29 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
             signature=signature(name, VERSION, normaliser=normaliser, label=kind, eos="strip"),
         )
         for name, normaliser, about in (
-            ("ami", "max", "what messages tell beyond chance"),
-            ("ami_arithmetic", "arithmetic", "the same over the mean of the entropies"),
+            ("ami", "max", "information of messages above chance"),
+            ("ami_arithmetic", "arithmetic", "ami, normalised by the mean entropy"),
         )
     ]
     if meaning is None:
-        reason = "the corpus has no attribute values and names no concepts"
+        reason = "the corpus has neither attribute values nor concepts"
         return [score(value=None, reason=reason) for score in scores]
 
     message = row_labels(corpus.content())
     for label, what in ((message, "message"), (meaning, "meaning")):
         num_distinct = len(np.unique(label))
         if num_distinct <= 1:
-            reason = f"there is only one {what}: every pairing says as much"
+            reason = f"there is only one distinct {what}: every permutation has the same score"
             return [score(value=None, reason=reason) for score in scores]
         if num_distinct == len(label):
-            reason = f"no {what} recurs: every pairing says as much"
+            reason = f"no {what} occurs twice: every permutation has the same score"
             return [score(value=None, reason=reason) for score in scores]
     num_rows = len(message)
     expected = expected_information(np.bincount(message), np.bincount(meaning))
     values = _adjusted(message, meaning, expected)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        is_whole = len(rows) == num_rows  # then E I is that of the corpus
+        is_whole = len(rows) == num_rows  # E I is then that of the corpus
         return _adjusted(message[rows], meaning[partners], expected if is_whole else None)
 
     found = resample(
@@ -81,7 +81,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
-    """A label for each whole meaning, (num_rows,), and what it is made of: `attributes`, `concepts`, `none`."""
+    """A label for each whole meaning, (num_rows,), and what defines it: `attributes`, `concepts` or `none`."""
     attributes, concepts = attribute_codes(corpus), concept_sets(corpus)
     if attributes is not None:
         num_rows, width = attributes.shape
@@ -93,12 +93,12 @@ def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
 def expected_information(first: Ints, second: Ints) -> float:
     """E I in nats over all pairings of two labellings: Vinh et al. (2009), equation 24a.
 
-    It depends on the sizes of the classes alone, and few sizes differ, so each pair of sizes is reckoned once;
-    scikit-learn goes through all pairs of classes, which takes minutes for 10^5 messages.
+    It depends only on the class sizes, and there are few distinct sizes, so each pair of sizes is computed once;
+    scikit-learn loops over all pairs of classes, which takes minutes for 10^5 messages.
 
     Args:
-        first: Sizes of the classes of one labelling, shape (num_classes,).
-        second: Of the other, with the same sum.
+        first: Class sizes of one labelling, shape (num_classes,).
+        second: Class sizes of the other labelling, with the same sum.
     """
     total = int(first.sum())
     log_factorial = gammaln(np.arange(total + 1) + 1.0)
@@ -127,7 +127,7 @@ def expected_information(first: Ints, second: Ints) -> float:
 
 
 def _adjusted(message: Ints, meaning: Ints, expected: float | None) -> Floats:
-    """AMI of two labellings, each (num_rows,), by both normalisers; NaN where every pairing says as much."""
+    """AMI of two labellings, each (num_rows,), by both normalisers; NaN if every permutation has the same score."""
     num_rows, num_meanings = len(message), int(meaning.max()) + 1
     of_message, of_meaning = np.bincount(message), np.bincount(meaning)
     for sizes in (of_message, of_meaning):
@@ -142,6 +142,6 @@ def _adjusted(message: Ints, meaning: Ints, expected: float | None) -> Floats:
 
 
 def _nats(counts: Ints) -> float:
-    """Plug-in entropy in nats of the distribution that counts make."""
+    """Plug-in entropy in nats of the distribution given by counts."""
     share = counts[counts > 0] / counts.sum()
     return -float(share @ np.log(share))

@@ -1,7 +1,7 @@
-"""Concept best matching: pair words with concepts one to one, and see how much of the language that explains.
+"""Concept best matching: match words and concepts one to one, and measure which share of the language the map explains.
 
-A word is a symbol, a concept an atomic piece of the meaning. What the best pairing leaves over is named:
-ambiguous words, paraphrases, unmatched concepts.
+A word is a symbol, a concept an atomic part of the meaning. The rest is divided into ambiguous words, paraphrases and
+unmatched concepts.
 """
 
 from functools import partial
@@ -19,58 +19,58 @@ from ecsuite.eval.statistics.resampling import NUM_PERMUTATIONS, describe_null, 
 
 VERSION = 1
 NUM_RESAMPLES = 1_000
-"""Bootstrap samples behind the interval."""
+"""Bootstrap samples for the interval."""
 
 
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by concept best matching: Carmeli et al. (2024), section 3, https://arxiv.org/abs/2403.14705.
 
-    The weight of word w and concept v is the number of times that they meet in a sample, every occurrence
-    counted; B is the one-to-one pairing of greatest weight (equation 1). With words and concepts counted as
-    they occur and without EOS, as the authors' program does, and Q the sum over samples of max(number of
-    words, number of concepts):
+    The weight of word w and concept v is the number of their co-occurrences in samples, with all repeated occurrences
+    counted; B is the one-to-one matching of maximum weight (equation 1). Words and concepts are counted with
+    repetitions and without EOS, as in the authors' program. With Q the sum over samples of max(number of words,
+    number of concepts):
 
-    - the score is the share of Q made of words whose paired concept is in their sample's phrase;
-    - `ambiguity` is the share of Q made of words whose paired concept is not there;
-    - `paraphrase` is the share of Q made of words that have no concept;
-    - `unmatched` is the share of all concept occurrences whose concept has no word;
-    - `precision` and `recall` are the means over samples of the number of different words that meet their
-      concept, over the number of words and of concepts (appendix D); 0 where there is none;
-    - `null_mean` is the mean score of the same messages with the phrases shuffled over them, each time matched
-      anew; `null_low` and `null_high` hold 95 % of such scores, and `p_value` is (1 + number of shuffles that
-      score as high) / (1 + `permutations`). There are 100 permutations, and fewer, down to 20, where words
-      times concepts and a tenth of the meetings are more than 600,000 in all.
+    - the score is the share of Q that is words whose matched concept is in the phrase of their sample;
+    - `ambiguity` is the share of Q that is words whose matched concept is not in this phrase;
+    - `paraphrase` is the share of Q that is words without a matched concept;
+    - `unmatched` is the share of all concept occurrences whose concept has no matched word;
+    - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
+      phrase, divided by the number of words and of concepts (appendix D); 0 if there are none;
+    - `null_mean` is the mean score with the phrases shuffled over the messages and a new matching each time;
+      95 % of these scores are between `null_low` and `null_high`; `p_value` is (1 + number of shuffles with at least
+      this score) / (1 + `permutations`). There are 100 permutations, and fewer, down to 20, if the number of words
+      times concepts plus a tenth of the co-occurrences is above 600,000.
 
-    A pair of weight 0 is no pair: so `unmatched` does not depend on how a solver fills its table. The authors' program
-    counts such a pair, so that no concept is unmatched where there are as many words: `unmatched_program`.
+    A pair of weight 0 is not a match, so `unmatched` does not depend on how a solver completes its assignment. The
+    authors' program counts such pairs, so that no concept is unmatched if there are as many words as concepts:
+    `unmatched_program`.
 
-    `tied` says whether another pairing is as good, and `tied_pairs` how many pairs such a pairing may lack;
-    then the figures in `tie_dependent` are those of the pairing shown in `map`, which is `[word, concept,
-    weight]` by falling weight. Beside it `map_shares` has for each pair the share of the word's occurrences
-    that have the concept in their phrase, and the share of the concept's that have the word in their message.
-    `counts` are the columns of the paper's table 4. The interval is a bootstrap over samples with the pairing
-    kept.
+    `tied` is true if another matching has the same weight; `tied_pairs` is the number of pairs that such a matching may
+    lack. The values listed in `tie_dependent` are then those of the matching in `map`, a list of `[word, concept,
+    weight]` in order of decreasing weight. `map_shares` has for each pair the share of the word's occurrences with the
+    concept in their phrase, and the share of the concept's occurrences with the word in their message. `counts` has
+    the columns of table 4 of the paper. The interval is a bootstrap over samples with a fixed matching.
     """
-    return _score(corpus, options, "cbm", "words that name their one concept", "tokens")
+    return _score(corpus, options, "cbm", "words that occur with their matched concept", "tokens")
 
 
 def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
-    """Concept best matching as the paper's text has it: the words and the concepts of a sample are sets.
+    """Concept best matching as in the text of the paper: the words and the concepts of a sample are sets.
 
-    Everything is as in `cbm`, but that a word counts once a message and a concept once a phrase. The two
-    differ only where messages repeat words or phrases repeat concepts.
+    As `cbm`, but a word counts once per message and a concept once per phrase. The two metrics differ only if messages
+    repeat words or phrases repeat concepts.
     """
-    return _score(corpus, options, "cbm_types", "cbm with words counted once a message", "types")
+    return _score(corpus, options, "cbm_types", "cbm with words counted once per message", "types")
 
 
 def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count) -> list[Score]:
-    """The score under one way of counting."""
+    """The score, with tokens or types counted."""
     score = partial(
         Score, name=name, about=about, signature=signature(name, VERSION, count=count, eos="strip")
     )
     translation = translate(corpus, count)
     if translation is None or corpus.concepts is None:
-        return [score(value=None, reason="the corpus names no concepts")]
+        return [score(value=None, reason="the corpus has no concepts")]
     words, concepts = translation.words, translation.concepts
 
     concept_of = np.full(len(words.ids), -1)
@@ -128,13 +128,15 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
 
 
 def shuffled_scores(translation: Translation, rng: np.random.Generator) -> Floats:
-    """Scores by chance: each time the phrases are shuffled over the messages and the best pairing is sought anew.
+    """Scores at chance level: phrases shuffled over the messages, with a new best matching each time.
 
     Returns:
         Shape (num_permutations,).
     """
     words, concepts = translation.words, translation.concepts
-    by_word = np.argsort(words.kind, kind="stable")  # so that each count lands near the last one
+    by_word = np.argsort(
+        words.kind, kind="stable"
+    )  # consecutive counts are then close in memory, which is faster
     kind = np.repeat(words.kind[by_word], words.count[by_word])
     row = np.repeat(words.row[by_word], words.count[by_word])
     phrases = _phrase_columns(concepts)
@@ -143,26 +145,26 @@ def shuffled_scores(translation: Translation, rng: np.random.Generator) -> Float
     num_words, num_concepts = translation.weights.shape
     cells = kind * (num_concepts + 1)
 
-    def meet(columns: Ints, order: Ints) -> Ints:
+    def cooccurrences(columns: Ints, order: Ints) -> Ints:
         table = np.zeros(num_words * (num_concepts + 1), np.int64)
         for column in columns:
             table += np.bincount(cells + column[order][row], minlength=len(table))
         return table.reshape(num_words, num_concepts + 1)[:, :-1]
 
     scores = []
-    work = len(phrases) * len(kind) // 10 + translation.weights.size  # sorted, a meeting is soon counted
+    work = len(phrases) * len(kind) // 10 + translation.weights.size  # counting sorted co-occurrences is fast
     for _ in range(num_draws(NUM_PERMUTATIONS, work)):
         order = rng.permutation(len(words.per_row))
-        weights = meet(phrases, order)
+        weights = cooccurrences(phrases, order)
         word, concept = best_match(weights)
-        present = meet(different, order) if repeats else weights
+        present = cooccurrences(different, order) if repeats else weights
         edges = np.maximum(words.per_row, concepts.per_row[order]).sum()
         scores.append(present[word, concept].sum() / edges)
     return np.array(scores)
 
 
 def _phrase_columns(concepts: Occurrences) -> Ints:
-    """The first, second, … concept of every phrase, shape (longest phrase, num_rows); beyond its end `num_kinds`."""
+    """The first, second, … concept of every phrase, shape (longest phrase, num_rows), padded with `num_kinds`."""
     kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
     starts = np.cumsum(concepts.per_row) - concepts.per_row
     columns = np.full((int(concepts.per_row.max()), len(concepts.per_row)), len(concepts.ids))

@@ -1,6 +1,6 @@
-"""How concept best matching depends on the size of the corpus: Carmeli et al. (2024), appendix E and figure 4.
+"""Concept best matching as a function of the corpus size: Carmeli et al. (2024), appendix E and figure 4.
 
-Few samples are easy to match, whatever the language: a score means little where these curves still fall.
+Few samples are easy to match in any language: a score is not reliable at sizes where the curves still fall.
 """
 
 from typing import Any
@@ -13,42 +13,45 @@ from ecsuite.eval.metrics.translation_graph import Count, translate
 from ecsuite.eval.statistics.counting import Ints
 
 STEP = 100
-"""Samples a segment in figure 4."""
+"""Samples per segment in figure 4."""
 MAX_POINTS = 50
-"""A long corpus gets longer segments, in multiples of `STEP`, so that a curve has at most so many points."""
+"""Maximum number of points of a curve; long corpora have longer segments, in multiples of `STEP`."""
 
 
 def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None) -> dict[str, Any]:
-    """The two curves of figure 4: the score of the first samples, and of each segment by itself.
+    """The two curves of figure 4: scores of growing prefixes of the corpus, and of separate segments.
 
     Args:
-        corpus: Messages with their concepts.
+        corpus: Messages with concepts.
         count: Tokens as in the metric `cbm`, types as in `cbm_types`.
-        step: Samples a segment; None means `STEP`, and more in a corpus of over `STEP * MAX_POINTS`.
+        step: Samples per segment; None: `STEP`, or more if the corpus has more than `STEP * MAX_POINTS` samples.
 
     Returns:
-        JSON-ready: `step`; `sizes`, by steps up to the whole corpus; `accumulated`, the score of the first
-        so many samples; `segmented`, the score of each whole segment by itself, in the order of the corpus,
-        segment i ending at `sizes[i]`; and `accumulated_sd` and `segmented_sd`, the standard deviations of
-        the two curves (n - 1; None where there are fewer than two values). A score is None where the samples
-        have neither words nor concepts.
+        JSON-ready data: `step`; `sizes`, numbers of samples in steps up to the whole corpus; `accumulated`, the score
+        of the first `sizes[i]` samples; `segmented`, the score of each complete segment, in corpus order, where
+        segment i ends at `sizes[i]`; `accumulated_sd` and `segmented_sd`, the standard deviations of the two curves
+        (n - 1; None for fewer than two values). A score is None if the samples have neither words nor concepts.
 
     Raises:
-        CorpusError: If the corpus names no concepts.
+        CorpusError: If the corpus has no concepts.
         ValueError: If `step` is below 1.
     """
     translation = translate(corpus, count)
     if translation is None:
-        raise CorpusError("the corpus names no concepts: there is nothing to match words with")
+        raise CorpusError("the corpus has no concepts to match words with")
     num_rows = len(corpus.messages)
     if step is None:
         step = STEP * max(1, -(-num_rows // (STEP * MAX_POINTS)))
     if step < 1:
-        raise ValueError(f"step {step}: expected at least 1 sample a segment")
+        raise ValueError(f"step {step}: expected at least 1 sample per segment")
 
     words, concepts = translation.words, translation.concepts
     repeats = bool((concepts.count > 1).any())
-    said, meant, different = words.matrix(), concepts.matrix(), concepts.once().matrix()
+    word_counts, concept_counts, concept_presence = (
+        words.matrix(),
+        concepts.matrix(),
+        concepts.once().matrix(),
+    )
     larger = np.maximum(words.per_row, concepts.per_row)
     weights, present = np.zeros_like(translation.weights), np.zeros_like(translation.weights)
     num_edges = 0
@@ -58,18 +61,18 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
     for begin in range(0, num_rows, step):
         end = min(begin + step, num_rows)
         part = slice(begin, end)
-        used = np.unique(said[part].indices)  # a segment has few of the words, so its own problem is small
-        of_segment = said[part][:, used].T
-        its_weights = (of_segment @ meant[part]).toarray()
-        its_present = (of_segment @ different[part]).toarray() if repeats else its_weights
-        its_edges = int(larger[part].sum())
-        weights[used] += its_weights
-        present[used] += its_present
-        num_edges += its_edges
+        used = np.unique(word_counts[part].indices)  # few words, so the assignment problem is small
+        segment_words = word_counts[part][:, used].T
+        segment_weights = (segment_words @ concept_counts[part]).toarray()
+        segment_present = (segment_words @ concept_presence[part]).toarray() if repeats else segment_weights
+        segment_edges = int(larger[part].sum())
+        weights[used] += segment_weights
+        present[used] += segment_present
+        num_edges += segment_edges
         sizes.append(end)
         accumulated.append(_score(weights, present, num_edges))
         if end - begin == step:
-            segmented.append(_score(its_weights, its_present, its_edges))
+            segmented.append(_score(segment_weights, segment_present, segment_edges))
     return {
         "step": step,
         "count": count,
@@ -82,12 +85,12 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
 
 
 def _score(weights: Ints, present: Ints, num_edges: int) -> float | None:
-    """The score of one part of a corpus; None where nothing is said nor meant."""
+    """The score of a part of a corpus; None if it has neither words nor concepts."""
     word, concept = best_match(weights)
     return float(present[word, concept].sum() / num_edges) if num_edges else None
 
 
 def _deviation(scores: list[float | None]) -> float | None:
-    """Their standard deviation, None for fewer than two."""
+    """The standard deviation of the scores that are not None; None for fewer than two."""
     known = [score for score in scores if score is not None]
     return float(np.std(known, ddof=1)) if len(known) > 1 else None

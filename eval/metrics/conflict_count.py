@@ -1,4 +1,4 @@
-"""Conflict count: how often does a symbol fail to mean what it mostly means at its position?"""
+"""Conflict count: number of times that a symbol occurs without its main meaning at a position."""
 
 from functools import partial
 
@@ -18,17 +18,17 @@ VERSION = 1
 def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     """Conflict count: Kuciński et al. (2020; 2021, https://arxiv.org/abs/2111.06464).
 
-    Each position of the messages is handed one attribute; at a position, a symbol means the value that it goes
-    with most often; every other value that it meets there is a conflict. The score is the number of conflicts
-    under the assignment that has fewest. As conflicts add up over positions, that assignment is a linear one and
-    not a search through all permutations. Counted over rows, so a meaning that recurs counts again.
+    Each position of the messages is assigned to one attribute. The main meaning of a symbol at a position is the value
+    with which it co-occurs most often; each co-occurrence with another value is a conflict. The score is the number of
+    conflicts under the assignment with the fewest. As conflicts are a sum over positions, this is a linear assignment
+    problem; no search through all permutations is needed. Counted over rows, so repeated meanings count repeatedly.
 
-    0 where every position speaks of one attribute and no symbol is ambiguous; at most num_messages *
-    num_attributes; `share` in the details is the count over that product. Defined only where every message,
-    without EOS, has one symbol an attribute. Null: meanings shuffled over messages.
+    0 if every position encodes one attribute and no symbol is ambiguous; at most num_messages * num_attributes;
+    `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
+    symbol per attribute. Null distribution: meanings shuffled over messages.
     """
     line = signature("conflict_count", VERSION, unit="rows", eos="strip")
-    score = partial(Score, name="conflict_count", about="symbols that mean something else", signature=line)
+    score = partial(Score, name="conflict_count", about="symbols without their main meaning", signature=line)
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]
@@ -39,16 +39,16 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         lengths = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
         reason = f"messages of {lengths} symbols for {width} attributes"
         return [score(value=None, reason=reason)]
-    said = content.values.astype(np.int64).reshape(num_rows, width)
+    message_symbols = content.values.astype(np.int64).reshape(num_rows, width)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        agreements = _agreements(said[rows], attributes[partners], len(symbols))
+        agreements = _agreements(message_symbols[rows], attributes[partners], len(symbols))
         position, attribute = linear_sum_assignment(agreements, maximize=True)
         conflicts = len(rows) * width - agreements[position, attribute].sum()
         return np.array([conflicts * num_rows / len(rows)])
 
-    everyone = np.arange(num_rows)
-    value = int(statistic(everyone, everyone)[0])
+    all_rows = np.arange(num_rows)
+    value = int(statistic(all_rows, all_rows)[0])
     (found,) = resample(
         statistic,
         [value],
@@ -62,21 +62,21 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, details=details)]
 
 
-def _agreements(said: Ints, attributes: Ints, num_symbols: int) -> Ints:
-    """How many rows have the value that their symbol at a position mostly goes with, for each attribute.
+def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:
+    """Number of rows that have the main meaning of their symbol, for each position and attribute.
 
     Args:
-        said: Symbols from 0, shape (num_rows, num_positions).
+        message_symbols: Symbols from 0, shape (num_rows, num_positions).
         attributes: Values from 0, shape (num_rows, num_attributes).
-        num_symbols: How many symbols there are.
+        num_symbols: Number of distinct symbols.
 
     Returns:
         Shape (num_positions, num_attributes).
     """
-    agreements = np.zeros((said.shape[1], attributes.shape[1]), np.int64)
+    agreements = np.zeros((message_symbols.shape[1], attributes.shape[1]), np.int64)
     for attribute, values in enumerate(attributes.T):
         num_values = int(values.max()) + 1
-        for position, symbols in enumerate(said.T):
+        for position, symbols in enumerate(message_symbols.T):
             code, count = counted(symbols * num_values + values, num_symbols * num_values)
             most = np.zeros(num_symbols, np.int64)
             np.maximum.at(most, code // num_values, count)

@@ -1,4 +1,4 @@
-"""Context independence: does each concept have a word of its own, whatever else is being said?"""
+"""Context independence: does each concept have its own word, independent of the other concepts?"""
 
 from functools import partial
 
@@ -16,23 +16,21 @@ VERSION = 1
 def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     """Context independence: Bogin et al. (2018), https://arxiv.org/abs/1809.00549.
 
-    The mean over concepts c of p(w_c | c) p(c | w_c), where w_c is the word with the greatest p(c | w); of
-    equals, the one that is likeliest given c. Range 0 to 1; 1 where every concept has a word that is said
-    whenever, and only when, the concept is meant.
+    The mean over concepts c of p(w_c | c) p(c | w_c), where w_c is the word with the highest p(c | w); in case of ties,
+    the one with the highest p(w | c). Range 0 to 1; 1 if every concept has a word that occurs in exactly the messages
+    with this concept.
 
-    The paper aligns words with concepts before it counts. Here nothing is aligned and messages are counted: p(w | c)
-    is the share of messages about c that have w in them, p(c | w) the share of messages with w that are
-    about c (`count:messages`). With tokens in place of messages, a language of A attributes with a word each
-    could not score above 1 / A^2; that figure is `by_tokens` in the details, and `likeliest` has w_c chosen by
-    p(w | c) besides, as the program of Korbak et al. (2020) does.
+    The paper aligns words with concepts before counting. Here there is no alignment and messages are counted: p(w | c)
+    is the share of the messages with concept c that contain w, p(c | w) the share of the messages containing w that
+    have concept c (`count:messages`). With counts of tokens instead of messages, a language with one word for each of A
+    attributes could not score above 1 / A^2; this value is `by_tokens` in the details. `likeliest` also counts tokens,
+    but chooses w_c by p(w | c), as the program of Korbak et al. (2020) does.
 
-    A constant message scores the mean share of the concepts. Null: meanings shuffled over messages.
+    A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
     """
     kind, _ = concept_rows(corpus)
     line = signature("context_independence", VERSION, count="messages", label=kind, eos="strip")
-    score = partial(
-        Score, name="context_independence", about="concepts have words of their own", signature=line
-    )
+    score = partial(Score, name="context_independence", about="concepts have their own words", signature=line)
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
@@ -42,8 +40,8 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
         return np.array([independence(in_messages.paired(rows, partners), own_total=True)])
 
     num_rows = len(corpus.messages)
-    everyone = np.arange(num_rows)
-    value = float(statistic(everyone, everyone)[0])
+    all_rows = np.arange(num_rows)
+    value = float(statistic(all_rows, all_rows)[0])
     (found,) = resample(
         statistic, [value], num_rows=num_rows, seed=options.seed, work=4 * tokens.work(), tails=["high"]
     )
@@ -58,13 +56,13 @@ def independence(incidence: Incidence, *, own_total: bool, likeliest: bool = Fal
     """The mean over concepts of p(w_c | c) p(c | w_c).
 
     Args:
-        incidence: Words and concepts; what is counted are its entries.
-        own_total: Whether a probability's whole is the number of rows that have the word or the concept, rather
-            than the number of times that it meets anything.
-        likeliest: Whether w_c is the word of greatest p(w | c) rather than p(c | w).
+        incidence: Words and concepts; its entries are counted.
+        own_total: Divide by the number of rows with the word or the concept instead of the number of its
+            co-occurrences.
+        likeliest: Choose w_c by the highest p(w | c) instead of p(c | w).
 
     Returns:
-        NaN where no concept is meant. A concept that meets no word counts as 0.
+        NaN if there is no concept. A concept that co-occurs with no word counts as 0.
     """
     table = (incidence.words.T @ incidence.concepts).tocoo()
     word, concept = table.coords
@@ -77,9 +75,8 @@ def independence(incidence: Incidence, *, own_total: bool, likeliest: bool = Fal
         return float("nan")
     of_concept_given, of_word_given = table.data / of_word[word], table.data / of_concept[concept]
     keys = (of_concept_given, of_word_given) if likeliest else (of_word_given, of_concept_given)
-    order = np.lexsort(
-        (*keys, concept)
-    )  # by concept, then by the choosing probability, then by the other one
+    # by concept, then by the first probability, then by the other one
+    order = np.lexsort((*keys, concept))
     is_last = np.diff(concept[order], append=-1) != 0
     chosen = order[is_last]
     return float((of_concept_given[chosen] * of_word_given[chosen]).sum() / num_concepts)

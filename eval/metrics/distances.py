@@ -1,7 +1,7 @@
 """Distances between the rows of a corpus, for given pairs of rows.
 
-Each function takes all rows and returns a `Distance`. Equal distances must be equal numbers, since rank
-correlation looks at ties: so no distance here carries rounding noise.
+Each function takes all rows and returns a `Distance`. Rank correlation depends on ties, so equal distances must be
+equal numbers: all distances here are free of rounding errors.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints
 
 Distance = Callable[[Ints, Ints], Floats]
-"""From the rows of the left and of the right partners, each (num_pairs,), to their distances (num_pairs,)."""
+"""Maps left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""
 
 _BLOCK = 4_096
-"""Pairs of features compared at a time, so that memory stays small."""
+"""Pairs of feature vectors compared at a time, to limit memory."""
 
 
 def edit_distance(messages: Ragged) -> Distance:
-    """Levenshtein distance over the mean of the two lengths; two empty messages are at distance 0."""
-    # As characters, because rapidfuzz compares other items by hashes, which collide.
+    """Levenshtein distance divided by the mean of the two lengths; 0 for two empty messages."""
+    # As strings: rapidfuzz compares items of other types by hashes, which can collide.
     codes = messages.reindexed()[0].values
     text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     rows = [text[begin:end] for begin, end in pairwise(messages.offsets.tolist())]
@@ -41,7 +41,7 @@ def edit_distance(messages: Ragged) -> Distance:
 
 
 def hamming_distance(attributes: Ints) -> Distance:
-    """How many attributes differ.
+    """Number of attributes that differ.
 
     Args:
         attributes: Coded values, shape (num_rows, num_attributes).
@@ -57,13 +57,13 @@ def hamming_distance(attributes: Ints) -> Distance:
 
 
 def cosine_distance(features: NDArray[Any]) -> Distance:
-    """One minus the cosine, to nine decimals; a zero vector is at distance 1 from every other.
+    """One minus the cosine, to nine decimals; a zero vector has distance 1 to every other vector.
 
     Args:
         features: Finite numbers, shape (num_rows, num_features).
     """
     largest = np.abs(features).max(axis=1, initial=0, keepdims=True).astype(float)
-    bounded = features / np.where(largest > 0, largest, 1)  # so that no square overflows
+    bounded = features / np.where(largest > 0, largest, 1)  # avoids overflow of squares
     norms = np.linalg.norm(bounded, axis=1, keepdims=True)
     unit = bounded / np.where(norms > 0, norms, 1)
 
@@ -76,7 +76,7 @@ def cosine_distance(features: NDArray[Any]) -> Distance:
 
 
 def jaccard_distance(sets: Ragged) -> Distance:
-    """One minus the share of common members among all members; two empty sets are at distance 0.
+    """One minus the size of the intersection divided by the size of the union; 0 for two empty sets.
 
     Args:
         sets: Rows of ids without repetition.

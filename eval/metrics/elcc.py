@@ -1,7 +1,7 @@
-"""The thirteen sizes and entropies with which the ELCC collection describes a corpus.
+"""The thirteen sizes and entropies that the ELCC collection reports of a corpus.
 
-They speak of tokens as said, EOS included. They describe the corpus at hand, all of it, and estimate
-nothing beyond it: so they have no intervals.
+They are computed from all tokens, including EOS. They describe this corpus and are not estimates of a population, so
+they have no intervals.
 """
 
 import math
@@ -15,31 +15,31 @@ from ecsuite.eval.statistics.counting import entropy, row_labels, tally
 VERSION = 1
 
 _MEASURES = {
-    "Token Count": "symbols said, EOS included",
-    "Line Count": "messages that are not empty",
+    "Token Count": "symbols, including EOS",
+    "Line Count": "non-empty messages",
     "Tokens per Line": "mean length of a message",
-    "Tokens per Line SD": "standard deviation of the lengths",
-    "Unique Tokens": "different symbols in use",
-    "Unique Lines": "different messages",
-    "1-gram Entropy": "bits a symbol, out of context",
+    "Tokens per Line SD": "standard deviation of message lengths",
+    "Unique Tokens": "distinct symbols",
+    "Unique Lines": "distinct messages",
+    "1-gram Entropy": "bits per symbol, without context",
     "1-gram Normalized Entropy": "evenness of symbol use, 0 to 1",
-    "2-gram Entropy": "bits a pair of neighbours",
-    "2-gram Conditional Entropy": "bits a symbol, given the last",
-    "Entropy per Line": "bits a message, symbols taken singly",
-    "EoS Token Present": "all messages end in one symbol",
-    "EoS Padding": "messages are filled up with EOS",
+    "2-gram Entropy": "bits per pair of adjacent symbols",
+    "2-gram Conditional Entropy": "bits per symbol, given the previous one",
+    "Entropy per Line": "bits per message, symbols independent",
+    "EoS Token Present": "all messages end with the same symbol",
+    "EoS Padding": "messages are padded with EOS",
 }
-"""The measures, named and ordered as in the collection's JSON, and what they mean."""
+"""The measures and their meanings, with the names and the order of the collection's JSON."""
 
 
 def elcc(corpus: Corpus, options: Options) -> list[Score]:
     """Measure sizes and entropies as in Boldt and Mortensen, ELCC (2024), https://arxiv.org/abs/2407.04158.
 
-    With H1 and H2 the plug-in entropies of symbols and of neighbouring pairs, T symbols, L lines and V
-    different symbols: normalized entropy is H1 / log2 V, conditional entropy H2 - H1, entropy per line
-    H1 T / L. An EOS token is present if all lines end in the same symbol and nothing else follows its first
-    occurrence; padding means that it also fills lines up to one common length. The spread is that of a whole
-    population (divisor L); pairs do not cross lines; empty messages are left out, as by the collection.
+    With H1 and H2 the plug-in entropies of symbols and of pairs of adjacent symbols, T symbols, L lines and V distinct
+    symbols: normalized entropy is H1 / log2 V, conditional entropy H2 - H1, entropy per line H1 T / L. An EOS token is
+    present if all lines end with the same symbol and no other symbol follows its first occurrence in a line; padding
+    means that it also pads all lines to the same length. The standard deviation is that of a population (divisor L);
+    pairs do not cross lines; empty messages are left out, as in the collection.
 
     Returns:
         Thirteen scores, named and ordered as in the collection.
@@ -55,7 +55,7 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
-    """The measures of a corpus; a string says why a measure is undefined."""
+    """The measures of a corpus; a string is the reason why a measure is undefined."""
     lengths = messages.lengths[messages.lengths > 0]
     num_tokens, num_lines = len(messages.values), len(lengths)
     values: dict[str, float | int | bool | str] = {"Token Count": num_tokens, "Line Count": num_lines}
@@ -76,7 +76,7 @@ def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
     is_eos = tokens == tokens[-1]
     eos_present = bool(is_eos[is_last].all()) and not bool((inner & is_eos[:-1] & ~is_eos[1:]).any())
     is_level = bool((lengths == lengths[0]).all())
-    no_evenness, no_pairs = "only one symbol is used", "no message has two symbols"
+    no_evenness, no_pairs = "there is only one distinct symbol", "no message has two symbols"
     return values | {
         "Tokens per Line": num_tokens / num_lines,
         "Tokens per Line SD": float(lengths.std()),

@@ -1,4 +1,4 @@
-"""How Harris's articulation scheme divides the messages: boundaries, segments, and a shuffled control."""
+"""Harris's articulation scheme: boundaries and segments of messages, with a shuffled control."""
 
 from functools import partial
 
@@ -12,30 +12,29 @@ from ecsuite.eval.statistics.resampling import resample, take_rows
 
 VERSION = 1
 THRESHOLD = 0.8
-"""Bits by which branching entropy must rise at a boundary."""
+"""Increase of the branching entropy, in bits, above which there is a boundary."""
 OTHER_THRESHOLDS = (0.0, 0.4, 1.2)
-"""What the details show besides: the number of boundaries depends on little else."""
+"""Further thresholds reported in the details, as the number of boundaries depends strongly on the threshold."""
 LEVELS = 24
-"""Table entries a symbol that one segmentation counts, on the average of languages tried."""
+"""Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
 
 
 def has(corpus: Corpus, options: Options) -> list[Score]:
-    """Harris's articulation scheme: boundaries a message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
+    """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
-    The mean number of boundaries inside a message (see `segmentation.boundaries`) at a threshold of 0.8 bits; the
-    details have the numbers at other thresholds, how many different segments there are, and their mean
-    length over occurrences. From 0 to the length of a message less 2. It asks whether messages have word-like
-    parts at all, not whether these mean anything, and needs the control to be read.
+    The mean number of boundaries inside a message (see `segmentation.boundaries`) at a threshold of 0.8 bits. The
+    details have the numbers at other thresholds, the number of distinct segments, and the mean segment length over
+    occurrences. Range 0 to the message length minus 2. It measures whether messages have word-like parts, not whether
+    these have meanings, and can be interpreted only relative to the control.
 
-    The control and the null: the symbols of the whole corpus shuffled over its places, which keeps lengths and
-    frequencies and leaves no words; `shuffled` has the mean figures of it. The p-value
-    is the share of draws with as many boundaries. Whether there is a boundary depends on all messages, so the
-    figures are those of corpora of this size.
+    The control and the null distribution: the symbols of the whole corpus shuffled over all positions, which keeps
+    lengths and frequencies and removes any words; `shuffled` has the means of its figures. The p-value is that of at
+    least this number of boundaries. Each boundary depends on all messages, so the values hold for corpora of this size.
 
-    Undefined where every message is empty; 0 where none has three symbols.
+    Undefined if every message is empty; 0 if no message has three symbols.
     """
     line = signature("has", VERSION, threshold=f"{THRESHOLD:g}", starts="all", eos="strip")
-    score = partial(Score, name="has", about="word boundaries in a message", signature=line)
+    score = partial(Score, name="has", about="word boundaries per message", signature=line)
     content, _ = corpus.reindexed()
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
@@ -67,12 +66,12 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def shuffle_symbols(messages: Ragged, rng: np.random.Generator) -> Ragged:
-    """Messages of the same lengths with the same symbols, each anywhere in the corpus."""
+    """Messages of the same lengths, with the symbols of the corpus in random order."""
     return Ragged(rng.permutation(messages.values), messages.offsets)
 
 
 def _figures(messages: Ragged, threshold: float) -> tuple[float, float, float]:
-    """Boundaries a message, the number of different segments, and the mean length of segments (0 of none)."""
+    """Boundaries per message, number of distinct segments, and mean segment length (0 without segments)."""
     begins = boundaries(messages, threshold)
     parts = segments(messages, begins)
     num_different = int(row_labels(parts).max(initial=-1)) + 1

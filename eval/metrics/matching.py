@@ -1,4 +1,4 @@
-"""The assignment problem under concept best matching: the best one-to-one pairing, and what of it is forced."""
+"""The assignment problem of concept best matching: the best one-to-one matching, and which pairs of it are tied."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ from ecsuite.eval.statistics.counting import Ints
 
 
 def best_match(weights: NDArray[Any]) -> tuple[Ints, Ints]:
-    """The one-to-one pairing of greatest total weight: Carmeli et al. (2024), equation 1.
+    """The one-to-one matching of maximum total weight: Carmeli et al. (2024), equation 1.
 
     Args:
-        weights: Not negative, shape (num_words, num_concepts).
+        weights: Non-negative, shape (num_words, num_concepts).
 
     Returns:
-        The words and the concepts of the pairs of positive weight, by word.
+        The words and the concepts of the pairs of positive weight, ordered by word.
     """
     num_words, num_concepts = weights.shape
     kept = np.arange(num_words)
     if num_words > 10 * num_concepts**2:
-        # A concept never needs a word beyond its best num_concepts: the others can't take all of those.
+        # An optimal matching needs only the num_concepts best words of each concept: others can't use all of them.
         kept = np.unique(np.argpartition(-weights, num_concepts, axis=0)[:num_concepts])
     place, concept = linear_sum_assignment(weights[kept], maximize=True)
     word = kept[place]
@@ -32,13 +32,13 @@ def best_match(weights: NDArray[Any]) -> tuple[Ints, Ints]:
 
 
 def assigned_concepts(weights: NDArray[Any]) -> Ints:
-    """The concepts that the authors' program calls matched: all that the solver gives a word, if only at weight 0.
+    """The concepts that the authors' program counts as matched: all that the solver assigns, even at weight 0.
 
     Args:
         weights: As for `best_match`.
 
     Returns:
-        All concepts, where there are as many words; otherwise as many concepts as words.
+        All concepts, if there are at least as many words; otherwise as many concepts as words.
     """
     num_words, num_concepts = weights.shape
     if num_words >= num_concepts:
@@ -48,21 +48,21 @@ def assigned_concepts(weights: NDArray[Any]) -> Ints:
 
 
 def tied_pairs(weights: NDArray[Any], word: Ints, concept: Ints) -> NDArray[np.bool_]:
-    """Which pairs of the best pairing are missing from another one of the same total.
+    """The pairs of the best matching that are missing in another matching of the same total weight.
 
-    Two pairings differ by cycles of moves, in which the word of one pair takes the concept of the next. One
-    more node stands for what is not paired: the best free word comes from it, and a word goes to it for the
-    best free concept or for none. No cycle gains, the pairing being the best; a pair is tied if it lies on
-    one that loses nothing. With the greatest gain of any path as potential, such a cycle runs through tight
-    moves alone, so that it lies within a strong component of these.
+    Two matchings differ by cycles in a directed graph of the pairs: an edge moves the word of one pair to the concept
+    of the next. An additional node represents the unmatched words and concepts: an edge from it takes the best free
+    word, an edge to it takes the best free concept or none. No cycle has a positive gain, since the matching is
+    optimal; a pair is tied if it lies on a cycle of gain 0. With the maximum gain of a path as potential, such a cycle
+    consists of tight edges only, so it lies within a strongly connected component of these.
 
     Args:
         weights: As for `best_match`.
-        word: The words of the best pairing, shape (num_pairs,).
+        word: The words of the best matching, shape (num_pairs,).
         concept: Their concepts.
 
     Returns:
-        Shape (num_pairs,); nowhere True if the best pairing of positive weights is the only one.
+        Shape (num_pairs,); all False if the best matching of positive weights is unique.
     """
     own = weights[word, concept]
     free_words = np.delete(np.arange(weights.shape[0]), word)

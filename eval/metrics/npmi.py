@@ -1,4 +1,4 @@
-"""Normalised pointwise mutual information of whole messages and whole meanings: is a message a name?"""
+"""Normalised pointwise mutual information of whole messages and whole meanings."""
 
 from functools import partial
 
@@ -17,38 +17,38 @@ VERSION = 1
 def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     """Non-compositional NPMI: Lipinski et al. (2024), https://arxiv.org/abs/2406.07277, after Bouma (2009).
 
-    NPMI(m, o) = log(p(m, o) / (p(m) p(o))) / -log p(m, o) of a message m and a meaning o, both taken whole:
-    1 where they occur only together, 0 where they are independent, towards -1 where they avoid each other.
-    The score is its mean over the pairs that occur, weighted by p(m, o). Pairs that never occur have no value and
-    no weight. Range -1 to 1; 1 where each meaning has one message and each message one meaning. The paper looks
-    at single pairs, of messages with chosen referents, above a threshold: `above_half` in the details is the
-    share of rows whose pair exceeds 0.5.
+    NPMI(m, o) = log(p(m, o) / (p(m) p(o))) / -log p(m, o) of a message m and a meaning o, both as wholes: 1 if they
+    only occur together, 0 if they are independent, negative if they co-occur less often than if independent. The score
+    is its mean over the pairs that occur, weighted by p(m, o). Pairs that never occur have no value and weight 0.
+    Range -1 to 1; 1 if each meaning has one message and each message one meaning. The paper analyses single pairs of
+    messages and selected referents above a threshold: `above_half` in the details is the share of rows whose pair has
+    an NPMI above 0.5.
 
-    High is no sign of parts, only of a code. Where few messages or meanings recur, every pairing scores high:
-    see `null_mean`. The meaning is all attribute values together or, without them, the set of concepts.
-    Undefined where only one pair occurs. Null: meanings shuffled over messages.
+    A high score shows a consistent code, not compositionality. If few messages or meanings recur, every permutation
+    scores high: see `null_mean`. A meaning is the tuple of all attribute values or, without attributes, the set of
+    concepts. Undefined if only one pair occurs. Null distribution: meanings shuffled over messages.
     """
     kind, meaning = labels_of_meanings(corpus)
     line = signature("ncnpmi", VERSION, unit="message", mean="weighted", label=kind, eos="strip")
-    score = partial(Score, name="ncnpmi", about="whole messages go with whole meanings", signature=line)
+    score = partial(Score, name="ncnpmi", about="whole messages co-occur with whole meanings", signature=line)
     if meaning is None:
-        return [score(value=None, reason="the corpus has no attribute values and names no concepts")]
+        return [score(value=None, reason="the corpus has neither attribute values nor concepts")]
     message = row_labels(corpus.content())
     if not len(message) or not (message.any() or meaning.any()):
-        return [score(value=None, reason="there is only one message with one meaning")]
+        return [score(value=None, reason="there is only one distinct message and one distinct meaning")]
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         npmi, weight = _npmi_of_pairs(message[rows], meaning[partners])
         return np.array([npmi @ weight])
 
     num_rows = len(message)
-    everyone = np.arange(num_rows)
+    all_rows = np.arange(num_rows)
     npmi, weight = _npmi_of_pairs(message, meaning)
     value = float(np.clip(npmi @ weight, -1, 1))
     (found,) = resample(
         statistic,
         [value],
-        num_rows=len(everyone),
+        num_rows=len(all_rows),
         seed=options.seed,
         work=20 * num_rows,
         tails=["high"],
@@ -59,7 +59,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _npmi_of_pairs(message: Ints, meaning: Ints) -> tuple[Floats, Floats]:
-    """NPMI of every pair that occurs, NaN if only one does, and the share of rows with it, each (num_pairs,).
+    """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,).
 
     Args:
         message: Labels from 0, shape (num_rows,).

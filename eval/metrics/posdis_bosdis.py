@@ -1,7 +1,7 @@
-"""Positional and bag-of-symbols disentanglement: does each part of a message speak of one attribute?
+"""Positional and bag-of-symbols disentanglement: does each part of a message encode one attribute?
 
-Both ask the same question of different variables (which symbol stands at a position, how often a symbol
-occurs), so one function answers it for all variables at once, from the places where something is there.
+Both are the same measure of different variables (the symbol at a position, the count of a symbol), so one function
+computes it for all variables at once, from a sparse list of observations.
 """
 
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, entr
 from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 1
-_NOTHING = 1e-9
-"""Bits below which an entropy is rounding noise: one odd row among 10^8 makes 3e-7."""
+_TOLERANCE = 1e-9
+"""Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
 
 def posdis(corpus: Corpus, options: Options) -> list[Score]:
     """Positional disentanglement: Chaabouni et al. (2020), equation 1, https://arxiv.org/abs/2004.09124.
 
-    The mean over positions j of (I(s_j; a1) - I(s_j; a2)) / H(s_j), where s_j is the symbol at j and a1, a2
-    are the attributes that tell most and second most of it; positions where nothing varies are left out.
-    Plug-in estimates over the corpus; beyond the end of a message, without EOS, stands a symbol of its
-    own, a blank. Range 0 to 1; 1 where each position speaks of one attribute alone.
+    The mean over positions j of (I(s_j; a1) - I(s_j; a2)) / H(s_j), where s_j is the symbol at j and a1, a2 are the
+    attributes with the highest and second highest mutual information with s_j. Constant positions are left out.
+    Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
+    (blank). Range 0 to 1; 1 if each position encodes one attribute only.
 
-    Null: meanings shuffled over messages. It is above 0, as plug-in information is; interval: see
-    `resampling.resample`. Undefined below two attributes.
+    Null distribution: meanings shuffled over messages. Its mean is above 0, as plug-in estimates of mutual
+    information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes.
     """
     line = signature("posdis", VERSION, past_end="blank", eos="strip")
-    score = partial(Score, name="posdis", about="each position speaks of one attribute", signature=line)
+    score = partial(Score, name="posdis", about="each position encodes one attribute", signature=line)
     content, _ = corpus.reindexed()
     position = np.arange(len(content.values)) - np.repeat(content.offsets[:-1], content.lengths)
     observations = Observations.of(position, row_of(content), content.values, num_rows=len(content))
@@ -44,12 +44,11 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
 def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     """Bag-of-symbols disentanglement: Chaabouni et al. (2020), equation 2, https://arxiv.org/abs/2004.09124.
 
-    As `posdis`, null and interval too, with the number of times that a symbol occurs in the message in place
-    of the symbol at a position, for every symbol in use but EOS. Range 0 to 1; 1 where each symbol speaks of
-    one attribute.
+    As `posdis`, including null distribution and interval, but the variables are the counts of each symbol in the
+    message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
     line = signature("bosdis", VERSION, eos="strip")
-    score = partial(Score, name="bosdis", about="each symbol speaks of one attribute", signature=line)
+    score = partial(Score, name="bosdis", about="each symbol encodes one attribute", signature=line)
     content, _ = corpus.reindexed()
     num_rows = len(content)
     key, count = np.unique(content.values.astype(np.int64) * num_rows + row_of(content), return_counts=True)
@@ -59,31 +58,31 @@ def bosdis(corpus: Corpus, options: Options) -> list[Score]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observations:
-    """What was observed of some variables of the messages, where there was anything to observe.
+    """Sparse observations of discrete variables of the messages.
 
-    The rows where a variable was not observed are never listed: there it has its default value.
+    Rows where a variable has its default value (blank, count 0) are not listed.
     """
 
     cell: Ints
-    """A number for what was observed of which variable, from 0, shape (num_observations,)."""
+    """Index of the (variable, value) pair that was observed, from 0, shape (num_observations,)."""
     row: Ints
-    """The message in which it was."""
+    """Message of each observation, shape (num_observations,)."""
     variable: Ints
     """The variable of each cell, ascending, shape (num_cells,)."""
     num_variables: int
-    """Variables are numbered below this."""
+    """Number of variables; their indices are below this."""
     num_rows: int
-    """How many messages there are."""
+    """Number of messages."""
 
     @classmethod
     def of(cls, variable: Ints, row: Ints, value: NDArray[Any], *, num_rows: int) -> "Observations":
         """Collect observations.
 
         Args:
-            variable: Which variable each is of, from 0, shape (num_observations,).
-            row: Which message it was made in.
-            value: What was observed, from 0.
-            num_rows: How many messages there are.
+            variable: Variable of each observation, from 0, shape (num_observations,).
+            row: Message of each observation.
+            value: Observed value, from 0.
+            num_rows: Number of messages.
         """
         num_variables, num_values = int(variable.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
         cell, originals = renumbered(variable * num_values + value, num_variables * num_values)
@@ -96,7 +95,7 @@ class Observations:
         )
 
     def of_rows(self, rows: Ints) -> "Observations":
-        """Those in some messages, which are then numbered from 0 in the order given."""
+        """The observations in some messages, which are renumbered from 0 in the given order."""
         if len(rows) == self.num_rows:
             return self
         place = np.full(self.num_rows, -1)
@@ -112,10 +111,10 @@ class Observations:
         )
 
     def joint_entropies(self, label: Ints) -> Floats:
-        """H(X_k, label) in bits of each variable k with a label of the messages, shape (num_variables,).
+        """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
 
-        Entropy is log2 n - sum c log2 c / n over the counts c. Where k was not observed, there are of each
-        label all its messages less the observed ones.
+        Entropy is log2 n - sum c log2 c / n over the counts c. The count of the default value of k with a label is
+        the number of messages with this label minus the observations of k in them.
 
         Args:
             label: The label of each message, from 0, shape (num_rows,).
@@ -133,13 +132,13 @@ class Observations:
         )
 
     def disentanglement(self, attributes: Ints) -> tuple[float, int]:
-        """The mean gap between the two attributes that a variable tells most of, over its entropy.
+        """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
 
         Args:
             attributes: Values from 0, shape (num_rows, num_attributes).
 
         Returns:
-            The mean over the variables that vary, NaN if none does; and how many do.
+            The mean over the non-constant variables, NaN if there is none; and the number of these variables.
         """
         alone = self.joint_entropies(np.zeros(self.num_rows, np.int64))
         shared = np.stack(
@@ -149,7 +148,7 @@ class Observations:
             ]
         )
         second, first = np.sort(shared, axis=0)[-2:]
-        varies = alone > _NOTHING
+        varies = alone > _TOLERANCE
         if not varies.any():
             return float("nan"), 0
         gaps = (first[varies] - second[varies]) / alone[varies]
@@ -162,11 +161,11 @@ def _score(
     """Score the variables of a message against the attributes of its meaning.
 
     Args:
-        corpus: Has the meanings.
-        options: Has the seed.
-        score: Everything of the score but its value.
-        what: What a variable is, in a word.
-        observations: Of the variables.
+        corpus: The corpus; its meanings are used.
+        options: The options; the seed is used.
+        score: The score without its value.
+        what: Noun for a variable: `position` or `symbol`.
+        observations: Observations of the variables.
     """
     attributes = attribute_codes(corpus)
     if attributes is None:
@@ -175,12 +174,12 @@ def _score(
         )
         return score(value=None, reason=known)
     if attributes.shape[1] < 2:
-        return score(value=None, reason="disentanglement compares attributes: it takes two")
+        return score(value=None, reason="fewer than two attributes")
     if not len(observations.cell):
         return score(value=None, reason="every message is empty")
     value, num_varying = observations.disentanglement(attributes)
     if not num_varying:
-        return score(value=None, reason=f"no {what} varies from message to message")
+        return score(value=None, reason=f"every {what} is constant over all messages")
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return np.array([observations.of_rows(rows).disentanglement(attributes[partners])[0]])

@@ -1,8 +1,9 @@
-"""Residual entropy and HCE: how much of each attribute stays open, if each position may speak of one only?
+"""Residual entropy and HCE: uncertainty about each attribute if each position encodes only one attribute.
 
-Both hand every position of the messages to one attribute and ask what the positions of an attribute leave
-open of it. Residual entropy takes the assignment that leaves the least; HCE takes each position's favourite.
-Both see composition by concatenation, in any order of the symbols, and nothing else.
+Both assign every position of the messages to one attribute and measure the conditional entropy of an attribute given
+its positions. Residual entropy takes the assignment with the lowest entropy; HCE assigns each position to the attribute
+with which it has the highest mutual information. Both detect composition by concatenation, in any order of the symbols,
+and no other kind.
 """
 
 from dataclasses import replace
@@ -18,18 +19,18 @@ from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 1
 EXACT_WORK = 1 << 26
-"""Up to this many counted symbols, num_attributes * 2^num_positions * num_messages, all assignments are tried."""
-MOST_EXACT_POSITIONS = 12
-"""And with no more positions than these: the assignments are weighed in time 4^num_positions."""
+"""All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
+MAX_EXACT_POSITIONS = 12
+"""All assignments are tried for at most this many positions, as the search takes time 4^num_positions."""
 EXACT_WORK_RESAMPLED = 1 << 19
-"""Up to this much work (see `Entropies.search_work`) the null and the interval try all assignments, too."""
-MOST_ROWS_RESAMPLED = 1_000
-"""Of more than twice as many messages, the null and the interval of residual entropy draw this many."""
+"""Limit of `Entropies.search_work` up to which the null and the interval also try all assignments."""
+MAX_ROWS_RESAMPLED = 1_000
+"""Messages per draw of the null and the interval, if the corpus has more than twice as many."""
 
-_NOTHING = 1e-9
-"""Bits below which a difference of entropies is rounding noise."""
-_MOST_CODES = 1 << 62
-"""Codes stay below this, or they would overflow."""
+_TOLERANCE = 1e-9
+"""Differences of entropies below this, in bits, are rounding errors."""
+_MAX_CODES = 1 << 62
+"""Upper bound of codes, to avoid integer overflow."""
 
 Partition = tuple[int, ...]
 """The attribute that each position is assigned to, (num_positions,)."""
@@ -38,28 +39,28 @@ Partition = tuple[int, ...]
 def hce(corpus: Corpus, options: Options) -> list[Score]:
     """Human compositional entropy: Perkins (2021), appendix D, equation 1.
 
-    Each position goes to the attribute that it shares most information with (of equals, the first). HCE is
-    1 - mean_i H(o_i | z[p_i]) / H(o_i), where p_i are the positions of attribute i. Range 0 to 1; 1 where
-    the positions of every attribute tell it entirely. The details have the positions and the share left open
-    of each attribute, and the mean that is left open in bits.
+    Each position is assigned to the attribute with which it has the highest mutual information (the first in case of
+    ties). HCE is 1 - mean_i H(o_i | z[p_i]) / H(o_i), where p_i are the positions of attribute i. Range 0 to 1; 1 if
+    the positions of every attribute determine it. The details list the positions and the normalised conditional
+    entropy of each attribute, and the mean conditional entropy in bits.
 
-    Plug-in estimates over the corpus; beyond the end of a message, without EOS, stands a symbol of its own,
-    a blank. Attributes that never vary are left out. As a sequence of symbols that never recurs tells all
-    of its meaning, a small corpus of long messages flatters any language: the null, meanings shuffled over
-    messages, shows by how much. Interval: see `resampling.resample`.
+    Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
+    (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so any
+    language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
+    shows by how much. Interval: see `resampling.resample`.
     """
     line = signature("hce", VERSION, normalised="yes", past_end="blank", eos="strip")
-    score = partial(Score, name="hce", about="positions tell their attribute entirely", signature=line)
+    score = partial(Score, name="hce", about="positions determine their attribute", signature=line)
     entropies = entropies_or_reason(corpus)
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
-    partition = entropies.favourites()
+    partition = entropies.most_informative()
     left = entropies.residuals(partition)
-    value = entropies.told(partition)
+    value = entropies.explained(partition)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         paired = entropies.paired(rows, partners)
-        return np.array([np.nan if paired is None else paired.told(paired.favourites())])
+        return np.array([np.nan if paired is None else paired.explained(paired.most_informative())])
 
     (found,) = resample(
         statistic,
@@ -76,35 +77,34 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     """Residual entropy: Resnick et al. (2020), as Perkins (2021) defines it in appendix D.
 
-    The least over all assignments of positions to attributes of mean_i H(o_i | z[p_i]) / H(o_i); an
-    attribute may go without a position. Range 0 to 1; 0 where every attribute has positions that tell it
-    entirely. In the details also `residual_bits`: the least mean without division by H(o_i), which may
-    have another assignment.
+    The minimum of mean_i H(o_i | z[p_i]) / H(o_i) over all assignments of positions to attributes; an attribute may
+    have no position. Range 0 to 1; 0 if every attribute is determined by its positions. `residual_bits` in the details
+    is the minimum of the mean without division by H(o_i), which may have another assignment.
 
-    `search:exact` in the signature: all assignments were weighed. `search:greedy`, for longer messages
-    or more of them: an assignment that moving any one position would not improve (`greedy_search`); so the
-    value is an upper bound, and never above 1 - HCE. Otherwise as `hce`.
+    `search:exact` in the signature: all assignments were tried. `search:greedy`, for longer messages or more
+    messages: a local optimum, an assignment that no move of a single position improves (`greedy_search`); the value
+    is then an upper bound and never above 1 - HCE. Otherwise as `hce`.
 
-    Every draw of the null and of the interval seeks its own best assignment. From about seven positions on
-    they seek it greedily (`null_search` in the details), and then the p-value is that of the greedy value;
-    of more than 2,000 messages they take 1,000 (`null_rows`). `null_value` is what was held against the null.
+    Every draw of the null and of the interval has its own search for the best assignment. From about seven positions
+    on this search is greedy (`null_search` in the details), and the p-value is that of the greedy value; for more
+    than 2,000 messages a draw has 1,000 of them (`null_rows`). `null_value` is the value compared with the null.
     """
     [score] = plain_residual_entropy(corpus, options)
     entropies = entropies_or_reason(corpus)
     if score.value is None or isinstance(entropies, str):
         return [score]
-    num_rows = min(entropies.num_messages, MOST_ROWS_RESAMPLED)
-    is_exact = entropies.can_try_all() and entropies.search_work(True, num_rows) <= EXACT_WORK_RESAMPLED
+    num_rows = min(entropies.num_messages, MAX_ROWS_RESAMPLED)
+    is_exact = entropies.is_exact_feasible() and entropies.search_work(True, num_rows) <= EXACT_WORK_RESAMPLED
     search = exact_search if is_exact else greedy_search
 
-    def left_open(some: Entropies) -> float:
-        return 1 - some.told(search(some, 1 / some.of_attributes))
+    def uncertainty(some: Entropies) -> float:
+        return 1 - some.explained(search(some, 1 / some.attribute_entropies))
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         paired = entropies.paired(rows, partners)
-        return np.array([np.nan if paired is None else left_open(paired)])
+        return np.array([np.nan if paired is None else uncertainty(paired)])
 
-    is_same = is_exact == entropies.can_try_all()
+    is_same = is_exact == entropies.is_exact_feasible()
     (found,) = resample(
         statistic,
         [score.value],
@@ -112,26 +112,26 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
         tails=["low"],
-        stand_ins=None if is_same else [left_open(entropies)],
-        most_rows=MOST_ROWS_RESAMPLED,
+        reference_values=None if is_same else [uncertainty(entropies)],
+        max_rows=MAX_ROWS_RESAMPLED,
     )
     how = {"null_search": "exact" if is_exact else "greedy"}
     return [replace(score, ci95=found.ci95, details={**score.details, **found.details, **how})]
 
 
 def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
-    """`residual_entropy` without null and interval, for studies that use the value alone."""
+    """`residual_entropy` without null and interval, for studies that need only the value."""
     entropies = entropies_or_reason(corpus)
-    is_exact = not isinstance(entropies, str) and entropies.can_try_all()
+    is_exact = not isinstance(entropies, str) and entropies.is_exact_feasible()
     how = {"search": "exact" if is_exact else "greedy", "normalised": "yes"}
     line = signature("residual_entropy", VERSION, **how, past_end="blank", eos="strip")
-    about = "what the best positions leave open"
+    about = "uncertainty left by the best positions"
     score = partial(Score, name="residual_entropy", about=about, signature=line)
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
     search = exact_search if is_exact else greedy_search
-    partition = search(entropies, 1 / entropies.of_attributes)
-    value = float(np.clip(np.mean(entropies.residuals(partition) / entropies.of_attributes), 0, 1))
+    partition = search(entropies, 1 / entropies.attribute_entropies)
+    value = float(np.clip(np.mean(entropies.residuals(partition) / entropies.attribute_entropies), 0, 1))
     in_bits = entropies.residuals(search(entropies, np.ones(entropies.num_attributes)))
     return [
         score(value=value, details=entropies.describe(partition) | {"residual_bits": float(in_bits.mean())})
@@ -139,86 +139,95 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
 
 
 class Entropies:
-    """What positions tell of attributes, in bits; what was computed once is remembered.
+    """Conditional entropies of attributes given positions, in bits, with a cache.
 
     Args:
         columns: The symbol at each position, codes from 0, shape (num_positions, num_messages).
-        attributes: Values that vary, codes from 0, shape (num_attributes, num_messages).
-        names: Of the attributes.
+        attributes: Values of the non-constant attributes, codes from 0, shape (num_attributes, num_messages).
+        names: Names of the attributes.
     """
 
     def __init__(self, columns: Ints, attributes: Ints, names: tuple[str, ...]) -> None:
         self.columns, self.attributes, self.names = columns, attributes, names
         self.num_positions, self.num_messages = columns.shape
         self.num_attributes = len(attributes)
-        self.of_attributes: Floats = np.array([entropy(np.bincount(values)) for values in attributes])
+        self.attribute_entropies: Floats = np.array([entropy(np.bincount(values)) for values in attributes])
         self._num_symbols = [int(column.max()) + 1 for column in columns]
         self._num_values = [int(values.max()) + 1 for values in attributes]
-        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
 
-    def can_try_all(self) -> bool:
+    def is_exact_feasible(self) -> bool:
         """Whether the corpus is small enough for `exact_search`."""
-        if self.num_positions > MOST_EXACT_POSITIONS:
+        if self.num_positions > MAX_EXACT_POSITIONS:
             return False
         return bool(self.num_attributes * self.num_messages << self.num_positions <= EXACT_WORK)
 
     def search_work(self, is_exact: bool, num_rows: int) -> int:
-        """About how many table entries a search counts over so many messages; a table itself is worth 1,000."""
+        """Approximate number of counted table entries of a search over `num_rows` messages; each table adds 1,000."""
         positions: int = self.num_positions
         if is_exact:
             return self.num_attributes * ((num_rows + 1_000 << positions) + (1 << 2 * positions))
         return 30 * self.num_attributes * positions * (num_rows + 1_000)
 
-    def given(self, attribute: int, positions: tuple[int, ...]) -> float:
-        """H(attribute | what stands at these positions); given no position, H(attribute)."""
+    def conditional_entropy(self, attribute: int, positions: tuple[int, ...]) -> float:
+        """H(attribute | symbols at the positions); H(attribute) if there is no position."""
         key = attribute, positions
-        if key not in self._known:
-            self._known[key] = self.all_given(positions, (attribute,))[0]
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self.conditional_entropies(positions, (attribute,))[0]
+        return self._cache[key]
 
-    def all_given(self, positions: tuple[int, ...], attributes: tuple[int, ...]) -> list[float]:
-        """H(attribute | what stands at these positions) of each attribute asked for."""
+    def conditional_entropies(self, positions: tuple[int, ...], attributes: tuple[int, ...]) -> list[float]:
+        """H(attribute | symbols at the positions) of each attribute."""
         codes = self._codes(positions)
         alone = entropy(tally(codes))
         joint = (codes * self._num_values[i] + self.attributes[i] for i in attributes)
         bits = [entropy(tally(both)) - alone for both in joint]
-        return [value if value > _NOTHING else 0.0 for value in bits]
+        return [value if value > _TOLERANCE else 0.0 for value in bits]
 
-    def favourites(self) -> Partition:
-        """The attribute that each position shares most information with; of equals, the first."""
-        everyone = tuple(range(self.num_attributes))
-        left = np.array([self.all_given((position,), everyone) for position in range(self.num_positions)])
-        shared = np.round(self.of_attributes - left, 9)  # rounded, so that noise breaks no tie
+    def most_informative(self) -> Partition:
+        """The attribute with the highest mutual information with each position; the first in case of ties."""
+        all_attributes = tuple(range(self.num_attributes))
+        left = np.array(
+            [
+                self.conditional_entropies((position,), all_attributes)
+                for position in range(self.num_positions)
+            ]
+        )
+        shared = np.round(
+            self.attribute_entropies - left, 9
+        )  # rounded, so that rounding errors do not break ties
         return tuple(np.argmax(shared, axis=1).tolist())
 
     def residuals(self, partition: Partition) -> Floats:
-        """What the positions of each attribute leave open of it, shape (num_attributes,)."""
-        return np.array([self.given(i, positions_of(partition, i)) for i in range(self.num_attributes)])
+        """Conditional entropy of each attribute given its positions, shape (num_attributes,)."""
+        return np.array(
+            [self.conditional_entropy(i, positions_of(partition, i)) for i in range(self.num_attributes)]
+        )
 
-    def told(self, partition: Partition) -> float:
-        """One less the mean share of the attributes that is left open, 0 to 1."""
-        return float(np.clip(1 - np.mean(self.residuals(partition) / self.of_attributes), 0, 1))
+    def explained(self, partition: Partition) -> float:
+        """1 minus the mean normalised conditional entropy of the attributes, 0 to 1."""
+        return float(np.clip(1 - np.mean(self.residuals(partition) / self.attribute_entropies), 0, 1))
 
     def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
-        """The messages of `rows`, each with its partner's meaning; None if then no attribute varies."""
+        """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""
         attributes = self.attributes[:, partners]
         varying = np.flatnonzero(np.ptp(attributes, axis=1))
         names = tuple(self.names[attribute] for attribute in varying)
         return Entropies(self.columns[:, rows], attributes[varying], names) if len(varying) else None
 
     def describe(self, partition: Partition) -> dict[str, object]:
-        """A partition for a score's details: whose each position is, and the share left open of each."""
-        shares = self.residuals(partition) / self.of_attributes
+        """Details of a score: positions and normalised conditional entropy of each attribute."""
+        shares = self.residuals(partition) / self.attribute_entropies
         return {
             "positions": {name: list(positions_of(partition, i)) for i, name in enumerate(self.names)},
             "residual_entropy": dict(zip(self.names, shares.tolist(), strict=True)),
         }
 
     def _codes(self, positions: tuple[int, ...]) -> Ints:
-        """What stands at some positions together, as codes no larger than is needed to count them fast."""
+        """Joint codes of the symbols at some positions, small enough for fast counting."""
         codes, bound = np.zeros(self.num_messages, np.int64), 1
         for position in positions:
-            if bound * self._num_symbols[position] > _MOST_CODES:
+            if bound * self._num_symbols[position] > _MAX_CODES:
                 codes, bound = _renumber(codes)
             codes = codes * self._num_symbols[position] + self.columns[position]
             bound *= self._num_symbols[position]
@@ -226,28 +235,31 @@ class Entropies:
 
 
 def positions_of(partition: Partition, attribute: int) -> tuple[int, ...]:
-    """The positions that are assigned to an attribute, ascending."""
+    """The positions assigned to an attribute, ascending."""
     return tuple(position for position, owner in enumerate(partition) if owner == attribute)
 
 
 def exact_search(entropies: Entropies, weights: Floats) -> Partition:
-    """The assignment with the least weighted sum of residuals, of all num_attributes^num_positions.
+    """The assignment with the lowest weighted sum of residuals among all num_attributes^num_positions.
 
-    A residual depends on the positions of its attribute alone, and more positions never leave more open: so
-    residuals are computed once a set of positions, and attributes added one by one to what is the best
-    for each set (dynamic programming over subsets).
+    The residual of an attribute depends only on its own positions and never increases with more positions. So
+    residuals are computed once for each set of positions, and attributes are added one by one to the best
+    assignment of each set (dynamic programming over subsets).
 
     Args:
-        entropies: Of the corpus.
-        weights: Of each attribute's residual, shape (num_attributes,).
+        entropies: Entropies of the corpus.
+        weights: Weight of the residual of each attribute, shape (num_attributes,).
     """
     num_positions = entropies.num_positions
-    everyone = tuple(range(entropies.num_attributes))
+    all_attributes = tuple(range(entropies.num_attributes))
     sets = np.arange(1 << num_positions)  # bit p: position p is in the set
     members = [tuple(p for p in range(num_positions) if chosen >> p & 1) for chosen in sets.tolist()]
-    left = np.array([entropies.all_given(positions, everyone) for positions in members]) * weights
+    left = (
+        np.array([entropies.conditional_entropies(positions, all_attributes) for positions in members])
+        * weights
+    )
     best, taken = left[:, 0], []
-    for attribute in everyone[1:]:
+    for attribute in all_attributes[1:]:
         least, choice = np.full(len(sets), np.inf), np.zeros_like(sets)
         for own in sets:
             others = sets[sets & own == 0]
@@ -258,7 +270,7 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
         best = least
         taken.append(choice)
     partition, rest = np.zeros(num_positions, np.int64), int(sets[-1])
-    for attribute, choice in zip(reversed(everyone[1:]), reversed(taken), strict=True):
+    for attribute, choice in zip(reversed(all_attributes[1:]), reversed(taken), strict=True):
         own = int(choice[rest])
         partition[list(members[own])] = attribute
         rest &= ~own
@@ -266,14 +278,14 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
 
 
 def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
-    """The better of two assignments that moving any one position would not improve.
+    """The better of two local optima: assignments that no move of a single position improves.
 
-    The search begins once with HCE's assignment and once with equal blocks, the first positions for the first
-    attribute; one position after another moves to where it helps most, until none helps.
+    One search starts from the assignment of HCE, one from equal blocks (the first positions for the first attribute).
+    Each position in turn is moved to the attribute with the lowest cost, until no move improves the cost.
 
     Args:
-        entropies: Of the corpus.
-        weights: Of each attribute's residual, shape (num_attributes,).
+        entropies: Entropies of the corpus.
+        weights: Weight of the residual of each attribute, shape (num_attributes,).
     """
 
     def cost(partition: Partition) -> float:
@@ -286,29 +298,29 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
             for position in range(num_positions):
                 moves = [(*best[:position], i, *best[position + 1 :]) for i in range(num_attributes)]
                 costs = [cost(move) for move in moves]
-                if min(costs) < least - _NOTHING:
+                if min(costs) < least - _TOLERANCE:
                     least, best = min(costs), moves[int(np.argmin(costs))]
                     has_improved = True
         return best
 
     num_positions, num_attributes = entropies.num_positions, entropies.num_attributes
     blocks = tuple(position * num_attributes // num_positions for position in range(num_positions))
-    return min(improve(entropies.favourites()), improve(blocks), key=cost)
+    return min(improve(entropies.most_informative()), improve(blocks), key=cost)
 
 
 def _renumber(codes: Ints) -> tuple[Ints, int]:
-    """Codes that are equal where these are, from 0, and how many there are."""
+    """The codes renumbered from 0, and the number of distinct codes."""
     known, dense = np.unique(codes, return_inverse=True)
     return dense, len(known)
 
 
 def entropies_or_reason(corpus: Corpus) -> Entropies | str:
-    """The entropies of a corpus, or why its positions can't be held against attributes."""
+    """The entropies of a corpus, or the reason why they are undefined."""
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
         return attributes
     varying = np.flatnonzero(np.ptp(attributes, axis=0))
     if not len(varying):
-        return "no attribute varies from message to message"
+        return "every attribute is constant over all messages"
     names = tuple(f"attribute{i}" for i in varying.tolist())
     return Entropies(position_columns(corpus), attributes.T[varying], names)

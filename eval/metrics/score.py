@@ -1,7 +1,7 @@
-"""The score contract: every number that leaves ecsuite is a `Score` with its signature.
+"""The score contract: every number that ecsuite reports is a `Score` with its signature.
 
 A metric is a pure function `(corpus, options) -> list[Score]`. A value that is not defined is `None`
-with a reason; NaN and infinity are refused here, so they can't reach a table or a JSON file.
+with a reason; NaN and infinity are refused here, so no table or JSON file contains them.
 """
 
 import math
@@ -14,36 +14,36 @@ from ecsuite.corpus import Corpus
 
 
 def no_progress(label: str, done: float, total: float) -> None:
-    """The default for `Options.progress`: show nothing."""
+    """Default of `Options.progress`: show nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What a user may choose about scoring. Each metric's signature holds what concerns it."""
+    """Options of scoring that a user can set. The signature of a metric has the options that affect it."""
 
     seed: int = 0
     """Seed of every random draw: pair sampling, bootstrap, model initialisation."""
     preset: str = "mini"
-    """How much compute XferBench spends."""
+    """Size of the XferBench run: model, data and training steps."""
     protocol: str = "strict"
-    """XferBench's protocol: `strict`, or one of the authors' program."""
+    """XferBench protocol: `strict`, or a protocol of the authors' program."""
     num_seeds: int = 1
-    """XferBench runs with so many seeds from `seed` on."""
+    """Number of XferBench runs, with seeds `seed`, `seed` + 1, …"""
     cache: Path | None = None
-    """Folder of XferBench's finished stages, which are not computed again; None keeps nothing."""
+    """Cache folder for finished stages of XferBench, which are then not recomputed; None: no cache."""
     num_workers: int = 1
-    """Processes for XferBench on a CPU."""
+    """Number of processes for XferBench on a CPU."""
     targets: Path | None = None
     """Folder of target texts for XferBench; None means the embedded artificial languages."""
     device: str = "auto"
     """`auto`, `cpu` or `cuda`."""
     progress: Callable[[str, float, float], None] = no_progress
-    """Called as `progress(label, done, total)` from long work; `done` and `total` in the same unit."""
+    """Progress callback, called as `progress(label, done, total)`; `done` and `total` in the same unit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """One measured number and all that is needed to trust it.
+    """A value of a metric, with the signature, interval and details needed to interpret it.
 
     Raises:
         ValueError: If the value is undefined without a reason, defined with one, or not finite.
@@ -54,9 +54,9 @@ class Score:
     value: float | int | bool | None
     """The number, or None where it is undefined."""
     about: str
-    """What the number means, in about six words."""
+    """Meaning of the value, in about six words."""
     signature: str
-    """Everything that can change the value, and nothing else: `name|option:value|…|v:1`. Scores of one name
+    """All settings that can change the value, and no others: `name|option:value|…|v:1`. Scores of one name
     with equal signatures are comparable."""
     ci95: tuple[float, float] | None = None
     """95 % confidence interval, where one is defined."""
@@ -66,7 +66,7 @@ class Score:
     """Further figures and tables, JSON-ready."""
 
     def __post_init__(self) -> None:
-        """Hold the invariants that readers of scores rely on."""
+        """Check the invariants."""
         if (self.value is None) != (self.reason is not None):
             got = f"got {self.value!r} and {self.reason!r}"
             raise ValueError(f"{self.name}: a score needs either a value or a reason, {got}")
@@ -76,7 +76,7 @@ class Score:
             raise ValueError(f"{self.name}: the interval {self.ci95!r} is not finite")
 
     def to_json(self) -> dict[str, Any]:
-        """The score as JSON-ready data, in the order in which people read it."""
+        """The score as JSON-ready data, in reading order."""
         data = asdict(self)
         data["ci95"] = None if self.ci95 is None else list(self.ci95)
         return {
@@ -92,7 +92,7 @@ def signature(name: str, version: int, **options: object) -> str:
 
     Args:
         name: The metric's name.
-        version: Raised whenever the same input would give another value.
+        version: To be raised whenever the same input gives another value.
         **options: Everything else that can change the value, in reading order.
     """
     return "|".join([name, *(f"{key}:{value}" for key, value in options.items()), f"v:{version}"])

@@ -1,7 +1,7 @@
-"""Harris's articulation scheme: words end where it becomes hard to tell what comes next.
+"""Harris's articulation scheme: words end where the entropy of the next symbol increases.
 
-Only the messages are looked at. After a stretch of symbols there are more or fewer symbols that may follow; inside a
-word their uncertainty falls, and where it rises a word has ended (Harris, 1955; Tanaka-Ishii, 2005).
+Only the messages are used, not the meanings. Within a word the entropy of the next symbol decreases with the number of
+previous symbols; an increase indicates the end of a word (Harris, 1955; Tanaka-Ishii, 2005).
 """
 
 import numpy as np
@@ -12,53 +12,55 @@ from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Ints
 
 _NOISE = 1e-9
-"""Bits below which a rise is rounding."""
+"""Increases below this, in bits, are rounding errors."""
 
 
 def boundaries(messages: Ragged, threshold: float) -> NDArray[np.bool_]:
-    """Where a segment begins inside a message: Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
+    """Segment boundaries inside messages: Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
-    The branching entropy h(s) of a stretch s is the entropy of the symbol after it, over all places in the corpus
-    where s is followed by one. There is a boundary before position j of a message if, for any start i < j - 1,
-    h(x_i … x_j-1) - h(x_i … x_j-2) exceeds the threshold. All starts count, the longest stretches too; a stretch
-    that occurs once has entropy 0 and ends its start.
+    The branching entropy h(s) of a substring s is the entropy of the next symbol over all occurrences of s in the
+    corpus that are followed by a symbol. There is a boundary before position j of a message if, for any start
+    i < j - 1, h(x_i … x_j-1) - h(x_i … x_j-2) exceeds the threshold. All starts and all lengths are used; a substring
+    that occurs once has entropy 0, so longer substrings from the same start need not be considered.
 
     Args:
-        messages: Without EOS, dense ids.
-        threshold: In bits.
+        messages: Messages without EOS, with dense ids.
+        threshold: Threshold in bits.
 
     Returns:
-        One a symbol, shape (num_values,): whether a segment begins there; False at the start of a message.
+        Whether a segment begins at each symbol, shape (num_values,); False at the start of a message.
     """
     values = messages.values.astype(np.int64)
     num_symbols = int(values.max(initial=0)) + 1
     end_of_row = np.repeat(messages.offsets[1:], messages.lengths)
     begins = np.zeros(len(values), bool)
-    start = np.flatnonzero(np.arange(len(values)) + 1 < end_of_row)  # stretches that something follows
-    stretch, num_stretches, width = values[start], num_symbols, 1
-    previous = np.full(len(start), np.inf)  # so that one symbol is never a rise
+    start = np.flatnonzero(
+        np.arange(len(values)) + 1 < end_of_row
+    )  # substrings that are followed by a symbol
+    substring, num_substrings, width = values[start], num_symbols, 1
+    previous = np.full(len(start), np.inf)  # so that a substring of one symbol is never an increase
     while len(start):
         following = values[start + width]
-        bound = num_stretches * num_symbols
-        longer, originals = renumbered(stretch * num_symbols + following, bound)
+        bound = num_substrings * num_symbols
+        longer, originals = renumbered(substring * num_symbols + following, bound)
         _, count = counted(longer, len(originals))
-        entropy = _branching(originals // num_symbols, count, num_stretches)[stretch]
+        entropy = _branching(originals // num_symbols, count, num_substrings)[substring]
         begins[start[entropy - previous > threshold + _NOISE] + width] = True
         width += 1
         recurs = count > 1
         goes_on = np.flatnonzero(recurs[longer] & (start + width < end_of_row[start]))
         start, previous = start[goes_on], entropy[goes_on]
-        stretch = (np.cumsum(recurs) - 1)[longer[goes_on]]
-        num_stretches = int(recurs.sum())
+        substring = (np.cumsum(recurs) - 1)[longer[goes_on]]
+        num_substrings = int(recurs.sum())
     return begins
 
 
 def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
-    """Cut messages where segments begin; messages without a symbol have no segment.
+    """Cut messages into segments; empty messages have none.
 
     Args:
-        messages: What was segmented.
-        begins: As `boundaries` gives it.
+        messages: The messages.
+        begins: The result of `boundaries`.
     """
     starts = begins.copy()
     starts[messages.offsets[:-1][messages.lengths > 0]] = True
@@ -66,14 +68,14 @@ def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
     return Ragged.from_lengths(messages.values, np.diff(places, append=len(messages.values)))
 
 
-def _branching(stretch: Ints, count: Ints, num_stretches: int) -> NDArray[np.float64]:
-    """The entropy in bits of what follows each stretch, shape (num_stretches,).
+def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:
+    """Branching entropy of each substring in bits, shape (num_substrings,).
 
     Args:
-        stretch: Of each different continuation, shape (num_continuations,).
-        count: How often it occurs.
-        num_stretches: How many stretches there are.
+        substring: Substring of each distinct continuation, shape (num_continuations,).
+        count: Number of occurrences of the continuation.
+        num_substrings: Number of substrings.
     """
-    total = np.bincount(stretch, count, num_stretches)
-    spent = np.bincount(stretch, count * np.log2(count), num_stretches)
+    total = np.bincount(substring, count, num_substrings)
+    spent = np.bincount(substring, count * np.log2(count), num_substrings)
     return np.log2(np.maximum(total, 1)) - spent / np.maximum(total, 1)

@@ -1,4 +1,4 @@
-"""Synonymy and polysemy: how many words share a concept, and how many concepts share a word?"""
+"""Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
 from functools import partial
 
@@ -17,21 +17,24 @@ VERSION = 1
 def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
 
-    A phrase has several concepts, so its words have to be dealt out first: each word goes to the concept of its
-    phrase that it is drawn to most, the one of greatest p(w, c) / (p(w) p(c)) with probabilities counted in
-    messages; equals share it. Then H is the plug-in entropy over all words so dealt out, every occurrence
-    counted (`align:pmi`). Synonymy is 0 where every concept has one word, log2 k where each has k words used
-    equally; polysemy is 0 where every word has one concept. Both from 0 to the logarithm of what there is to
-    choose from; low is the compositional end of both. A constant message has no synonymy and all polysemy.
+    A phrase has several concepts, so its words are aligned with concepts first: each word is assigned to the concept
+    of its phrase with the highest p(w, c) / (p(w) p(c)), with probabilities over messages; in case of ties the word is
+    divided equally. H is the plug-in entropy over all aligned words, with repeated occurrences counted (`align:pmi`).
+    Synonymy is 0 if every concept has one word, log2 k if each has k equally frequent words; polysemy is 0 if every
+    word has one concept. Both range from 0 to the logarithm of the number of words or concepts; both are low in a
+    compositional language. A constant message has synonymy 0 and maximum polysemy.
 
-    In the details `normalised`: H(word | concept) / H(word) and H(concept | word) / H(concept), the share of the
-    choice that stays open, None where there is none; and `unaligned`: the entropy if each word goes to every concept
-    of its phrase alike, which neighbours keep above 0 however clear the code.
+    In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
+    denominator is 0; and `unaligned`, the entropy if each word is divided equally over all concepts of its phrase,
+    which is above 0 even for an unambiguous code, because of the other concepts of the phrase.
 
-    Null: meanings shuffled over messages, then dealt out again, as dealing out alone brings the entropies down.
+    Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
     """
     kind, _ = concept_rows(corpus)
-    abouts = {"synonymy": "bits of words for a concept", "polysemy": "bits of concepts for a word"}
+    abouts = {
+        "synonymy": "bits of a word given its concept",
+        "polysemy": "bits of a concept given its word",
+    }
     scores = [
         partial(
             Score,
@@ -46,7 +49,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
         return [score(value=None, reason=incidence) for score in scores]
     aligned = entropies(incidence, align=True)
     if aligned is None:
-        reason = "no message that says something names a concept"
+        reason = "no message has both a symbol and a concept"
         return [score(value=None, reason=reason) for score in scores]
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
@@ -79,37 +82,39 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def entropies(incidence: Incidence, *, align: bool) -> tuple[float, float, float, float] | None:
-    """H(word | concept), H(concept | word), H(word) and H(concept) in bits, over words dealt out to concepts.
+    """H(word | concept), H(concept | word), H(word) and H(concept) in bits, over words assigned to concepts.
 
     Args:
         incidence: Words and concepts.
-        align: Whether a word goes to the concept that it is drawn to most, rather than to all alike.
+        align: Assign a word to the concept with the strongest association instead of to all equally.
 
     Returns:
-        None where no word meets a concept.
+        None if no word co-occurs with a concept.
     """
     words, concepts = incidence.words, incidence.concepts
     num_words, num_concepts = words.shape[1], concepts.shape[1]
-    row = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))  # of each word in a message
-    width = np.diff(concepts.indptr)[row]  # how many concepts it meets
-    meets = np.flatnonzero(width)
-    if not len(meets):
+    row = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))  # row of each word type of a message
+    width = np.diff(concepts.indptr)[row]  # number of concepts in its row
+    with_concepts = np.flatnonzero(width)
+    if not len(with_concepts):
         return None
-    width, begin = width[meets], concepts.indptr[row[meets]]
+    width, begin = width[with_concepts], concepts.indptr[row[with_concepts]]
     ends = np.cumsum(width)
-    meeting = np.repeat(np.arange(len(meets)), width)  # a word in a message with one of its concepts
+    occurrence = np.repeat(
+        np.arange(len(with_concepts)), width
+    )  # a word of a message with one of the concepts
     concept = concepts.indices[np.arange(ends[-1]) + np.repeat(begin - (ends - width), width)]
-    code = words.indices[meets].astype(np.int64)[meeting] * num_concepts + concept
+    code = words.indices[with_concepts].astype(np.int64)[occurrence] * num_concepts + concept
     pair, originals = renumbered(code, num_words * num_concepts)
-    share = np.ones(len(pair)) / width[meeting]
+    share = np.ones(len(pair)) / width[occurrence]
     if align:
         _, together = counted(pair, len(originals))
         # p(w) is the same for all concepts of a word, so p(w, c) / p(c) decides.
-        draw = (together / np.asarray(concepts.sum(axis=0))[originals % num_concepts])[pair]
-        strongest = draw == np.maximum.reduceat(draw, ends - width)[meeting]
-        share = strongest / np.bincount(meeting, strongest)[meeting]
-    weights = np.bincount(pair, share * words.data[meets][meeting])
-    taken = weights > 0
+        association = (together / np.asarray(concepts.sum(axis=0))[originals % num_concepts])[pair]
+        strongest = association == np.maximum.reduceat(association, ends - width)[occurrence]
+        share = strongest / np.bincount(occurrence, strongest)[occurrence]
+    weights = np.bincount(pair, share * words.data[with_concepts][occurrence])
+    is_used = weights > 0
     return conditional_entropies(
-        weights[taken], originals[taken] // num_concepts, originals[taken] % num_concepts
+        weights[is_used], originals[is_used] // num_concepts, originals[is_used] % num_concepts
     )

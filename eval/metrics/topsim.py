@@ -1,7 +1,7 @@
-"""Topographic similarity: do close meanings get close messages?
+"""Topographic similarity: correlation of the distances between meanings and between messages.
 
-The value depends on both distances, on their normalisation and on what becomes of EOS, and published figures
-differ in each: so all of it stands in the signature.
+The value depends on both distances, their normalisation and the treatment of EOS. Published values differ in
+each of these, so all of them are in the signature.
 """
 
 from functools import partial
@@ -24,38 +24,38 @@ from ecsuite.eval.statistics.resampling import describe_null, num_draws
 
 VERSION = 1
 NUM_ROWS_ALL_PAIRS = 1_000
-"""Up to this many messages every pair counts."""
+"""Up to this many messages all pairs are used."""
 NUM_SAMPLED_PAIRS = 500_000
-"""With more messages, this many pairs are drawn with replacement."""
+"""Pairs drawn with replacement if there are more messages."""
 NUM_RESAMPLES = 200
-"""Bootstrap samples behind the interval."""
+"""Bootstrap samples for the interval."""
 
 
 def topsim(corpus: Corpus, options: Options) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 
     Brighton and Kirby (2006); for trained agents Lazaridou et al. (2018), https://arxiv.org/abs/1804.03984.
-    Messages, without EOS, are compared by edit distance over the mean of the two lengths; attribute values by
-    how many differ (Hamming); features by cosine distance; in a corpus with concepts alone, the sets of
-    concepts by Jaccard distance. Range -1 to 1; 1 where the two orders of distances agree entirely.
+    Distances: messages (without EOS): edit distance divided by the mean of the two lengths; attribute values:
+    number of different values (Hamming); features: cosine distance; corpora with concepts only: Jaccard distance
+    of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
 
-    The interval is a bootstrap over messages: a pair weighs as often as both its partners were drawn, and
-    ranks stay those of the whole sample. Pairs share messages, so no textbook p-value holds: the null
-    shuffles meanings over messages and takes all pairs; of more than 1,000 messages it takes 1,000 drawn at
-    random, and is then a little wider than it should be.
+    The interval is a bootstrap over messages: the weight of a pair is the product of the counts of its two
+    messages in the sample; ranks are computed once, over all pairs. As pairs share messages, the textbook p-value
+    of the correlation does not hold. The null distribution shuffles meanings over messages and uses all pairs; for
+    more than 1,000 messages it uses 1,000 of them, drawn at random, and is then slightly too wide.
 
-    Undefined below three messages and where all distances are equal.
+    Undefined for fewer than three messages and if all distances are equal.
     """
     num_rows = len(corpus.messages)
     sampled = num_rows > NUM_ROWS_ALL_PAIRS
     meaning, meaning_distance = _meaning_distance(corpus)
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if sampled else {"pairs": "all"}
     line = signature("topsim", VERSION, dist="lev/mean", mdist=meaning, eos="strip", **pairs, n=num_rows)
-    score = partial(Score, name="topsim", about="close meanings have close messages", signature=line)
+    score = partial(Score, name="topsim", about="similar meanings have similar messages", signature=line)
     if isinstance(meaning_distance, str):
         return [score(value=None, reason=meaning_distance)]
     if num_rows < 3:
-        return [score(value=None, reason="it takes three messages to have pairs to rank")]
+        return [score(value=None, reason="fewer than three messages")]
 
     rng = np.random.default_rng(options.seed)
     left, right = _draw_pairs(num_rows, rng) if sampled else np.triu_indices(num_rows, 1)
@@ -63,7 +63,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     between_meanings = meaning_distance(left, right)
     for distances, what in ((between_messages, "messages"), (between_meanings, "meanings")):
         if np.ptp(distances) == 0:
-            return [score(value=None, reason=f"all {what} are equally far apart")]
+            return [score(value=None, reason=f"all distances between {what} are equal")]
     x, y = _standard_ranks(between_messages), _standard_ranks(between_meanings)
     value = float(np.clip(x @ y / len(x), -1, 1))
     ci95 = _interval(left, right, x, y, num_rows, rng)
@@ -90,7 +90,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
-    """The distance that suits what is known of the meanings: its name, and itself or why there is none."""
+    """The name and the function of the distance for this type of meanings, or the reason for having none."""
     attributes, concepts = attribute_codes(corpus), concept_sets(corpus)
     if attributes is not None:
         return "hamming", hamming_distance(attributes)
@@ -100,31 +100,31 @@ def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
         return "cosine", cosine_distance(features) if is_finite else "a feature is not finite"
     if concepts is not None:
         return "jaccard", jaccard_distance(concepts)
-    return "none", "the corpus has no meanings and names no concepts"
+    return "none", "the corpus has neither meanings nor concepts"
 
 
 def _draw_pairs(num_rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The partners in pairs of two different rows, drawn with replacement, each (num_pairs,)."""
+    """Pairs of two different rows, drawn with replacement: left rows and right rows, each (num_pairs,)."""
     left = rng.integers(num_rows, size=NUM_SAMPLED_PAIRS)
     right = rng.integers(num_rows - 1, size=NUM_SAMPLED_PAIRS)
     return left, right + (right >= left)
 
 
 def _standard_ranks(distances: Floats) -> Floats:
-    """Ranks, ties averaged, of mean 0 and variance 1: their mean product is Spearman's correlation."""
+    """Ranks (ties averaged) with mean 0 and variance 1: their mean product is Spearman's correlation."""
     ranks = rankdata(distances)
     ranks -= ranks.mean()
     return np.asarray(ranks / ranks.std())
 
 
 def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
-    """Correlations of the ranks with meanings shuffled, (num_draws,).
+    """Correlations with shuffled meanings, (num_draws,).
 
     Args:
-        x: Standard ranks of the distances of messages, of all pairs in the order of `triu_indices`.
-        y: Of the distances of meanings.
-        num_rows: How many messages there are.
-        rng: Shuffles.
+        x: Standard ranks of the message distances of all pairs, in the order of `triu_indices`.
+        y: Standard ranks of the meaning distances.
+        num_rows: Number of messages.
+        rng: Draws the permutations.
     """
     between_messages, between_meanings = (np.zeros((num_rows, num_rows), np.float32) for _ in range(2))
     above = np.triu_indices(num_rows, 1)
@@ -141,7 +141,7 @@ def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floa
 def _interval(
     left: Ints, right: Ints, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Percentile bootstrap over rows; None if a resample is constant, as happens with very few rows."""
+    """Percentile bootstrap over rows; None if a resample is constant (possible with very few rows)."""
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     estimates = []
     for _ in range(NUM_RESAMPLES):

@@ -1,4 +1,4 @@
-"""Zipf's law of abbreviation: is what is said often also said briefly?"""
+"""Zipf's law of abbreviation: are frequent units short?"""
 
 from functools import partial
 
@@ -18,13 +18,13 @@ VERSION = 1
 def zla(corpus: Corpus, options: Options) -> list[Score]:
     """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
-    Spearman's correlation, over the different units, of how often a unit occurs with its number of symbols;
-    for whole messages (`zla_messages`), and for the segments that Harris's articulation scheme finds in them
-    (`zla_segments`). Range -1 to 1; below 0 where what is frequent is short, as in human languages.
+    Spearman's correlation of the frequency and the length (number of symbols) of units, over the distinct units: for
+    whole messages (`zla_messages`), and for the segments found in them by Harris's articulation scheme
+    (`zla_segments`). Range -1 to 1; below 0 if frequent units are short, as in human languages.
 
-    Symbols typed at random obey the law, too, since a long string seldom recurs: so the null is the
-    symbols of the corpus shuffled over its places, lengths kept, and segmented again. The p-value is the share
-    of draws that are as low. Undefined where all units are equally long or equally frequent.
+    Random symbols also follow the law, since long random strings rarely recur. So for the null distribution the symbols
+    of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
+    that of a score at most as high. Undefined if all units have the same length or the same frequency.
     """
     content, _ = corpus.reindexed()
     names = {
@@ -69,11 +69,11 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _reason(unit: str) -> str:
-    return f"all {unit} are equally long or equally frequent"
+    return f"all {unit} have the same length or the same frequency"
 
 
 def _correlation(units: Ragged) -> float:
-    """Spearman's correlation of frequency and length over the different units; NaN where one is constant."""
+    """Spearman's correlation of frequency and length over the distinct units; NaN if either is constant."""
     label = row_labels(units)
     _, first, frequency = np.unique(label, return_index=True, return_counts=True)
     length = units.lengths[first]

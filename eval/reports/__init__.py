@@ -1,1 +1,1 @@
-"""What people see of results: tables, JSON and pictures."""
+"""Output of results: tables, JSON and figures."""

@@ -1,4 +1,4 @@
-"""What pictures share: a figure without global state, labels that fit, and files that come out byte for byte equal."""
+"""Shared functions of figures: creation without global state, labels of limited width, reproducible files."""
 
 from io import BytesIO
 from pathlib import Path
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
-"""Okabe and Ito's, which colour-blind people tell apart."""
+"""Palette of Okabe and Ito, distinguishable for colour-blind readers."""
 FONT_SIZE = 8
-"""Of labels, in points."""
+"""Font size of labels in points."""
 MAX_LABEL = 28
-"""Characters of a label; a longer one is cut."""
+"""Maximum number of characters of a label; longer ones are cut."""
 
 
 def new_figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> "Figure":
@@ -24,23 +24,23 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
     Args:
         width: In inches.
         height: In inches.
-        layout: `constrained` fits all in by itself; None leaves every place to the caller.
+        layout: `constrained` for automatic layout; None if the caller places everything.
 
     Raises:
         ConfigError: If matplotlib is not installed.
     """
     try:
-        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
+        from matplotlib.figure import Figure  # not pyplot, which has global state and may need a display
     except ImportError:
         raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
     return Figure(figsize=(width, height), dpi=150, layout=layout)
 
 
 def save(figure: "Figure", *paths: Path) -> None:
-    """Write a figure, as SVG or PNG by the suffix of each file; the same figure gives the same bytes.
+    """Write a figure as SVG or PNG, by the suffix of each file; the same figure gives the same bytes.
 
     Raises:
-        ConfigError: If a file has another suffix; nothing has been written then.
+        ConfigError: If a file has another suffix; nothing is written then.
     """
     import matplotlib
 
@@ -50,7 +50,7 @@ def save(figure: "Figure", *paths: Path) -> None:
     for path in paths:
         buffer = BytesIO()
         is_svg = path.suffix == ".svg"
-        with matplotlib.rc_context({"svg.hashsalt": "ecsuite"}):  # names inside an SVG are random otherwise
+        with matplotlib.rc_context({"svg.hashsalt": "ecsuite"}):  # otherwise the ids in an SVG are random
             figure.savefig(
                 buffer, format=path.suffix[1:], metadata={"Date": None} if is_svg else {"Software": None}
             )
@@ -58,7 +58,7 @@ def save(figure: "Figure", *paths: Path) -> None:
 
 
 def label(name: str | int) -> str:
-    """A name on one line, cut to what a picture has room for; characters without a glyph become question marks."""
+    """A name on one line, cut to `MAX_LABEL` characters; characters without a glyph become question marks."""
     text = " ".join(str(name).split()) or "(empty)"
     text = text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
     glyphs = _glyphs()
@@ -66,7 +66,7 @@ def label(name: str | int) -> str:
 
 
 def text_width(text: str, size: float = FONT_SIZE) -> float:
-    """How wide a line of text is, in inches."""
+    """Width of a line of text in inches."""
     from matplotlib.textpath import TextToPath
 
     width, _, _ = TextToPath().get_text_width_height_descent(text, _font(size), ismath=False)
@@ -74,7 +74,7 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
 
 
 def whole_numbers() -> Any:
-    """Where ticks of counts stand."""
+    """Tick locator for counts."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=5, integer=True)
@@ -88,7 +88,7 @@ def _font(size: float) -> Any:
 
 
 def _glyphs() -> Any:
-    """The code points that the font of labels can show."""
+    """The code points in the font of labels."""
     from matplotlib.font_manager import findfont, get_font
 
     return get_font(findfont(_font(FONT_SIZE))).get_charmap()

@@ -1,4 +1,4 @@
-"""What commands say: progress and notes on standard error, results as tables or JSON on standard output."""
+"""Output of commands: progress and notes on standard error, results as tables or JSON on standard output."""
 
 import json
 import sys
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """What a study found."""
+    """Results of a study."""
 
     tables: "Sequence[Table]"
-    """For people."""
+    """Tables of the results."""
     notes: tuple[str, ...]
-    """What a reader of the tables has to know."""
+    """Notes on the tables."""
     data: Mapping[str, Any]
-    """All of it, JSON-ready."""
+    """All results, JSON-ready."""
     draw: Callable[[Path], None] | None = None
-    """Draws a picture into a file, where there is one to draw."""
+    """Draws a figure into a file; None if there is no figure."""
 
     def publish(self, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
-        """Write the files that were asked for, and print JSON or the tables and notes."""
+        """Write the requested files, and print JSON or the tables and notes."""
         data = with_format("result", self.data)
         if out is not None:
             write_json(out, data)
@@ -50,10 +50,10 @@ class Report:
 
 
 class Reporter:
-    """Progress and notes on standard error: a live line with an ETA on a terminal, now and then a line elsewhere.
+    """Progress and notes on standard error: a progress bar with an ETA on a terminal, otherwise a line every 15 s.
 
     Args:
-        kept: The folder of finished stages, of which whoever stops the work is told.
+        kept: Cache folder of finished stages; named in a note if the user interrupts the work.
     """
 
     SECONDS_BETWEEN_LINES = 15.0
@@ -66,25 +66,23 @@ class Reporter:
         self.began = self.last = time.monotonic()
 
     def __enter__(self) -> "Reporter":
-        """Nothing is shown before there is something to show."""
+        """Return the reporter; nothing is shown yet."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Leave the terminal as it was."""
+        """Remove the progress bar; after an interrupt, note where finished stages are cached."""
         if self.live is not None:
             self.live.stop()
             self.live = None
         if kind is KeyboardInterrupt and self.kept is not None:
-            self.note(
-                f"stopped; finished stages are kept in {self.kept}, and the same command goes on from there"
-            )
+            self.note(f"stopped; finished stages are cached in {self.kept}; run the same command to resume")
 
     def progress(self, label: str, done: float, total: float) -> None:
-        """Show how far the work has come, `done` of `total` in any unit; another total is another piece of work."""
+        """Show progress, `done` of `total` in any unit; a new total starts a new progress bar."""
         now = time.monotonic()
         is_new = total != self.total
         if is_new:
-            self.total, self.began, self.first = total, now, done  # a resumed run begins in the middle
+            self.total, self.began, self.first = total, now, done  # `done` is above 0 in a resumed run
         if sys.stderr.isatty():
             self._show_live(label, done, is_new=is_new)
         elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.first:
@@ -97,7 +95,7 @@ class Reporter:
             self.note(f"{done / total:4.0%}  {clock} left  {label}")
 
     def note(self, text: str) -> None:
-        """Say something that the user should know."""
+        """Print a note for the user."""
         if self.live is not None:
             self.live.console.print(text, markup=False, highlight=False)
         else:
@@ -127,14 +125,14 @@ class Reporter:
 
 
 def make_room(file: Path) -> None:
-    """Make a file's folder, and refuse a file that is none: now, not after minutes of work."""
+    """Create the folder of an output file before the work starts; raise a ConfigError if the file is a folder."""
     if file.is_dir():
-        raise ConfigError(f"{file} is a folder: name a file")
+        raise ConfigError(f"{file}: expected a file name, got a folder")
     file.parent.mkdir(parents=True, exist_ok=True)
 
 
 def require_matplotlib() -> None:
-    """Refuse to draw where that can't be done: now, not after minutes of work.
+    """Check before the work starts that figures can be drawn.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -145,15 +143,15 @@ def require_matplotlib() -> None:
 
 
 def print_json(data: Any) -> None:
-    """JSON on standard output, and nothing else."""
+    """Write JSON to standard output."""
     sys.stdout.write(as_text(data))
 
 
 def write_json(path: Path, data: Any) -> None:
-    """JSON in a file, all of it or nothing."""
+    """Write JSON to a file, atomically."""
     write_atomically(path, as_text(data).encode())
 
 
 def as_text(data: Any) -> str:
-    """JSON for people and programs."""
+    """Indented JSON."""
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

@@ -1,6 +1,6 @@
-"""Pictures of a corpus: what its words translate to, how sure that is, and how the agents learnt.
+"""Figures of a corpus: translation graph, sensitivity to the corpus size, and accuracy in training.
 
-Every function draws one figure and writes it to all the files named, SVG or PNG by their suffix.
+Every function draws one figure and writes it to all given files, as SVG or PNG by their suffix.
 """
 
 import json
@@ -19,24 +19,24 @@ from ecsuite.eval.reports.translation_plots import draw_heatmap, draw_translatio
 __all__ = ["draw_curves", "draw_heatmap", "draw_score", "draw_sensitivity", "draw_translation"]
 
 _WIDTH = 6.4
-"""Of curves, in inches."""
+"""Width of figures of curves in inches."""
 _STYLES = {"valid": "-", "train": "--"}
-"""How the accuracies of a run are drawn."""
+"""Line style of each accuracy in the log of a run."""
 
 
 def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
-    """Draw all that can be drawn of a corpus into a folder, which is made once there is something to draw.
+    """Draw all available figures of a corpus into a folder, which is created if there is at least one figure.
 
-    `translation` and `heatmap` need concepts, `sensitivity` more than one segment of samples, and `accuracy`
-    a corpus that was read from the folder of a run.
+    `translation` and `heatmap` need concepts, `sensitivity` needs more than one segment of samples, and `accuracy`
+    needs a corpus that was read from a run folder.
 
     Args:
-        corpus: As read.
-        folder: Where the pictures go.
+        corpus: The corpus.
+        folder: Output folder.
         formats: Suffixes of the files, `svg` or `png`.
 
     Returns:
-        The files written, none if there is nothing to draw.
+        The written files; empty if there is nothing to draw.
 
     Raises:
         ConfigError: If matplotlib is missing, or a format is neither svg nor png.
@@ -68,8 +68,8 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
     """Draw the score against the number of samples, as in figure 4 of Carmeli et al. (2024).
 
     Args:
-        curves: What `sensitivity` gave, by the name of the corpus ("" for the only one).
-        *paths: Where to write.
+        curves: Results of `sensitivity` by the name of the corpus ("" for a single one).
+        *paths: Output files.
 
     Raises:
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
@@ -95,10 +95,10 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
 def draw_curves(folders: Sequence[Path], *paths: Path) -> None:
     """Draw accuracy in training and in validation against the step, from the `log.jsonl` of each run folder.
 
-    A dotted line is chance, where the run has written it down.
+    A dotted line is the chance level, if it is in the metadata of the run.
 
     Raises:
-        ConfigError: If a folder is not that of a run, its log can't be read, or matplotlib is missing.
+        ConfigError: If a folder is not a run folder, its log cannot be read, or matplotlib is missing.
     """
     logs = [_read_log(folder) for folder in folders]
     figure = new_figure(_WIDTH, 4.2 + 0.2 * len(folders), layout="constrained")
@@ -123,10 +123,10 @@ def draw_curves(folders: Sequence[Path], *paths: Path) -> None:
 
 
 def _read_log(folder: Path) -> dict[str, list[float]]:
-    """Steps and accuracies of a run; a last line without its end, of a run that is still writing, is left out."""
+    """Steps and accuracies of a run; an incomplete last line, of a run that is still writing, is ignored."""
     file = folder / "log.jsonl"
     if not file.is_file():
-        raise ConfigError(f"{folder}: no log.jsonl in it; expected the folder of a run")
+        raise ConfigError(f"{folder}: expected a run folder with a log.jsonl")
     log: dict[str, list[float]] = {"step": [], "train": [], "valid": []}
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
         try:
@@ -138,12 +138,12 @@ def _read_log(folder: Path) -> dict[str, list[float]]:
         for values, value in zip(log.values(), row, strict=True):
             values.append(value)
     if not log["step"]:
-        raise ConfigError(f"{file}: no evaluation in it yet")
+        raise ConfigError(f"{file}: expected at least one evaluation, got none")
     return log
 
 
 def _chance(folder: Path) -> float | None:
-    """The accuracy of guessing, where the run's metadata tell it."""
+    """The chance level of the accuracy, if it is in the metadata of the run."""
     try:
         return float(json.loads((folder / "metadata.json").read_text(encoding="utf-8"))["chance"]["accuracy"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -151,7 +151,7 @@ def _chance(folder: Path) -> float | None:
 
 
 def _finish(figure: Any, axes: Any, x: str, y: str) -> None:
-    """What curves share: axes from 0, and a legend below in as many columns as there is room for."""
+    """Format the axes of curves: both from 0, and a legend below with as many columns as fit."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_ylim(bottom=0)

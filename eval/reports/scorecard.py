@@ -1,4 +1,4 @@
-"""The scorecard: chosen metrics on one corpus, as a table for people and as JSON for programs."""
+"""The scorecard: selected metrics of one corpus, as a table and as JSON."""
 
 import json
 import math
@@ -19,13 +19,13 @@ from ecsuite.eval.statistics.counting import flat
 from ecsuite.file_formats import with_format, without_format
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
-"""What of a corpus's metadata tells which corpus it is."""
+"""Keys of the metadata that identify a corpus."""
 
 _PROGRESS = ("step", "num_steps", "accuracy")
-"""What of its training tells how far that came."""
+"""Keys of the metadata about the progress of training."""
 
 _NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
-"""What of a score's details one row tells together."""
+"""Keys of the details that are shown in one row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,14 +33,14 @@ class Scorecard:
     """The scores of one corpus."""
 
     corpus: dict[str, Any]
-    """What was scored: where it came from and its sizes (the baseline without a corpus has none), JSON-ready."""
+    """Origin and sizes of the corpus (the baseline without a corpus has no sizes), JSON-ready."""
     scores: tuple[Score, ...]
-    """The scores, in the order in which the metrics were asked for."""
+    """The scores, in the order of the requested metrics."""
 
     def to_json(self) -> dict[str, Any]:
-        """The scorecard as data that `json.dumps(…, allow_nan=False)` takes.
+        """The scorecard as JSON-ready data, without NaN.
 
-        With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, of ELCC, `analysis`.
+        With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, with ELCC, `analysis`.
         """
         scores = [score.to_json() for score in self.scores]
         data = with_format("scores", {"corpus": self.corpus, "scores": scores})
@@ -54,7 +54,7 @@ class Scorecard:
         return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
 
     def table(self) -> Group:
-        """The scorecard for a terminal: a row a score, dim below it its further figures; at the end the signatures."""
+        """The scorecard for a terminal: one row per score, its details below in dim text, the signatures at the end."""
         rows = [(score, list(_figures(score.details))) for score in self.scores]
         names = [
             name for score, figures in rows for name in (score.name, *(f"  {row[0]}" for row in figures))
@@ -72,20 +72,20 @@ class Scorecard:
                 "" if score.ci95 is None else _range(*score.ci95),
                 Text.assemble(score.about, ("\n" + score.reason if score.reason else "", "dim")),
             )
-            for cells in (*figures, *_by_chance(score.details)):
+            for cells in (*figures, *_chance_level(score.details)):
                 table.add_row(*(Text(cell, "dim") for cell in cells))
-        told = [
+        notes = [
             Text(f"\n{score.name}: {score.details[key]}", "bold" if key == "warning" else "")
             for score in self.scores
             for key in ("warning", "note")
             if key in score.details
         ]
         signatures = dict.fromkeys(score.signature for score in self.scores)
-        below = [Text("\nSignatures, for whoever compares:")] if signatures else []
-        return Group(Text(self._title()), table, *told, *below, *map(_Folded, signatures))
+        heading = [Text("\nSignatures (scores with equal signatures are comparable):")] if signatures else []
+        return Group(Text(self._title()), table, *notes, *heading, *map(_Folded, signatures))
 
     def _title(self) -> str:
-        """Where the corpus is from and how large it is."""
+        """Origin and sizes of the corpus."""
         corpus = self.corpus
         origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
         if "num_messages" not in corpus:
@@ -95,7 +95,7 @@ class Scorecard:
             eos += " (detected)"
         sizes = (
             f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
-            f"{corpus['num_distinct_symbols']:,} different, {eos}"
+            f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
         )
         if training := corpus.get("training"):
             origin.append(
@@ -106,7 +106,7 @@ class Scorecard:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A signature that breaks between its parts, where a terminal is too narrow for it."""
+    """A signature that is wrapped between its parts on a narrow terminal."""
 
     signature: str
 
@@ -127,11 +127,11 @@ def score_corpus(
 
     Args:
         corpus: What to score.
-        names: Names of metrics, in the order wanted; None means all of them.
-        options: What a user may choose; None means the defaults.
+        names: Names of metrics, in the order of the results; None: all metrics.
+        options: Options of the metrics; None: the defaults.
 
     Raises:
-        ValueError: If a name is not that of a metric; nothing has been computed then.
+        ValueError: If a name is not that of a metric; nothing is computed then.
     """
     options = options or Options()
     metrics = {name: load_metric(name) for name in (METRICS if names is None else names)}
@@ -143,10 +143,10 @@ def score_corpus(
 
 
 def read_scores(file: Path) -> dict[str, Any]:
-    """What the file of a run folder holds; nothing if there is none, or it is not ours.
+    """The content of the scores file of a run folder; empty if there is none, or it is not a JSON object.
 
     Raises:
-        FormatError: If a newer version wrote it.
+        FormatError: If a newer version of ecsuite wrote it.
     """
     try:
         before = json.loads(file.read_text())
@@ -156,19 +156,19 @@ def read_scores(file: Path) -> dict[str, Any]:
 
 
 def keep_scores(file: Path, data: dict[str, Any]) -> None:
-    """Write scores into the file of a run folder, beside those it has of the same corpus under other signatures."""
+    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept."""
     before = read_scores(file)
     try:
         is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
         older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
     except (KeyError, TypeError):
-        older = {}  # there is none, or it is not ours
+        older = {}  # no file, or not a scores file
     newer = {(score["name"], score["signature"]): score for score in data["scores"]}
     write_json(file, {**data, "scores": list((older | newer).values())})
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
-    """What a corpus is: its provenance as far as known, its sizes without EOS, and EOS itself."""
+    """Description of a corpus: its provenance if known, its sizes without EOS, and EOS."""
     content, symbols = corpus.reindexed()
     names, meanings, concepts = corpus.symbol_names, corpus.meanings, corpus.concepts
     known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
@@ -184,17 +184,17 @@ def describe(corpus: Corpus) -> dict[str, Any]:
 
 
 def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """How far the training of the agents came, where the metadata say so; anybody may have written them."""
+    """Progress of the agents' training if the metadata have it; checked, as any program may write metadata."""
     known = metadata.get("training")
-    told: list[Any] = [known.get(key) if isinstance(known, Mapping) else None for key in _PROGRESS]
-    is_right = all(type(value) in (int, float) and math.isfinite(value) for value in told)
-    return {"training": dict(zip(_PROGRESS, told, strict=True))} if is_right else {}
+    values: list[Any] = [known.get(key) if isinstance(known, Mapping) else None for key in _PROGRESS]
+    is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in values)
+    return {"training": dict(zip(_PROGRESS, values, strict=True))} if is_valid else {}
 
 
 def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """The cells of what a table shows of a score's details: name, number, nothing, and the group it belongs to.
+    """Table cells for the details of a score: name, number, empty, and the group of the number.
 
-    What the null is like has a row of its own, see `_by_chance`.
+    The null distribution has its own row, see `_chance_level`.
     """
     for key, value in details.items():
         if isinstance(value, float) and key not in _NULL:
@@ -204,29 +204,29 @@ def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
                 yield f"  {name}", _format(number), "", key.replace("_", " ")
 
 
-def _by_chance(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """The cells that tell what chance scores, where that is known: its mean, the middle 95 %, and the p-value."""
+def _chance_level(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Table cells for the chance level, if known: mean and central 95 % of the null distribution, and p-value."""
     if "null_mean" not in details:
         return
     of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
-    told = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
+    text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
     if "null_value" in details:
-        told += f"; unshuffled {_format(details['null_value'])}"
+        text += f"; unshuffled {_format(details['null_value'])}"
     yield (
-        "  by chance",
+        "  chance level",
         _format(details["null_mean"]),
         _range(details["null_low"], details["null_high"]),
-        told,
+        text,
     )
 
 
 def _range(low: float, high: float) -> str:
-    """The middle 95 %, of a score or of chance."""
+    """A 95 % interval, of a score or of the null distribution."""
     return f"{_format(low)} … {_format(high)}"
 
 
 def _format(value: float | int | bool) -> str:
-    """A number as a table shows it: 0.1269, 110,000, yes."""
+    """A number as shown in a table: 0.1269, 110,000, yes."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

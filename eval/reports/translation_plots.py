@@ -1,6 +1,6 @@
-"""Pictures of the translation graph: which word translates which concept, and how surely.
+"""Figures of the translation graph: which word translates which concept, and how consistently.
 
-Both put the best match first, pair by pair, so that words and concepts face each other.
+Both figures show the pairs of the best matching first, each word beside its concept.
 """
 
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, s
 from ecsuite.eval.statistics.counting import Ints
 
 MAX_WORDS = 64
-"""Words in a picture: those that have a concept, then the most frequent others."""
+"""Maximum number of words: matched words first, then the most frequent others."""
 MAX_ROWS = 200
-"""Words or concepts in a picture at the very most."""
+"""Absolute maximum number of words or concepts."""
 _ROW = 0.2
 """Height of a line of labels, in inches."""
 _PAIRED, _FREE_WORD, _FREE_CONCEPT = COLOURS[0], "#8A5A00", COLOURS[1]
-_FAINT, _QUIET = "#9A9A9A", "#555555"
+_LINE_GREY, _TEXT_GREY = "#9A9A9A", "#555555"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sides:
-    """Which words and concepts a picture shows, in order: first the pairs, so that these face each other."""
+    """Words and concepts of a figure in order: first the pairs of the best matching, at equal indices."""
 
     words: Ints
     concepts: Ints
     num_pairs: int
-    """How many of each, from the first on, are pairs."""
+    """Number of pairs at the start of both lists."""
     more_words: str
-    """What stands for the words left out; empty if none is."""
+    """Text for the words that are left out; empty if there are none."""
     more_concepts: str
 
     @classmethod
@@ -51,7 +51,7 @@ class _Sides:
 
 
 def _pairs_first(paired: Ints, totals: Ints) -> Ints:
-    """The kinds of one side: those of the pairs in their order, then the others, the most frequent first."""
+    """Types of one side: those of the pairs in their order, then the others by decreasing frequency."""
     others = np.setdiff1d(np.arange(len(totals)), paired)
     return np.concatenate([paired, others[np.argsort(-totals[others], kind="stable")]])
 
@@ -63,12 +63,12 @@ def _more(number: int, noun: str) -> str:
 def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
     """Draw the best-match graph: words on the left, concepts on the right, as in figure 2 of Carmeli et al. (2024).
 
-    A strong line is a pair of the best match, as wide as often the two meet; a faint one is the most frequent
-    other concept of a word, or the most frequent word of a concept that has none. Beside each pair stand the
-    number of meetings and its purity (`map_shares` of the metric `cbm`).
+    A coloured line is a pair of the best matching; its width shows the number of co-occurrences. A grey line is the
+    most frequent other concept of a word, or the most frequent word of an unmatched concept. The columns on the right
+    show the co-occurrences and the purity of each pair (`map_shares` of the metric `cbm`).
 
     Raises:
-        CorpusError: If the corpus names no concepts.
+        CorpusError: If the corpus has no concepts.
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
     translation = _translation(corpus)
@@ -77,11 +77,11 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     concept_labels = [label(translation.concepts.name(concept)) for concept in sides.concepts]
     num_rows = max(len(word_labels) + bool(sides.more_words), len(concept_labels) + bool(sides.more_concepts))
 
-    # All places are inches from the top left-hand corner, so that the lines of text never meet.
+    # All positions are in inches from the top left corner, so that lines of text never overlap.
     left = 0.32 + max(map(text_width, [*word_labels, sides.more_words, "words"]))
     right = left + 2.6
     columns = right + 0.5 + max(map(text_width, [*concept_labels, sides.more_concepts, "concepts"]))
-    headings = ("meetings", "of the word", "of the concept")
+    headings = ("co-occurrences", "of the word", "of the concept")
     ends = columns + np.cumsum([text_width(heading) + 0.18 for heading in headings]) - 0.18
     width, top = max(float(ends[-1]) + 0.25, 6.8), 0.95
     height = top + num_rows * _ROW + 0.75
@@ -98,14 +98,14 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
         return top + (row + 0.5) * _ROW
 
     _title(write, translation)
-    write(left - 0.12, top - 0.1, "words", ha="right", color=_QUIET)
-    write(right + 0.12, top - 0.1, "concepts", color=_QUIET)
+    write(left - 0.12, top - 0.1, "words", ha="right", color=_TEXT_GREY)
+    write(right + 0.12, top - 0.1, "concepts", color=_TEXT_GREY)
     if sides.num_pairs:
         for end, heading in zip(ends, headings, strict=True):
-            write(end, top - 0.1, heading, ha="right", color=_QUIET)
+            write(end, top - 0.1, heading, ha="right", color=_TEXT_GREY)
 
-    for word, concept in _runners_up(translation, sides):
-        axes.plot([left, right], [height_of(word), height_of(concept)], color=_FAINT, lw=0.6, alpha=0.55)
+    for word, concept in _secondary_edges(translation, sides):
+        axes.plot([left, right], [height_of(word), height_of(concept)], color=_LINE_GREY, lw=0.6, alpha=0.55)
     strongest = int(translation.weights.max(initial=1))
     shares = translation.shares()
     for row in range(sides.num_pairs):
@@ -115,7 +115,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
         axes.plot([left, right], [y, y], color=_PAIRED, lw=width_of_line, solid_capstyle="butt")
         figures = (f"{weight:,}", *(f"{share:.0%}" for share in shares[row]))
         for end, figure_text in zip(ends, figures, strict=True):
-            write(end, y, figure_text, ha="right", color=_QUIET)
+            write(end, y, figure_text, ha="right", color=_TEXT_GREY)
     for x, labels, free, side in (
         (left, word_labels, _FREE_WORD, "right"),
         (right, concept_labels, _FREE_CONCEPT, "left"),
@@ -133,12 +133,14 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
             )
             write(beside, height_of(row), text, ha=side, color="black" if paired else free)
         more = sides.more_words if side == "right" else sides.more_concepts
-        write(beside, height_of(len(labels)), more, ha=side, color=_QUIET, style="italic")
+        write(beside, height_of(len(labels)), more, ha=side, color=_TEXT_GREY, style="italic")
 
     handles = [
         axes.plot([], [], color=_PAIRED, lw=3, label="best match")[0],
-        axes.plot([], [], color=_FAINT, lw=0.8, label="runner-up")[0],
-        axes.plot([], [], "^", color=_FREE_WORD, mfc="white", ms=5.5, label="paraphrase: no concept left")[0],
+        axes.plot([], [], color=_LINE_GREY, lw=0.8, label="second best")[0],
+        axes.plot(
+            [], [], "^", color=_FREE_WORD, mfc="white", ms=5.5, label="paraphrase: word without concept"
+        )[0],
         axes.plot([], [], "s", color=_FREE_CONCEPT, mfc="white", ms=5.5, label="unmatched concept")[0],
     ]
     figure.legend(
@@ -148,17 +150,17 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
 
 
 def _title(write: Any, translation: Translation) -> None:
-    """Two lines over a translation graph."""
+    """Write the two title lines of a translation graph."""
     num_words, num_concepts = translation.weights.shape
     good = translation.present[translation.word, translation.concept].sum()
     edges = np.maximum(translation.words.per_row, translation.concepts.per_row).sum()
     write(0.2, 0.25, f"Concept best matching: {good / edges:.3f}", fontsize=11)
     counts = f"{num_words:,} words, {num_concepts:,} concepts, {len(translation.word):,} pairs"
-    write(0.2, 0.5, f"{counts}, {len(translation.words.per_row):,} samples", color=_QUIET)
+    write(0.2, 0.5, f"{counts}, {len(translation.words.per_row):,} samples", color=_TEXT_GREY)
 
 
-def _runners_up(translation: Translation, sides: _Sides) -> list[tuple[int, int]]:
-    """Rows of the faint lines: each word's most frequent other concept, each unmatched concept's best word."""
+def _secondary_edges(translation: Translation, sides: _Sides) -> list[tuple[int, int]]:
+    """Ends of the grey lines: each word's most frequent other concept, each unmatched concept's best word."""
     weights = translation.weights[np.ix_(sides.words, sides.concepts)].copy()
     pairs = np.arange(sides.num_pairs)
     weights[pairs, pairs] = 0
@@ -175,15 +177,15 @@ def _runners_up(translation: Translation, sides: _Sides) -> list[tuple[int, int]
 
 
 def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
-    """Draw how often each word meets each concept, ordered so that the best match is the diagonal, outlined.
+    """Draw the co-occurrences of words and concepts, with the best matching on the diagonal, outlined.
 
     Raises:
-        CorpusError: If the corpus names no concepts, or says no word.
+        CorpusError: If the corpus has no concepts, or all messages are empty.
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
     translation = _translation(corpus)
     if not len(translation.words.ids):
-        raise CorpusError("the corpus says no word: there is nothing to match concepts with")
+        raise CorpusError("every message is empty: there are no words to match with concepts")
     sides = _Sides.of(translation, max_words)
     weights = translation.weights[np.ix_(sides.words, sides.concepts)]
     num_words, num_concepts = weights.shape
@@ -192,7 +194,7 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     left, top = 0.75 + max(map(text_width, word_labels)), 0.6 + max(map(text_width, concept_labels))
     table_width, table_height = _ROW * max(num_concepts, 8), _ROW * max(num_words, 8)
     width, height = left + table_width + 1.2, top + table_height + 0.5
-    title = "Meetings of words and concepts; best match outlined"
+    title = "Co-occurrences of words and concepts; best match outlined"
     width = max(width, 0.5 + text_width(title, 11))
     figure = new_figure(width, height)
     box = (left / width, 0.4 / height, table_width / width, table_height / height)
@@ -221,13 +223,13 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     bar = figure.colorbar(mesh, cax=figure.add_axes(bar_box))
     bar.ax.tick_params(labelsize=FONT_SIZE)
     bar.locator = whole_numbers()
-    bar.set_label("meetings", fontsize=FONT_SIZE)
+    bar.set_label("co-occurrences", fontsize=FONT_SIZE)
     save(figure, *paths)
 
 
 def _translation(corpus: Corpus) -> Translation:
-    """The graph that a picture needs."""
+    """The translation graph of a corpus with concepts."""
     translation = translate(corpus)
     if translation is None:
-        raise CorpusError("the corpus names no concepts: there is nothing to match words with")
+        raise CorpusError("the corpus has no concepts to match words with")
     return translation

@@ -1,1 +1,1 @@
-"""Counting, resampling, intervals, tests and correlations: the statistics that metrics and benchmarks share."""
+"""Statistics used by metrics and benchmarks: counting, resampling, intervals, tests and correlations."""

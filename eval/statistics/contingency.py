@@ -1,4 +1,4 @@
-"""Contingency tables from flat codes, dense where that is quick and sorted where a table would be too large."""
+"""Contingency tables from flat codes: dense tables for few codes, sorting for many."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from ecsuite.eval.statistics.counting import Ints
 
 _TABLE = 1 << 22
-"""A table of so many entries fits a cache well enough to beat sorting."""
+"""Maximum size of a dense table; larger tables do not fit the CPU cache, and sorting is faster."""
 
 
 def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """The codes that occur, ascending, and how often each does.
+    """The codes that occur, ascending, and their counts.
 
     Args:
         codes: From 0, below `bound`, shape (num_codes,).
-        bound: Decides between a table and sorting.
+        bound: Upper bound of the codes; selects a table or sorting.
     """
     if bound > _TABLE:
         return np.unique(codes, return_counts=True)
@@ -26,11 +26,11 @@ def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
 
 
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """Codes that are equal where these are, numbered 0, 1, … in order, and the original code of each number.
+    """The codes renumbered 0, 1, … in ascending order, and the original code of each number.
 
     Args:
         codes: From 0, below `bound`, shape (num_codes,).
-        bound: Decides between a table and sorting.
+        bound: Upper bound of the codes; selects a table or sorting.
     """
     if bound > _TABLE:
         originals, dense = np.unique(codes, return_inverse=True)
@@ -46,9 +46,9 @@ def conditional_entropies(
     """H(first | second), H(second | first), H(first) and H(second) in bits, from weighted pairs of codes.
 
     Args:
-        weights: Of the different pairs, positive, shape (num_pairs,).
-        first: Their first codes, from 0.
-        second: Their second codes, from 0.
+        weights: Positive weights of the distinct pairs, shape (num_pairs,).
+        first: First code of each pair, from 0.
+        second: Second code of each pair, from 0.
     """
     both = _entropy(weights)
     one, other = _entropy(np.bincount(first, weights)), _entropy(np.bincount(second, weights))
@@ -56,7 +56,7 @@ def conditional_entropies(
 
 
 def _entropy(weights: NDArray[Any]) -> float:
-    """Entropy in bits of the distribution that weights make; rounding noise below 1e-9 is none."""
+    """Entropy in bits of the distribution given by weights; values below 1e-9 are rounded to 0."""
     share = weights[weights > 0] / weights.sum()
     bits = -float(share @ np.log2(share))
     return bits if bits > 1e-9 else 0.0

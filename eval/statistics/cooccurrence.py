@@ -1,4 +1,4 @@
-"""Which words meet which concepts: the incidence tables that context independence and synonymy stand on."""
+"""Incidence tables of words and concepts, used by context independence and synonymy."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,23 +9,23 @@ from scipy.sparse import csr_array
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, concept_sets, row_of
 
-NO_CONCEPTS = "the corpus has no attribute values and names no concepts"
+NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Incidence:
-    """Who stands in which row: words in messages, concepts in meanings, both as dense ids."""
+    """Words of messages and concepts of meanings by row, both as dense ids."""
 
     words: Any
-    """How often each word is said, sparse, shape (num_rows, num_words)."""
+    """Count of each word in each message, sparse, shape (num_rows, num_words)."""
     concepts: Any
-    """1 where a concept is meant, sparse, shape (num_rows, num_concepts)."""
+    """1 for each concept of each meaning, sparse, shape (num_rows, num_concepts)."""
 
     @classmethod
     def of(cls, corpus: Corpus) -> Self | str:
-        """The tables of a corpus, or why it has none. Words are the symbols of the content, without EOS."""
-        _, meant = concept_rows(corpus)
-        if meant is None:
+        """The tables of a corpus, or the reason for having none. Words are the symbols without EOS."""
+        _, rows_of_concepts = concept_rows(corpus)
+        if rows_of_concepts is None:
             return NO_CONCEPTS
         content, symbols = corpus.reindexed()
         if not len(symbols):
@@ -33,7 +33,7 @@ class Incidence:
         num_rows = len(content)
         key, count = np.unique(row_of(content) * len(symbols) + content.values, return_counts=True)
         words = csr_array((count, (key // len(symbols), key % len(symbols))), shape=(num_rows, len(symbols)))
-        dense, ids = meant.reindexed()
+        dense, ids = rows_of_concepts.reindexed()
         ones = np.ones(len(dense.values), np.int64)
         return cls(
             words=words,
@@ -41,18 +41,18 @@ class Incidence:
         )
 
     def paired(self, rows: Ints, partners: Ints) -> "Incidence":
-        """The messages of `rows`, each with the concepts of its partner."""
+        """The messages of `rows` with the concepts of `partners`."""
         return Incidence(words=self.words[rows], concepts=self.concepts[partners])
 
     def work(self) -> int:
-        """How many meetings there are to count."""
+        """Number of co-occurrences to count."""
         return int((self.words.astype(bool).T.astype(np.int64) @ self.concepts).sum())
 
 
 def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
-    """The concepts of each message, and what they are: `concepts` that it names, or else `attributes`.
+    """The type and the concepts of each message: the `concepts` of the corpus, otherwise its `attributes`.
 
-    An attribute with a value is a concept: the meaning (2, 0) has the concepts 0=2 and 1=0.
+    Each pair of an attribute and a value is then a concept: the meaning (2, 0) has the concepts 0=2 and 1=0.
     """
     named = concept_sets(corpus)
     if named is not None:

@@ -1,7 +1,7 @@
-"""Does XferBench tell how useful a source is for translation? Its correlation with chrF over sources.
+"""Correlation of XferBench scores with translation scores (chrF or BLEU) over sources.
 
-Boldt & Mortensen (2024), Table 2, give Pearson's coefficient; their program has Kendall's, too. XferBench is better
-when lower and chrF when higher, so that agreement is negative.
+Boldt & Mortensen (2024), Table 2, report Pearson's coefficient; their program also computes Kendall's. A low XferBench
+score is good and a high chrF is good, so agreement gives a negative correlation.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,59 +14,59 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.intervals import FEWEST, Interval, statistic_interval
 
-FEWEST_SOURCES = 3
-"""Two points always lie on a line."""
-TINY = 1e-12
-"""A spread below this is rounding."""
+MIN_SOURCES = 3
+"""Minimum number of sources: two points are always on a line."""
+TOLERANCE = 1e-12
+"""Standard deviations below this are rounding errors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coefficient:
-    """One way to tell how two lists of numbers go together, from -1 to 1."""
+    """A correlation coefficient of two lists of numbers, -1 to 1."""
 
     name: str
-    """Whose it is."""
+    """Name of the coefficient."""
     value: float
-    """Over all sources."""
+    """Value over all sources."""
     ci95: Interval | None
-    """Bootstrap over sources; None with few sources."""
+    """Bootstrap interval over sources; None for few sources."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Correlation:
-    """How XferBench goes together with translation."""
+    """Correlation of XferBench with translation."""
 
     sources: tuple[str, ...]
-    """The sources that both know, in alphabetical order."""
+    """The sources with both scores, in alphabetical order."""
     left_out: tuple[str, ...]
-    """Those that only one of them knows."""
+    """The sources with only one of the scores."""
     coefficients: tuple[Coefficient, ...]
     """Pearson's, Kendall's (tau-b) and Spearman's."""
     ci_reason: str | None
-    """Why there are no intervals."""
+    """Reason for missing intervals."""
 
 
 def correlate(scores: Mapping[str, float], translation: Mapping[str, float]) -> Correlation:
     """Correlate XferBench scores with translation scores.
 
     Args:
-        scores: XferBench, nats per token, by source.
-        translation: chrF or BLEU, by source.
+        scores: XferBench score by source, nats per token.
+        translation: chrF or BLEU by source.
 
     Raises:
-        ConfigError: If they share fewer than three sources, or either is the same for all of them.
+        ConfigError: If fewer than three sources have both scores, or all sources have the same score.
     """
     names = sorted(scores.keys() & translation.keys())
     left_out = tuple(sorted(scores.keys() ^ translation.keys()))
-    if len(names) < FEWEST_SOURCES:
-        alone = f" (in only one: {', '.join(left_out)})" if left_out else ""
+    if len(names) < MIN_SOURCES:
+        others = f" (in one list only: {', '.join(left_out)})" if left_out else ""
         raise ConfigError(
-            f"a correlation takes {FEWEST_SOURCES} sources that both lists know, got {len(names)}{alone}"
+            f"a correlation needs at least {MIN_SOURCES} sources in both lists, got {len(names)}{others}"
         )
     first, second = (np.array([values[name] for name in names]) for values in (scores, translation))
     for what, values in (("XferBench", first), ("translation", second)):
         if np.ptp(values) == 0:
-            raise ConfigError(f"all sources have the same {what} score: there is nothing to correlate")
+            raise ConfigError(f"all sources have the same {what} score: the correlation is undefined")
     return Correlation(
         sources=tuple(names),
         left_out=left_out,
@@ -78,12 +78,12 @@ def correlate(scores: Mapping[str, float], translation: Mapping[str, float]) -> 
             )
             for name, statistic in STATISTICS.items()
         ),
-        ci_reason=None if len(names) >= FEWEST else f"an interval takes at least {FEWEST} sources",
+        ci_reason=None if len(names) >= FEWEST else f"an interval needs at least {FEWEST} sources",
     )
 
 
 def pearson(first: Floats, second: Floats) -> Floats:
-    """Pearson's coefficient along the last axis; 0 where a list is constant, as a resample of few sources may be."""
+    """Pearson's coefficient along the last axis; 0 if a list is constant (possible in resamples of few sources)."""
     first = first - first.mean(-1, keepdims=True)
     second = second - second.mean(-1, keepdims=True)
     scale = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
@@ -92,7 +92,7 @@ def pearson(first: Floats, second: Floats) -> Floats:
 
 
 def kendall(first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-b along the last axis: Pearson's coefficient, about 0, of the signs of all pairs of sources."""
+    """Kendall's tau-b along the last axis: the uncentred correlation of the signs of all pairwise differences."""
     pairs = np.triu_indices(first.shape[-1], k=1)
     signs = [np.sign(values[..., pairs[0]] - values[..., pairs[1]]) for values in (first, second)]
     scale = np.sqrt((signs[0] ** 2).sum(-1) * (signs[1] ** 2).sum(-1))
@@ -101,13 +101,13 @@ def kendall(first: Floats, second: Floats) -> Floats:
 
 
 def _ratio(product: Floats, scale: Floats) -> Floats:
-    """A quotient; 0 where the scale is."""
-    quotient: Floats = np.divide(product, scale, out=np.zeros_like(product), where=scale > TINY)
+    """`product / scale`; 0 if the scale is 0."""
+    quotient: Floats = np.divide(product, scale, out=np.zeros_like(product), where=scale > TOLERANCE)
     return quotient
 
 
 def spearman(first: Floats, second: Floats) -> Floats:
-    """Spearman's coefficient along the last axis: Pearson's of the ranks."""
+    """Spearman's coefficient along the last axis: Pearson's coefficient of the ranks."""
     return pearson(rankdata(first, axis=-1), rankdata(second, axis=-1))
 
 
@@ -116,4 +116,4 @@ STATISTICS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "Kendall": kendall,
     "Spearman": spearman,
 }
-"""Own versions, since SciPy's take one resample at a time in the versions that ecsuite allows."""
+"""Vectorised over resamples, unlike the functions in the SciPy versions that ecsuite supports."""

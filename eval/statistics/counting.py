@@ -1,6 +1,6 @@
-"""Counting, the ground that the corpus metrics stand on: dense ids, rows as labels, entropies.
+"""Counting for the corpus metrics: dense ids, labels of rows, entropies.
 
-Everything here works on flat arrays; the one Python loop is over rows, never over symbols.
+All functions work on flat arrays; the only Python loop is over rows, not over symbols.
 """
 
 from itertools import pairwise
@@ -15,18 +15,18 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _TABLE = 1 << 24
-"""Codes below this are counted in a table, which beats sorting."""
+"""Codes below this are counted in a table, which is faster than sorting."""
 
 
 def entropy(counts: NDArray[Any]) -> float:
-    """Plug-in entropy in bits of the distribution that `counts` make: -sum p log2 p."""
+    """Plug-in entropy in bits of the distribution given by counts: -sum p log2 p."""
     counts = counts[counts > 0]
     share = counts / counts.sum()
     return max(0.0, -float(share @ np.log2(share)))
 
 
 def tally(codes: Ints) -> Ints:
-    """How often each code that occurs does, in no particular order."""
+    """Counts of the codes that occur, in no particular order."""
     if len(codes) and codes.max() < _TABLE:
         counts = np.bincount(codes)
         return counts[counts > 0]
@@ -34,12 +34,12 @@ def tally(codes: Ints) -> Ints:
 
 
 def row_of(rows: Ragged) -> Ints:
-    """The row that each value stands in, shape (num_values,)."""
+    """The row of each value, shape (num_values,)."""
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
 def row_labels(rows: Ragged) -> Ints:
-    """Number the distinct rows 0, 1, … as they come, shape (num_rows,)."""
+    """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
     data = rows.values.tobytes()
     ends = (rows.offsets * rows.values.itemsize).tolist()
     seen: dict[bytes, int] = {}
@@ -54,11 +54,11 @@ def flat(meanings: NDArray[Any]) -> NDArray[Any]:
 def attribute_codes(corpus: Corpus) -> Ints | None:
     """Number the values of each attribute 0, 1, …, shape (num_messages, num_attributes).
 
-    Integers, booleans and strings are attribute values; floating-point meanings are features, which have
-    no values to count.
+    Integers, booleans and strings are attribute values; floating-point meanings are features, which have no discrete
+    values.
 
     Returns:
-        None where the corpus has no meanings, or has features.
+        None if the corpus has no meanings, or has features.
     """
     meanings = corpus.meanings
     if meanings is None or meanings.dtype.kind not in "biuUS":
@@ -71,7 +71,7 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
 
 
 def concept_sets(corpus: Corpus) -> Ragged | None:
-    """The concepts of each message as ascending ids without repetition; None where none is named."""
+    """The concepts of each message as ascending ids without repetition; None if the corpus has no concepts."""
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
     num_concepts = int(corpus.concepts.values.max()) + 1

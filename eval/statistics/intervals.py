@@ -1,10 +1,10 @@
 """Bootstrap intervals of a mean over languages, and of a correlation over sources.
 
-Languages are few. The usual bootstrap interval is then too narrow: it resamples a spread that is itself measured too
-small by sqrt((n - 1) / n), with normal instead of Student tails. Hesterberg (2015, "What teachers should know about the
-bootstrap", The American Statistician 69, section 4.2) gives the level at which it is as wide as Student's interval;
-with 10 normal values, 95 % intervals then hold the truth in 95 % of cases instead of 91 %, and with 10 exponential
-ones in 90 % instead of 86 %.
+The number of languages is small, and the usual bootstrap interval is then too narrow: its standard deviation is too
+small by a factor of sqrt((n - 1) / n), and its tails are normal instead of Student's. Hesterberg (2015, "What teachers
+should know about the bootstrap", The American Statistician 69, section 4.2) gives the level at which it is as wide as
+Student's interval; with 10 normal values, the coverage of 95 % intervals is then 95 % instead of 91 %, and with 10
+exponential values 90 % instead of 86 %.
 """
 
 import warnings
@@ -17,14 +17,14 @@ from scipy import stats
 from ecsuite.eval.statistics.counting import Floats
 
 FEWEST = 5
-"""With fewer values there is no interval."""
+"""Minimum number of values for an interval."""
 NUM_RESAMPLES = 9999
-"""As in the paper's program."""
+"""As in the program of the paper."""
 SEED = 0
-"""Of all resamples: the same results give the same intervals."""
+"""Seed of all resamples, so that equal results give equal intervals."""
 LEVEL = 0.95
 GRID = 2**30
-"""Steps from the lowest to the highest value, of which thousands can be added without rounding."""
+"""Grid steps from the lowest to the highest value; sums of thousands of grid values are exact."""
 
 Interval = tuple[float, float]
 
@@ -33,15 +33,15 @@ def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:
     """The 95 % BCa bootstrap interval of a mean.
 
     Args:
-        values: One a language, shape (num_languages,).
-        expanded: Whether to correct for their small number, as Hesterberg does; the paper doesn't.
+        values: One per language, shape (num_languages,).
+        expanded: Use Hesterberg's correction for few values; the paper does not.
 
     Returns:
         None for fewer than `FEWEST` values.
     """
     if len(values) < FEWEST:
         return None
-    if np.ptp(values) < 1e-12:  # nothing varies but the last digits
+    if np.ptp(values) < 1e-12:  # equal up to rounding errors
         return float(values.mean()), float(values.mean())
     level = expanded_level(len(values)) if expanded else LEVEL
     bounds = _bootstrap(np.sort(_on_grid(values)), np.mean, level)
@@ -52,7 +52,7 @@ def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:
 
 
 def expanded_level(num_values: int) -> float:
-    """The level that gives a bootstrap interval of a mean the width of Student's at 95 %."""
+    """The level at which the bootstrap interval of a mean is as wide as Student's 95 % interval."""
     student = stats.t.ppf((1 + LEVEL) / 2, num_values - 1)
     return float(1 - 2 * stats.norm.sf(student * np.sqrt(num_values / (num_values - 1))))
 
@@ -61,16 +61,16 @@ def statistic_interval(statistic: Callable[..., Floats], first: Floats, second: 
     """The 95 % BCa bootstrap interval of a statistic of pairs.
 
     Args:
-        statistic: Of two arrays, along the last axis; one that scale and origin do not change.
-        first: One a pair, not all equal, shape (num_pairs,).
-        second: Its partners, not all equal.
+        statistic: Function of two arrays, along the last axis; invariant under linear transformations of either.
+        first: First value of each pair, not all equal, shape (num_pairs,).
+        second: Second value of each pair, not all equal.
 
     Returns:
-        None for fewer than `FEWEST` pairs, or where resamples give no interval.
+        None for fewer than `FEWEST` pairs, or if the bootstrap gives no interval.
     """
     if len(first) < FEWEST:
         return None
-    order = np.lexsort((second, first))  # so that the order of sources does not matter
+    order = np.lexsort((second, first))  # the result is independent of the order of sources
     pairs = np.stack([_on_grid(first[order]), _on_grid(second[order])])
 
     def of_rows(rows: Any, axis: int) -> Any:
@@ -81,10 +81,11 @@ def statistic_interval(statistic: Callable[..., Floats], first: Floats, second: 
 
 
 def _on_grid(values: Floats) -> Floats:
-    """Whole numbers from 0 to `GRID` in proportion to the values.
+    """The values mapped linearly to whole numbers from 0 to `GRID`.
 
-    Resamples often tie with the mean of all, and an interval may hang on it. Sums of whole numbers are exact, so that
-    rounding does not break ties, and neither the order of values nor their origin and unit change an interval.
+    The mean of a resample is often equal to the mean of all values, and the BCa interval depends on such ties. Sums of
+    whole numbers are exact, so rounding does not break ties, and the interval is independent of the order, origin and
+    unit of the values.
     """
     whole: Floats = np.rint((values - values.min()) * (GRID / float(np.ptp(values))))
     return whole
@@ -93,7 +94,7 @@ def _on_grid(values: Floats) -> Floats:
 def _bootstrap(values: Any, statistic: Callable[..., Any], level: float) -> Interval | None:
     """SciPy's BCa bootstrap."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where it returns NaN, which is told apart below
+        warnings.simplefilter("ignore")  # NaN is handled below
         low, high = stats.bootstrap(
             (values,),
             statistic,

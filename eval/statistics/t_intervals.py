@@ -1,4 +1,4 @@
-"""Means over seeds and their 95 % intervals."""
+"""Means over seeds with 95 % intervals."""
 
 import math
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from scipy.stats import t as student
 
 
 def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> tuple[float, float | None]:
-    """The mean, and half of its 95 % confidence interval, None for a single value.
+    """The mean and the half-width of its 95 % confidence interval (None for a single value).
 
     Args:
-        values: One a seed.
-        published: Use 1.96 and the population's deviation, as the published program does, which is too narrow;
-            otherwise Student's t with the sample's deviation.
+        values: One per seed.
+        published: Use 1.96 and the population standard deviation, as the published program does (too narrow);
+            otherwise Student's t and the sample standard deviation.
     """
     count = len(values)
     mean = math.fsum(values) / count
@@ -25,7 +25,7 @@ def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> 
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
-    """Which seeds, for people: `10 seeds (123 to 132)`."""
+    """Human-readable list of seeds: `10 seeds (123 to 132)`."""
     if len(seeds) == 1:
         return f"one seed ({seeds[0]})"
     is_range = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))

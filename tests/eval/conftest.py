@@ -4,7 +4,7 @@ import pytest
 
 from ecsuite.eval.statistics import resampling
 
-USUAL = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "FEWEST_DRAWS")}
+USUAL = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS")}
 
 
 @pytest.fixture(autouse=True)

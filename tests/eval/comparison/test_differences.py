@@ -71,7 +71,7 @@ def test_turned_round_a_difference_changes_its_sign():
 
 def test_a_spread_about_zero_is_inside_the_noise():
     found = difference(source("words", LEVELS + GAPS - GAPS.mean() - 0.001), NOTHING, None)
-    assert (found.verdict, found.why) == ("inside the noise", "its interval over languages holds 0")
+    assert (found.verdict, found.why) == ("inside the noise", "its interval over languages includes 0")
 
 
 def test_equal_results_are_inside_the_noise():
@@ -85,8 +85,8 @@ def test_one_target_has_no_interval_but_may_exceed_seed_noise():
         source("nothing", [5.5], [5.52], targets="a"),
     )
     found = difference(words, nothing, None)
-    assert (found.ci95, found.ci_reason) == (None, "1 target, an interval takes at least 5")
-    assert (found.verdict, found.why) == ("unknown", "one seed each, and fewer than 5 targets")
+    assert (found.ci95, found.ci_reason) == (None, "1 target, an interval needs at least 5")
+    assert (found.verdict, found.why) == ("unknown", "one seed per source and fewer than 5 targets")
     noisy = difference(words, nothing, seed_noise([words, nothing]))
     assert (noisy.verdict, noisy.why) == ("better", "exceeds seed noise")
 
@@ -97,7 +97,7 @@ def test_seeds_alone_can_undo_what_languages_agree_on():
     noise = seed_noise([words, nothing])
     found = difference(words, nothing, noise)
     assert found.ci95[1] < 0
-    assert (found.verdict, found.why) == ("inside the noise", "seeds alone can make it")
+    assert (found.verdict, found.why) == ("inside the noise", "it is not larger than seed noise")
     assert found.seed_error == pytest.approx(noise.sd)  # two seeds each
     assert found.seed_threshold == pytest.approx(noise.sd * stats.t.ppf(0.975, 2))
 
@@ -126,17 +126,17 @@ def test_errors_of_seeds():
     [
         (-0.1, (-0.2, -0.05), 0.05, "better", "exceeds the spread over languages and seed noise"),
         (0.1, (0.05, 0.2), 0.05, "worse", "exceeds the spread over languages and seed noise"),
-        (0.1, (0.0, 0.2), 0.05, "inside the noise", "its interval over languages holds 0"),
-        (0.1, (0.05, 0.2), 0.1, "inside the noise", "seeds alone can make it"),
+        (0.1, (0.0, 0.2), 0.05, "inside the noise", "its interval over languages includes 0"),
+        (0.1, (0.05, 0.2), 0.1, "inside the noise", "it is not larger than seed noise"),
         (
             0.1,
             (-1, 1),
             0.2,
             "inside the noise",
-            "its interval over languages holds 0 and seeds alone can make it",
+            "its interval over languages includes 0 and it is not larger than seed noise",
         ),
-        (0.0, None, 0.0, "inside the noise", "seeds alone can make it"),
-        (-0.1, None, None, "unknown", "one seed each, and fewer than 5 targets"),
+        (0.0, None, 0.0, "inside the noise", "it is not larger than seed noise"),
+        (-0.1, None, None, "unknown", "one seed per source and fewer than 5 targets"),
     ],
 )
 def test_verdicts(mean, ci95, threshold, verdict, why):
@@ -159,14 +159,14 @@ def test_results_that_were_measured_otherwise_are_refused():
         "xferbench|preset:mini|targets:da#1|precision:bf16|v:2": "precision bf16, not fp32; version 2, not 1",
         "xferbench|preset:mini|protocol:strict|targets:da#1|precision:fp32|v:1": "protocol strict, not none",
         "xferbench|targets:da#1|precision:fp32|v:1": "preset none, not mini",
-        UNSIGNED: "one of them is unsigned (of another program), so nobody can tell what it was measured with",
+        UNSIGNED: "one of them is unsigned (from another program), so its settings are unknown",
     }.items():
         with pytest.raises(ConfigError) as error:
             require_comparable([first, source("other", LEVELS, signature=line)])
         assert str(error.value) == f"other cannot be compared with words: {apart}"
     assert (
         differing_parts("xferbench|a:1|b:2", "xferbench|b:2|a:1")
-        == "the parts of their signatures have another order"
+        == "the order of the signature parts differs"
     )
 
 
@@ -176,5 +176,7 @@ def test_missing_targets_and_equal_names_are_refused():
         require_comparable([NOTHING, fewer])
     with pytest.raises(ConfigError, match=r"^fewer: no score for g, h, which nothing has$"):
         require_comparable([fewer, NOTHING])
-    with pytest.raises(ConfigError, match=r"^nothing: more than one source has this name$"):
+    with pytest.raises(
+        ConfigError, match=r"^nothing: expected unique names of sources, got this name more than once$"
+    ):
         require_comparable([NOTHING, NOTHING])

@@ -73,9 +73,9 @@ def test_few_languages_have_a_mean_and_no_bounds():
 
 
 def test_where_there_is_nothing_to_normalise_by():
-    assert normalised_scores(sources(VALUES[:1])) == "it normalises over sources, of which there is one"
+    assert normalised_scores(sources(VALUES[:1])) == "normalisation needs at least two sources"
     equal = VALUES.copy()
     equal[:, 2] = 5.0
-    reason = "all sources are equal on some language, which leaves nothing to normalise by"
+    reason = "all sources are equal on some language: its standard deviation is 0"
     assert normalised_scores(sources(equal)) == reason
     assert normalise(VALUES[:1]) is None

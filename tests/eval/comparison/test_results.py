@@ -106,7 +106,8 @@ def test_a_scorecard_of_several_seeds(tmp_path):
 def test_seeds_that_cannot_be_read(tmp_path, rows):
     file = write(tmp_path / "a.json", scorecard({}, details={"by_target": {"da": 1.0}, "by_seed": rows}))
     with pytest.raises(
-        ConfigError, match=r"by_seed: expected a list of objects with `seed` and `by_target`, a seed once$"
+        ConfigError,
+        match=r"by_seed: expected a list of objects with `seed` and `by_target`, and unique seeds$",
     ):
         read_results(file)
 
@@ -139,9 +140,7 @@ def test_runs_of_the_reference_program_are_sources_of_their_own_unless_the_user_
 def test_one_seed_with_two_scores_is_refused(tmp_path):
     first = write(tmp_path / "1.json", scorecard({"da": 4.0}))
     second = write(tmp_path / "2.json", scorecard({"da": 4.5}))
-    with pytest.raises(
-        ConfigError, match=r"^words: seed 0 has one score in .*1\.json and another in .*2\.json$"
-    ):
+    with pytest.raises(ConfigError, match=r"^words: seed 0 has different scores in .*1\.json and .*2\.json$"):
         gather([first, second])
 
 
@@ -158,7 +157,7 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
     files = [
         write(tmp_path / f"{sha}.json", scorecard({"da": 4.0}, seed=int(sha), sha=sha)) for sha in ("1", "2")
     ]
-    with pytest.raises(ConfigError, match=r"was scored with different contents; leave out the older scores$"):
+    with pytest.raises(ConfigError, match=r"has scores of different contents; remove the older scores$"):
         gather(files)
 
 
@@ -167,10 +166,10 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
     [
         ("{", "not JSON"),
         ([], "expected `scores` of `ecsuite score --out`, or `by_target` of a results.json"),
-        ({"scores": [{"name": "elcc"}]}, "XferBench is not among its scores"),
+        ({"scores": [{"name": "elcc"}]}, "no XferBench score in it"),
         (
             scorecard({}, value=None, reason="the corpus has no symbols"),
-            "XferBench has no value there: the corpus has no",
+            "the XferBench score is undefined: the corpus has no",
         ),
         (scorecard({}), "expected `by_target`, the cross-entropy on each target language"),
         (scorecard([4.0]), "expected `by_target`, the cross-entropy on each target language"),
@@ -195,7 +194,7 @@ def test_nothing_to_read(tmp_path):
     with pytest.raises(ConfigError, match=r"no such file or folder of XferBench results$"):
         read_results(tmp_path / "none")
     with pytest.raises(
-        ConfigError, match=r"no scores\.json or results\.json in it; make one by `ecsuite score CORPUS"
+        ConfigError, match=r"no scores\.json or results\.json found; create one with `ecsuite score CORPUS"
     ):
         read_results(tmp_path)
 
@@ -206,7 +205,7 @@ def test_results_hold_what_tables_rely_on():
 
     for by_target, seeds in (((), ()), (({"da": 1.0},), ()), (({},), (0,))):
         with pytest.raises(
-            ConfigError, match=r"^a: expected a cross-entropy by target for each seed, at least one$"
+            ConfigError, match=r"^a: expected at least one seed and one target, with a cross-entropy for each$"
         ):
             result(by_target, seeds)
     with pytest.raises(ConfigError, match=r"^a, seed 4: no score for eu, ja, which seed 0 has$"):

@@ -76,15 +76,31 @@ def test_renaming_and_reordering_change_nothing():
 @pytest.mark.parametrize(
     ("messages", "meanings", "reason"),
     [
-        ([[1], [2]], None, "the corpus has no attribute values and names no concepts"),
-        ([[1], [2]], [[0.5], [0.7]], "the corpus has no attribute values and names no concepts"),
-        ([[1], [1], [1]], [[0], [0], [1]], "there is only one message: every pairing says as much"),
-        ([[1], [1], [2]], [[0], [0], [0]], "there is only one meaning: every pairing says as much"),
-        ([[1], [2], [3]], [[0], [0], [1]], "no message recurs: every pairing says as much"),
-        ([[1], [1], [2]], [[0], [1], [2]], "no meaning recurs: every pairing says as much"),
-        ([[]] * 3, [[0], [0], [1]], "there is only one message: every pairing says as much"),
-        ([[1]], [[0]], "there is only one message: every pairing says as much"),
-        ([], np.zeros((0, 1), int), "there is only one message: every pairing says as much"),
+        ([[1], [2]], None, "the corpus has neither attribute values nor concepts"),
+        ([[1], [2]], [[0.5], [0.7]], "the corpus has neither attribute values nor concepts"),
+        (
+            [[1], [1], [1]],
+            [[0], [0], [1]],
+            "there is only one distinct message: every permutation has the same score",
+        ),
+        (
+            [[1], [1], [2]],
+            [[0], [0], [0]],
+            "there is only one distinct meaning: every permutation has the same score",
+        ),
+        ([[1], [2], [3]], [[0], [0], [1]], "no message occurs twice: every permutation has the same score"),
+        ([[1], [1], [2]], [[0], [1], [2]], "no meaning occurs twice: every permutation has the same score"),
+        (
+            [[]] * 3,
+            [[0], [0], [1]],
+            "there is only one distinct message: every permutation has the same score",
+        ),
+        ([[1]], [[0]], "there is only one distinct message: every permutation has the same score"),
+        (
+            [],
+            np.zeros((0, 1), int),
+            "there is only one distinct message: every permutation has the same score",
+        ),
     ],
 )
 def test_undefined(messages, meanings, reason):

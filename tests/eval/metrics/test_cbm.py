@@ -204,7 +204,7 @@ def test_symbols_keep_their_names():
 @pytest.mark.parametrize("concepts", [None, Ragged.from_rows([[], []])])
 def test_no_concepts(concepts, metric):
     (result,) = metric(Corpus(messages=Ragged.from_rows([[1], [2]]), concepts=concepts), Options())
-    assert (result.value, result.reason) == (None, "the corpus names no concepts")
+    assert (result.value, result.reason) == (None, "the corpus has no concepts")
 
 
 def test_tied_figures_are_named():
@@ -298,18 +298,18 @@ def test_a_large_corpus_gets_fewer_permutations():
 
 def recount(messages, concepts):
     """The authors' counting in our words: pair by exhaustive search, then walk over every token."""
-    meetings = Counter()
+    cooccurrences = Counter()
     for said, meant in zip(messages, concepts, strict=True):
         for word, concept in itertools.product(said, meant):
-            meetings[word, concept] += 1
-    words, kinds = sorted({w for w, _ in meetings}), sorted({c for _, c in meetings})
+            cooccurrences[word, concept] += 1
+    words, kinds = sorted({w for w, _ in cooccurrences}), sorted({c for _, c in cooccurrences})
     best, pairing = -1, {}
     for choice in itertools.product([None, *kinds], repeat=len(words)):
         taken = [concept for concept in choice if concept is not None]
-        total = sum(meetings[pair] for pair in zip(words, choice, strict=True))
+        total = sum(cooccurrences[pair] for pair in zip(words, choice, strict=True))
         if len(taken) == len(set(taken)) and total > best:
             best = total
-            pairing = {w: c for w, c in zip(words, choice, strict=True) if meetings[w, c]}
+            pairing = {w: c for w, c in zip(words, choice, strict=True) if cooccurrences[w, c]}
     tally, precision, recall = Counter(), [], []
     for said, meant in zip(messages, concepts, strict=True):
         tally["total_edges"] += max(len(said), len(meant))

@@ -98,11 +98,11 @@ def test_long_corpora_have_longer_segments(num_rows, step):
 
 
 def test_no_concepts():
-    message = "the corpus names no concepts: there is nothing to match words with"
+    message = "the corpus has no concepts to match words with"
     with pytest.raises(CorpusError, match=message):
         sensitivity(Corpus(messages=Ragged.from_rows([[1]])))
 
 
 def test_no_step():
-    with pytest.raises(ValueError, match="step 0: expected at least 1 sample a segment"):
+    with pytest.raises(ValueError, match="step 0: expected at least 1 sample per segment"):
         sensitivity(corpus_of([[1]], [[0]]), step=0)

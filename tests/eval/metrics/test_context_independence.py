@@ -120,10 +120,10 @@ def test_renaming_and_reordering_change_nothing(random):
 @pytest.mark.parametrize(
     ("messages", "meanings", "reason"),
     [
-        ([[1], [2]], None, "the corpus has no attribute values and names no concepts"),
-        ([[1], [2]], [[0.5], [1.0]], "the corpus has no attribute values and names no concepts"),
+        ([[1], [2]], None, "the corpus has neither attribute values nor concepts"),
+        ([[1], [2]], [[0.5], [1.0]], "the corpus has neither attribute values nor concepts"),
         ([[], []], [[0, 0], [0, 1]], "every message is empty"),
-        ([], np.zeros((0, 2), int), "the corpus has no attribute values and names no concepts"),
+        ([], np.zeros((0, 2), int), "the corpus has neither attribute values nor concepts"),
     ],
 )
 def test_undefined(messages, meanings, reason):

@@ -91,7 +91,7 @@ def test_nothing_said(rows):
 
 def test_reasons_for_single_symbols():
     reasons = {s.name: s.reason for s in elcc(Corpus(messages=Ragged.from_rows([[7], [7]])), Options())}
-    assert reasons["1-gram Normalized Entropy"] == "only one symbol is used"
+    assert reasons["1-gram Normalized Entropy"] == "there is only one distinct symbol"
     assert reasons["2-gram Conditional Entropy"] == reasons["2-gram Entropy"] == "no message has two symbols"
 
 

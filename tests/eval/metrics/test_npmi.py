@@ -109,11 +109,11 @@ def test_renaming_and_reordering_change_nothing():
 @pytest.mark.parametrize(
     ("messages", "meanings", "reason"),
     [
-        ([[1], [2]], None, "the corpus has no attribute values and names no concepts"),
-        ([[1], [2]], [[0.5], [0.7]], "the corpus has no attribute values and names no concepts"),
-        ([[1], [1]], [[0], [0]], "there is only one message with one meaning"),
-        ([], np.zeros((0, 1), int), "there is only one message with one meaning"),
-        ([[]], [[4]], "there is only one message with one meaning"),
+        ([[1], [2]], None, "the corpus has neither attribute values nor concepts"),
+        ([[1], [2]], [[0.5], [0.7]], "the corpus has neither attribute values nor concepts"),
+        ([[1], [1]], [[0], [0]], "there is only one distinct message and one distinct meaning"),
+        ([], np.zeros((0, 1), int), "there is only one distinct message and one distinct meaning"),
+        ([[]], [[4]], "there is only one distinct message and one distinct meaning"),
     ],
 )
 def test_undefined(messages, meanings, reason):

@@ -110,13 +110,13 @@ def test_renaming_and_reordering_change_nothing(random):
     [
         ([[1], [2]], None, ["the corpus has no meanings"] * 2),
         ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], ["features are not attribute values"] * 2),
-        ([[1], [2]], [[0], [1]], ["disentanglement compares attributes: it takes two"] * 2),
+        ([[1], [2]], [[0], [1]], ["fewer than two attributes"] * 2),
         ([[], []], [[0, 0], [0, 1]], ["every message is empty"] * 2),
         ([], np.zeros((0, 2), int), ["every message is empty"] * 2),
         (
             [[1, 2]],
             [[0, 0]],
-            ["no position varies from message to message", "no symbol varies from message to message"],
+            ["every position is constant over all messages", "every symbol is constant over all messages"],
         ),
     ],
 )
@@ -128,7 +128,7 @@ def test_undefined(messages, meanings, reasons):
 def test_symbols_in_equal_numbers_are_constant_bags():
     positional, bag = scores([[1, 2], [2, 1]], [[0, 0], [1, 0]])
     assert positional.value == 1
-    assert bag.reason == "no symbol varies from message to message"
+    assert bag.reason == "every symbol is constant over all messages"
 
 
 def test_null_and_interval_of_a_perfect_language():

@@ -87,7 +87,7 @@ def test_definitions(seed):
 def test_favourites_share_most_information(seed):
     messages, meanings = random_language(seed)
     entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
-    for position, favourite in enumerate(entropies.favourites()):
+    for position, favourite in enumerate(entropies.most_informative()):
         said = messages[:, position].tolist()
         information = [
             slow_entropy(said) + slow_entropy(column) - slow_entropy(list(zip(said, column, strict=True)))
@@ -101,27 +101,27 @@ def test_favourites_share_most_information(seed):
 def test_greedy_search_lies_between_exact_search_and_hce(seed):
     messages, meanings = random_language(seed, num_positions=6)
     entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
-    weights = 1 / entropies.of_attributes
-    exact, greedy, favourites = (
+    weights = 1 / entropies.attribute_entropies
+    exact, greedy, most_informative = (
         float(entropies.residuals(partition) @ weights)
         for partition in (
             exact_search(entropies, weights),
             greedy_search(entropies, weights),
-            entropies.favourites(),
+            entropies.most_informative(),
         )
     )
-    assert exact - 1e-9 <= greedy <= favourites + 1e-9
+    assert exact - 1e-9 <= greedy <= most_informative + 1e-9
 
 
 def test_concatenation():
     compositional, residual = scores(CONCATENATION, GRID)
     assert (compositional.value, residual.value) == (1, 0)
-    told = {
+    explained = {
         "positions": {"attribute0": [0], "attribute1": [1]},
         "residual_entropy": {"attribute0": 0.0, "attribute1": 0.0},
         "residual_bits": 0.0,
     }
-    assert {key: compositional.details[key] for key in told} == told
+    assert {key: compositional.details[key] for key in explained} == explained
     assert compositional.details["null_mean"] < 0.7
     assert compositional.details["p_value"] <= 0.1
     assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:1"
@@ -168,7 +168,7 @@ def test_nothing_after_eos_counts():
 
 
 def test_long_messages_are_searched_greedily(monkeypatch):
-    monkeypatch.setattr(module, "MOST_EXACT_POSITIONS", 1)
+    monkeypatch.setattr(module, "MAX_EXACT_POSITIONS", 1)
     _, residual = scores(CONCATENATION, GRID)
     assert residual.value == 0
     assert "|search:greedy|" in residual.signature
@@ -186,9 +186,9 @@ def test_codes_of_many_symbols_do_not_overflow():
     other = np.random.default_rng(0).permuted(same, axis=0)
     messages = np.concatenate([same, other], axis=1)
     entropies = Entropies(messages.T, GRID.T, ("a", "b"))
-    assert entropies.given(0, tuple(range(140))) == 0
-    assert entropies.given(1, tuple(range(70))) == 0
-    assert entropies.given(1, ()) == pytest.approx(2)
+    assert entropies.conditional_entropy(0, tuple(range(140))) == 0
+    assert entropies.conditional_entropy(1, tuple(range(70))) == 0
+    assert entropies.conditional_entropy(1, ()) == pytest.approx(2)
 
 
 @settings(max_examples=20, deadline=None)
@@ -210,7 +210,7 @@ def test_renaming_and_reordering_change_nothing(seed):
         ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], "features are not attribute values"),
         ([[], []], [[0, 0], [0, 1]], "every message is empty"),
         ([], np.zeros((0, 2), int), "every message is empty"),
-        ([[1, 2]], [[0, 0]], "no attribute varies from message to message"),
+        ([[1, 2]], [[0, 0]], "every attribute is constant over all messages"),
     ],
 )
 def test_undefined(messages, meanings, reason):
@@ -259,17 +259,17 @@ def test_draws_of_longer_messages_are_greedy(monkeypatch):
 
 
 def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
-    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 100)
+    monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 100)
     messages, meanings = noisy_language(400, 3)
     _, some = scores(messages, meanings)
-    monkeypatch.setattr(module, "MOST_ROWS_RESAMPLED", 200)
-    _, everyone = scores(messages, meanings)
-    assert some.value == everyone.value
+    monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 200)
+    _, all_attributes = scores(messages, meanings)
+    assert some.value == all_attributes.value
     assert some.details["null_rows"] == 100
-    assert "null_rows" not in everyone.details
-    assert some.details["null_mean"] < everyone.details["null_mean"]  # fewer rows tell more by chance
+    assert "null_rows" not in all_attributes.details
+    assert some.details["null_mean"] < all_attributes.details["null_mean"]  # fewer rows tell more by chance
     assert some.details["null_value"] < some.value
-    widths = [score.ci95[1] - score.ci95[0] for score in (some, everyone)]
+    widths = [score.ci95[1] - score.ci95[0] for score in (some, all_attributes)]
     assert widths[0] == pytest.approx(widths[1], rel=0.4)
 
 

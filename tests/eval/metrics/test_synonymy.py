@@ -128,12 +128,12 @@ def test_renaming_and_reordering_change_nothing(random):
 @pytest.mark.parametrize(
     ("messages", "known", "reason"),
     [
-        ([[1], [2]], {}, "the corpus has no attribute values and names no concepts"),
+        ([[1], [2]], {}, "the corpus has neither attribute values nor concepts"),
         ([[], []], {"meanings": np.array([[0], [1]])}, "every message is empty"),
         (
             [[1], []],
             {"concepts": Ragged.from_rows([[], [3]])},
-            "no message that says something names a concept",
+            "no message has both a symbol and a concept",
         ),
     ],
 )

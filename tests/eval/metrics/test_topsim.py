@@ -42,9 +42,9 @@ def test_compositional_language():
 
 
 def test_holistic_language():
-    """A word of its own for each meaning: all messages are equally far apart."""
+    """A word of its own for each meaning: all distances between messages are equal."""
     result = score([[i] for i in range(9)], GRID)
-    assert (result.value, result.reason) == (None, "all messages are equally far apart")
+    assert (result.value, result.reason) == (None, "all distances between messages are equal")
 
 
 def test_scrambled_language():
@@ -77,7 +77,7 @@ def test_nothing_after_eos_counts():
 def test_ids_that_hash_alike_or_fall_among_surrogates_stay_apart():
     symbols = Ragged.from_rows([[i] for i in range(60_000)])
     every = Corpus(messages=symbols, meanings=np.arange(60_000)[:, None])
-    assert topsim(every, Options())[0].reason == "all messages are equally far apart"
+    assert topsim(every, Options())[0].reason == "all distances between messages are equal"
 
 
 @settings(max_examples=30, deadline=None)
@@ -117,12 +117,12 @@ def test_concepts_alone():
 @pytest.mark.parametrize(
     ("messages", "meanings", "reason"),
     [
-        ([[1], [2], [3]], None, "the corpus has no meanings and names no concepts"),
-        ([], np.zeros((0, 2), int), "it takes three messages to have pairs to rank"),
-        ([[1], [2]], [[0, 0], [0, 1]], "it takes three messages to have pairs to rank"),
-        ([[1]] * 3, [[0, 0], [0, 1], [1, 1]], "all messages are equally far apart"),
-        ([[]] * 3, [[0, 0], [0, 1], [1, 1]], "all messages are equally far apart"),
-        ([[1], [1], [2]], [[0, 1]] * 3, "all meanings are equally far apart"),
+        ([[1], [2], [3]], None, "the corpus has neither meanings nor concepts"),
+        ([], np.zeros((0, 2), int), "fewer than three messages"),
+        ([[1], [2]], [[0, 0], [0, 1]], "fewer than three messages"),
+        ([[1]] * 3, [[0, 0], [0, 1], [1, 1]], "all distances between messages are equal"),
+        ([[]] * 3, [[0, 0], [0, 1], [1, 1]], "all distances between messages are equal"),
+        ([[1], [1], [2]], [[0, 1]] * 3, "all distances between meanings are equal"),
     ],
 )
 def test_undefined(messages, meanings, reason):
@@ -131,7 +131,10 @@ def test_undefined(messages, meanings, reason):
 
 
 def test_empty_after_eos():
-    assert score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason == "all messages are equally far apart"
+    assert (
+        score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason
+        == "all distances between messages are equal"
+    )
 
 
 def test_sampled_pairs():

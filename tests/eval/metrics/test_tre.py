@@ -160,10 +160,10 @@ def test_least_absolute_error_is_that_of_the_median():
         ([[1], [2]], None, "the corpus has no meanings"),
         ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], "features are not attribute values"),
         ([[], []], [[0, 0], [0, 1]], "every message is empty"),
-        ([[1], [2], [2]], [[0], [1], [1]], "composition takes two attributes"),
-        ([[1, 2]] * 12, GRID, "no position varies from message to message"),
-        ([[1], [2]], [[0, 0], [1, 0]], "as many free parts as messages reconstruct any language"),
-        ([[1]], [[0, 0]], "no position varies from message to message"),
+        ([[1], [2], [2]], [[0], [1], [1]], "fewer than two attributes"),
+        ([[1, 2]] * 12, GRID, "every position is constant over all messages"),
+        ([[1], [2]], [[0, 0], [1, 0]], "at least as many free parameters as messages"),
+        ([[1]], [[0, 0]], "every position is constant over all messages"),
     ],
 )
 def test_undefined(messages, meanings, reason):

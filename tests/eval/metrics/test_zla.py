@@ -61,8 +61,8 @@ def test_random_typing_obeys_the_law_and_its_null_says_so():
 
 def test_a_constant_language():
     assert [score.reason for score in scores([[1, 2]] * 12)] == [
-        "all segments are equally long or equally frequent",
-        "all messages are equally long or equally frequent",
+        "all segments have the same length or the same frequency",
+        "all messages have the same length or the same frequency",
     ]
 
 
@@ -72,7 +72,7 @@ def test_one_of_the_two_may_be_defined():
     kinds = [[0, 1, 2, 5, 6], [0, 1, 2, 3, 4], [5, 6, 0, 1, 2], [7, 8, 9, 3, 4]]
     messages = [kinds[min(int(rng.integers(0, 8)), 3)] for _ in range(200)]
     in_segments, in_messages = scores(messages)
-    assert in_messages.reason == "all messages are equally long or equally frequent"
+    assert in_messages.reason == "all messages have the same length or the same frequency"
     assert -1 <= in_segments.value <= 1
 
 

@@ -50,7 +50,7 @@ def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
 def test_room_is_made_or_refused_before_the_work(tmp_path):
     make_room(tmp_path / "a" / "b" / "c.json")
     assert (tmp_path / "a" / "b").is_dir()
-    with pytest.raises(ConfigError, match="b is a folder: name a file"):
+    with pytest.raises(ConfigError, match="b: expected a file name, got a folder"):
         make_room(tmp_path / "a" / "b")
 
 
@@ -59,7 +59,7 @@ def test_room_is_made_or_refused_before_the_work(tmp_path):
     [
         (
             KeyboardInterrupt,
-            "stopped; finished stages are kept in runs, and the same command goes on from there\n",
+            "stopped; finished stages are cached in runs; run the same command to resume\n",
         ),
         (ConfigError, ""),
         (SystemExit, ""),

@@ -160,13 +160,13 @@ def test_heatmap_has_the_pairs_on_its_diagonal(figures):
 def test_nothing_said(tmp_path):
     corpus = corpus_of([[], []], [[0], [1]])
     assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
-    with pytest.raises(CorpusError, match="the corpus says no word: there is nothing to match concepts with"):
+    with pytest.raises(CorpusError, match="every message is empty: there are no words"):
         draw_heatmap(corpus, tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 def test_no_concepts(draw, tmp_path):
-    message = "the corpus names no concepts: there is nothing to match words with"
+    message = "the corpus has no concepts to match words with"
     with pytest.raises(CorpusError, match=message):
         draw(Corpus(messages=Ragged.from_rows([[1]])), tmp_path / "a.png")
 
@@ -213,8 +213,8 @@ def test_curves_of_folders_of_one_name(figures, tmp_path):
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (None, "no log.jsonl in it; expected the folder of a run"),
-        ("", "no evaluation in it yet"),
+        (None, r"expected a run folder with a log\.jsonl"),
+        ("", "expected at least one evaluation, got none"),
         (
             '{"step": 1, "train": {}, "valid": {}}\n',
             r"log.jsonl:1: expected an evaluation with a step and the",

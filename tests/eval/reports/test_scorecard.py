@@ -90,7 +90,7 @@ def test_table(width):
     lines = shown.splitlines()
     assert [line.rstrip() for line in lines[:2]] == [
         "small/corpus.jsonl",
-        "48 messages, 134 symbols, 9 different, EOS 0",
+        "48 messages, 134 symbols, 9 distinct, EOS 0",
     ]
     assert all(len(line) <= width for line in lines)
     assert "…" not in shown.replace(" … ", "")  # nothing was cut off
@@ -114,7 +114,7 @@ def test_table_tells_chance_in_a_row():
     rows = [line for line in text(card, 100).splitlines() if "chance" in line]
     figures = [f"{details[key]:.4f}" for key in ("null_mean", "null_low", "null_high")]
     number = details["permutations"]
-    expected = "by chance {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles"
+    expected = "chance level {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles"
     assert [row.split() for row in rows] == [expected.split()]
     assert not {"null_mean", "null_low", "p_value"} & set(text(card, 100).split())
     assert card.to_json()["scores"][0]["details"]["null_mean"] == details["null_mean"]
@@ -140,7 +140,7 @@ def test_square_brackets_in_a_path_are_no_markup():
 
 def test_table_says_why_not():
     card = score_corpus(Corpus(messages=Ragged.from_rows([[1], [2]])), ["cbm"])
-    assert "the corpus names no concepts" in text(card, 120)
+    assert "the corpus has no concepts" in text(card, 120)
     assert "none" in text(card, 120)
 
 

@@ -38,12 +38,12 @@ def test_pairing_shuffles_concepts_alone():
 @pytest.mark.parametrize(
     ("known", "reason"),
     [
-        ({}, "the corpus has no attribute values and names no concepts"),
-        ({"meanings": np.array([[0.5], [1.0]])}, "the corpus has no attribute values and names no concepts"),
-        ({"meanings": np.zeros((2, 0), int)}, "the corpus has no attribute values and names no concepts"),
+        ({}, "the corpus has neither attribute values nor concepts"),
+        ({"meanings": np.array([[0.5], [1.0]])}, "the corpus has neither attribute values nor concepts"),
+        ({"meanings": np.zeros((2, 0), int)}, "the corpus has neither attribute values nor concepts"),
         (
             {"concepts": Ragged.from_rows([[], []])},
-            "the corpus has no attribute values and names no concepts",
+            "the corpus has neither attribute values nor concepts",
         ),
         ({"meanings": np.array([[0], [1]])}, "every message is empty"),
     ],

@@ -66,22 +66,22 @@ def test_only_shared_sources_count_and_the_others_are_named():
     assert (found.sources, found.left_out) == (("a", "b", "c"), ("x", "y"))
     assert found.coefficients[0].value == pytest.approx(-1)
     assert found.coefficients[0].ci95 is None
-    assert found.ci_reason == "an interval takes at least 5 sources"
+    assert found.ci_reason == "an interval needs at least 5 sources"
 
 
 def test_lists_that_have_no_correlation():
     with pytest.raises(
         ConfigError,
-        match=r"^a correlation takes 3 sources that both lists know, got 1 \(in only one: b, c\)$",
+        match=r"^a correlation needs at least 3 sources in both lists, got 1 \(in one list only: b, c\)$",
     ):
         correlate({"a": 1.0, "b": 2.0}, {"a": 1.0, "c": 2.0})
     same = dict.fromkeys("abc", 1.0)
     other = {"a": 1.0, "b": 2.0, "c": 3.0}
     with pytest.raises(
-        ConfigError, match=r"^all sources have the same XferBench score: there is nothing to correlate$"
+        ConfigError, match=r"^all sources have the same XferBench score: the correlation is undefined$"
     ):
         correlate(same, other)
     with pytest.raises(
-        ConfigError, match=r"^all sources have the same translation score: there is nothing to correlate$"
+        ConfigError, match=r"^all sources have the same translation score: the correlation is undefined$"
     ):
         correlate(other, same)

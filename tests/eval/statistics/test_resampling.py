@@ -70,13 +70,13 @@ def test_draws_of_some_rows(all_draws):
 
     value = float(numbers.mean())
     how = {"num_rows": 1_000, "seed": 0, "work": 1, "tails": ["high"], "bounds": (-9, 9)}
-    (found,) = resample(statistic, [value], most_rows=30, **how)
+    (found,) = resample(statistic, [value], max_rows=30, **how)
     assert sizes == {30}
     assert found.details["null_rows"] == 30
     assert found.details["null_value"] == pytest.approx(value, abs=0.06)
     width = found.ci95[1] - found.ci95[0]
     assert width == pytest.approx(2 * 1.96 * numbers.std() / np.sqrt(1_000), rel=0.25)
-    (found,) = resample(statistic, [value], most_rows=500, **how)
+    (found,) = resample(statistic, [value], max_rows=500, **how)
     assert sizes == {30, 500, 1_000}
     assert "null_rows" not in found.details
 
@@ -86,7 +86,7 @@ def test_a_stand_in_is_what_the_null_is_compared_with(all_draws):
         return np.array([0.5])
 
     how = {"num_rows": 20, "seed": 0, "work": 1, "tails": ["high"]}
-    (found,) = resample(statistic, [0.6], stand_ins=[0.4], **how)
+    (found,) = resample(statistic, [0.6], reference_values=[0.4], **how)
     assert (found.details["null_value"], found.details["p_value"], found.ci95) == (0.4, 1, (0.6, 0.6))
     (found,) = resample(statistic, [0.6], **how)
     assert found.details["p_value"] == 1 / 101
@@ -114,7 +114,7 @@ def test_take_rows(rows, data):
 def test_dear_draws_are_fewer(all_draws):
     assert num_draws(100, 1) == num_draws(100, 0) == 100
     assert num_draws(100, resampling.WORK // 50) == 50
-    assert num_draws(100, 10**12) == resampling.FEWEST_DRAWS
+    assert num_draws(100, 10**12) == resampling.MIN_DRAWS
 
 
 def test_what_a_statistic_is_asked():
