@@ -1,4 +1,4 @@
-"""The corpus: what was said, what it meant, and where it came from. `ecsuite.formats` reads and writes it."""
+"""The corpus: messages, meanings, concepts and provenance. `ecsuite.formats` reads and writes it."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 
 class CorpusError(ValueError):
-    """Bad input, told in one line a fault: file, line, what was expected, what was found."""
+    """Input that is not valid; the message has one line per error: file, line, expected, found."""
 
-    def __init__(self, message: str, faults: int = 1) -> None:
-        """Keep the text and how many faults there were in all."""
+    def __init__(self, message: str, num_errors: int = 1) -> None:
+        """Store the message and the total number of errors."""
         super().__init__(message)
-        self.faults = faults
+        self.num_errors = num_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +29,28 @@ class Ragged:
     values: NDArray[np.int32]
     """All rows end to end, shape (num_values,)."""
     offsets: NDArray[np.int64]
-    """Where each row begins, and the end, shape (num_rows + 1,)."""
+    """Start of each row, and the end of the last, shape (num_rows + 1,)."""
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int]]) -> Self:
-        """Flatten an iterable of integer sequences."""
+        """Build from an iterable of integer sequences."""
         arrays = [np.asarray(row, dtype=np.int32) for row in rows]
         values = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int32)
         return cls.from_lengths(values, np.array([len(array) for array in arrays], dtype=np.int64))
 
     @classmethod
     def from_lengths(cls, values: NDArray[np.int32], lengths: NDArray[np.integer[Any]]) -> Self:
-        """Cut flat values, shape (num_values,), into rows of these lengths, shape (num_rows,)."""
+        """Split flat values, shape (num_values,), into rows of these lengths, shape (num_rows,)."""
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(values, offsets)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> NDArray[np.int32]:
-        """Row `index`, a view."""
+        """Row `index`, as a view."""
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     @property
@@ -59,7 +59,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def before(self, value: int) -> "Ragged":
-        """Cut each row before the first occurrence of `value`."""
+        """Truncate each row before the first occurrence of `value`."""
         hits = np.flatnonzero(self.values == value)
         rows = np.searchsorted(self.offsets, hits, side="right") - 1
         is_first = np.diff(rows, prepend=-1) > 0
@@ -67,18 +67,20 @@ class Ragged:
         ends[rows[is_first]] = hits[is_first]
         lengths = ends - self.offsets[:-1]
         kept = lengths > 0
-        steps = np.zeros(len(self.values) + 1, dtype=np.int8)  # 1 where what is kept begins, -1 where it ends
+        steps = np.zeros(len(self.values) + 1, dtype=np.int8)  # 1 at the start of a kept part, -1 at its end
         steps[self.offsets[:-1][kept]] += 1
         steps[ends[kept]] -= 1
         return Ragged.from_lengths(self.values[np.cumsum(steps[:-1], dtype=np.int8).view(bool)], lengths)
 
     def reindexed(self) -> "tuple[Ragged, NDArray[np.int32]]":
-        """Renumber the values densely, 0 to V-1 in order of id, so that sparse ids cost no memory.
+        """Renumber the values densely, 0 to V-1 in order of id, so that tables over ids stay small.
 
         Returns:
             The rows with dense ids, and the original id of each dense one, shape (V,).
         """
-        if self.values.size and self.values.max() > 2 * self.values.size + 1024:  # too sparse for a table
+        if (
+            self.values.size and self.values.max() > 2 * self.values.size + 1024
+        ):  # too sparse for a lookup table
             originals, dense = np.unique(self.values, return_inverse=True)
             return Ragged(dense.astype(np.int32), self.offsets), originals
         is_used = np.zeros(int(self.values.max(initial=-1)) + 1, dtype=bool)
@@ -92,11 +94,11 @@ class Corpus:
     """Messages, with meanings and concepts where they are known, plus metadata."""
 
     messages: Ragged
-    """What was said, as said: symbol ids with EOS where the channel has one."""
+    """The messages as symbol ids, including EOS where the channel has one."""
     eos: int | None = None
-    """The id that ends a message; None where the language has none."""
+    """The id of EOS; None where the language has none."""
     symbol_names: tuple[str, ...] | None = None
-    """Where symbols were strings in the file: `symbol_names[id]`."""
+    """`symbol_names[id]`, if symbols were strings in the file."""
     meanings: NDArray[Any] | None = None
     """Attribute values or features, shape (num_messages, num_attributes), or None."""
     concepts: Ragged | None = None
@@ -104,11 +106,11 @@ class Corpus:
     concept_names: tuple[str, ...] = ()
     """`concept_names[id]`, such as `color=red`."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """How it was made: config, seed, versions, task accuracy. From a file also `source_format`, `source_path`
-    and `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
+    """Provenance: config, seed, versions, task accuracy. If read from a file also `source_format`, `source_path` and
+    `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
 
     def content(self) -> Ragged:
-        """The messages without EOS and what follows it: what was meant to be said."""
+        """The messages truncated before EOS: content symbols only."""
         return self.messages if self.eos is None else self.messages.before(self.eos)
 
     def reindexed(self) -> tuple[Ragged, NDArray[np.int32]]:
@@ -117,11 +119,11 @@ class Corpus:
 
 
 def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
-    """Write a file so that a reader, or a crash at any moment, sees the old file or the whole new one.
+    """Write a file atomically: readers, also after a crash, find either the old file or the complete new one.
 
     Args:
-        path: Where to write; its directory must exist.
-        data: The content, whole or in pieces. If the pieces raise, the old file stays as it was.
+        path: The file; its directory must exist.
+        data: The content, in one or several pieces. If iterating raises, the old file is unchanged.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -137,6 +139,6 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
         raise
     directory = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(directory)  # makes the new name last, too
+        os.fsync(directory)  # makes the renaming durable
     finally:
         os.close(directory)

@@ -1,4 +1,4 @@
-"""Devices and precision: which to use, and how products are routed."""
+"""Selection of device and precision, and of the implementation of fp32 matrix products."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +10,14 @@ from ecsuite.config import ConfigError, unknown_name
 DEVICES = ("auto", "cpu", "cuda")
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
-"""Precision of products and activations by name; parameters and optimizer states are always fp32."""
+"""Precision of matrix products and activations by name; parameters and optimizer states are always fp32."""
 
 
 def choose_device(name: str) -> torch.device:
     """The device for `auto`, `cpu` or `cuda`.
 
     Raises:
-        ConfigError: If the name is not known or there is no such device.
+        ConfigError: If the name is unknown or the device is not available.
     """
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
@@ -29,7 +29,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """`bf16` or `fp32` as asked for; for `auto`, bf16 where the hardware multiplies it natively."""
+    """Resolve `auto` to bf16 where the hardware supports bf16 products natively, else to fp32."""
     if name != "auto":
         return name
     if device.type == "cuda":
@@ -39,19 +39,19 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 @contextmanager
 def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[None]:
-    """Send fp32 products where they are fastest; afterwards all is as it was.
+    """Select the fastest implementation of fp32 matrix products; the previous setting is restored on exit.
 
-    On CPU the setting `medium` sends them through oneDNN, which is more than twice as fast as the default on some
-    processors. Where the processor has AMX it also rounds their factors to bf16, so there fp32 keeps the default.
+    On CPU the setting `medium` selects oneDNN, which is more than twice as fast as the default on some processors. On
+    processors with AMX it also rounds the factors to bf16, so there fp32 keeps the default setting.
 
     Args:
-        device: Where the products are taken.
-        precision: fp32: without losing accuracy. bf16: factors may be rounded to bf16 where that is faster; sums stay
+        device: Device of the products.
+        precision: fp32: no loss of accuracy. bf16: factors may be rounded to bf16 where that is faster; sums stay
             in fp32.
     """
     before = torch.get_float32_matmul_precision()
-    cpu_route = "highest" if precision == "fp32" and _cpu_has("amx_tile") else "medium"
-    torch.set_float32_matmul_precision("high" if device.type == "cuda" else cpu_route)
+    cpu_setting = "highest" if precision == "fp32" and _cpu_has("amx_tile") else "medium"
+    torch.set_float32_matmul_precision("high" if device.type == "cuda" else cpu_setting)
     try:
         yield
     finally:
@@ -59,6 +59,6 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
 
 
 def _cpu_has(feature: str) -> bool:
-    """Whether torch says so; torch has no public name for this, so one that is gone counts as no."""
-    ask = getattr(torch.cpu, f"_is_{feature}_supported", None)
-    return bool(ask is not None and ask())
+    """Whether the CPU has a feature according to torch's private functions; False if torch lacks the function."""
+    is_supported = getattr(torch.cpu, f"_is_{feature}_supported", None)
+    return bool(is_supported is not None and is_supported())

@@ -1,8 +1,8 @@
-"""The formats of the files that the package writes and reads back, beside the corpus, which `ecsuite.formats` knows.
+"""Format numbers of the files that the package writes and reads, except corpora (see `ecsuite.formats`).
 
-A file says its format under the key `format`. Version 0.1.0 wrote none, and what lacks it is read as 0.1.0 wrote it.
-A number rises when a file of the new form would be misread by an older version. It tells how to read a file, and
-nothing of what the file is about: it is no part of an experiment, of a signature or of the key of a kept result.
+A file has its format number under the key `format`. Files without it are read as files of version 0.1.0, which wrote
+none. The number increases when an older version would misread the new files. It describes the file only: it is not
+part of an experiment, of a signature or of the key of a cached result.
 """
 
 from collections.abc import Mapping
@@ -10,20 +10,20 @@ from typing import Any
 
 KEY = "format"
 FORMATS = {"config": 1, "scores": 1, "result": 1, "kept result": 1}
-"""The newest format of each kind of file, which is the one that is written.
+"""The newest format of each kind of file; this is the one that is written.
 
-config: YAML of users, and the `config.yaml` of a run folder, which tells the format of that folder. scores: what
-`score` and `baseline` print and write. result: the same of every other command that has `--out`. kept result: a
-finished stage that a command keeps and finds again.
+config: users' YAML files, and the `config.yaml` of a run folder, whose number holds for the whole folder. scores: the
+output of `score` and `baseline`. result: the output of every other command that has `--out`. kept result: a cached
+result of a finished stage.
 """
 
 
 class FormatError(ValueError):
-    """A file of a format that this version cannot read: which file, what was found, what can be read."""
+    """A file of a format that this version cannot read; the message names the file, its format and the known ones."""
 
 
 def with_format(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a file with its format, which comes first.
+    """Add the format number to the content of a file, as its first key.
 
     Args:
         kind: A name in `FORMATS`.
@@ -33,15 +33,15 @@ def with_format(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str, Any]:
-    """The content of a file that was read, without its format, which is checked.
+    """Check and remove the format number of the content of a file.
 
     Args:
         kind: A name in `FORMATS`.
-        data: What was read.
-        file: Where from, for the message.
+        data: The content as read.
+        file: Path of the file, for the message.
 
     Raises:
-        FormatError: If the format is not one that this version reads.
+        FormatError: If this version cannot read the format.
     """
     newest = FORMATS[kind]
     if KEY in data and not (type(data[KEY]) is int and 1 <= data[KEY] <= newest):

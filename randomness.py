@@ -1,4 +1,4 @@
-"""Seeded draws: numbers that are a pure function of a seed and a place, so that any example can be drawn again."""
+"""Seeded random numbers as pure functions of seed and index, so that any example can be drawn again."""
 
 from functools import lru_cache
 
@@ -9,13 +9,13 @@ Integers = NDArray[np.int64]
 
 
 def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
-    """Random 64-bit words as a pure function of their place: SplitMix64 (Steele et al. 2014) over a counter.
+    """Random 64-bit words as a pure function of seed, split and index: counter-based SplitMix64 (Steele et al. 2014).
 
     Args:
         seed: Seed of the experiment.
         split: Name of the split; each has its own stream.
         indices: Indices of the examples, (batch,).
-        number: Words an example.
+        number: Words per example.
 
     Returns:
         Words, (batch, number).
@@ -29,14 +29,14 @@ def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArr
 
 
 def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
-    """Draw sets without repeats by Floyd's algorithm, all rows at once.
+    """Draw sets of distinct integers by Floyd's algorithm, all rows at once.
 
     Args:
         words: Random words, (batch, number).
         total: Draw from 0 to `total` - 1; at least `number`.
 
     Returns:
-        Distinct numbers, (batch, number).
+        Distinct integers, (batch, number).
     """
     number = words.shape[1]
     chosen = np.empty(words.shape, dtype=np.int64)
@@ -50,5 +50,5 @@ def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
 
 @lru_cache(maxsize=1)
 def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
-    """The order in which an epoch sees the examples."""
+    """The order of the examples in an epoch: a permutation of their indices."""
     return np.random.default_rng([seed, epoch]).permutation(num_examples)

@@ -1,7 +1,7 @@
-"""The formats of corpora: the only code that knows what their files look like.
+"""Corpus file formats: all reading and writing of corpora.
 
-`blocks`, `strict_json` and `plain` read bytes; `lines`, `tables` and `directory` know a format each, `directory`
-with the help of `meanings`; `reading` chooses among them; `faults` says what is wrong with a file, and where.
+`blocks`, `strict_json` and `plain` parse bytes; `lines`, `tables` and `directory` implement one kind of format each,
+`directory` with `meanings`; `reading` selects the format; `line_errors` collects the errors of a file.
 """
 
 from ecsuite.formats.directory import write_corpus

@@ -1,4 +1,4 @@
-"""A file of lines, a block at a time."""
+"""Read a text file in blocks of whole lines."""
 
 import codecs
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ import numpy as np
 
 from ecsuite.corpus import CorpusError
 
-_BLOCK = 1 << 18  # bytes read at once; what is made of them fits the second-level cache
-_LONGEST_LINE = 1 << 30  # bytes; a longer one is refused
+_BLOCK = 1 << 18  # bytes read at once; their parsed form fits the second-level cache
+_MAX_LINE_BYTES = 1 << 30  # bytes; a longer one is refused
 
 
 def chunks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, about a block at a time.
+    """The lines of a file in blocks.
 
     Yields:
         The number of the first line, from 1, and whole lines, each ending in a newline.
 
     Raises:
-        CorpusError: If there are none, or one is too long, or the file is compressed.
+        CorpusError: If the file is empty or compressed, or a line is too long.
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
@@ -35,10 +35,10 @@ def chunks(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
                 is_end = np.frombuffer(lines, dtype=np.uint8) == ord("\n")
                 number += int(np.count_nonzero(is_end))  # `bytes.count` is slow where lines are short
-            elif len(rest) > _LONGEST_LINE:
-                limit = f"a line of at most {_LONGEST_LINE} bytes"
+            elif len(rest) > _MAX_LINE_BYTES:
+                limit = f"a line of at most {_MAX_LINE_BYTES} bytes"
                 raise CorpusError(f"{path.name}:{number}: expected {limit}, got more")
         if rest:
             yield number, rest + b"\n"
         elif number == 1:
-            raise CorpusError(f"{path.name}: empty file, expected a message a line, such as [3, 1, 4]")
+            raise CorpusError(f"{path.name}: empty file, expected one message per line, such as [3, 1, 4]")

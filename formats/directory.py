@@ -1,7 +1,7 @@
-"""Our own form, a directory.
+"""The package's own format: a corpus directory.
 
-It holds `corpus.jsonl` (one JSON array of symbol ids a line, as said), `meanings.jsonl` (line-aligned, where
-meanings are known) and `metadata.json` (counts, EOS, how it was made, SHA-256 of the other two; written last).
+It holds `corpus.jsonl` (one JSON array of symbol ids per line), `meanings.jsonl` (line-aligned, if meanings are
+known) and `metadata.json` (counts, EOS, provenance, SHA-256 of the other two; written last).
 """
 
 import hashlib
@@ -13,28 +13,34 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.corpus import Corpus, CorpusError, Ragged, write_atomically
-from ecsuite.formats.faults import show
+from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
 
 _FORMAT = "ecsuite-corpus"
-_OF_ONE_COPY = ("sha256", "symbol_names", "concept_names", "source_format", "source_path")  # metadata keys
+_COPY_SPECIFIC_KEYS = (
+    "sha256",
+    "symbol_names",
+    "concept_names",
+    "source_format",
+    "source_path",
+)  # metadata keys that are not copied
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     """Write a corpus directory; `metadata.json` comes last and makes it complete.
 
-    The bytes depend on the corpus alone. Counts added to the metadata: `num_messages`, `num_empty` (messages
-    without content), `num_symbols` (content symbols said), `num_distinct_symbols` (content symbols used), and
-    `vocab_size` (content symbols the channel has) where the producer did not say it: then those used.
+    The bytes depend only on the corpus. Counts added to the metadata: `num_messages`, `num_empty` (messages
+    without content), `num_symbols` (content symbols in all messages), `num_distinct_symbols` (different ones), and
+    `vocab_size` (content symbols of the channel), which is `num_distinct_symbols` if the producer did not set it.
 
     Args:
         corpus: What to write.
-        directory: Where; made if it is not there. Files of an older corpus in it are replaced.
+        directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
-        ValueError: If an id is negative, lengths differ, or the metadata cannot be said in JSON.
+        ValueError: If an id is negative, lengths differ, or the metadata is not JSON-serialisable.
         OSError: If the files cannot be written.
     """
     directory = Path(directory)
@@ -48,7 +54,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         raise ValueError(f"cannot write the symbol id {corpus.messages.values.min()}: ids are not negative")
     content = corpus.content()
     num_distinct = len(content.reindexed()[1])
-    own: dict[str, Any] = {
+    computed: dict[str, Any] = {
         "format": _FORMAT,
         "format_version": 1,
         "num_messages": num_messages,
@@ -58,12 +64,12 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         "eos": corpus.eos,
     }
     if corpus.symbol_names:
-        own["symbol_names"] = corpus.symbol_names
+        computed["symbol_names"] = corpus.symbol_names
     if corpus.concept_names:
-        own["concept_names"] = corpus.concept_names
-    made = {key: value for key, value in corpus.metadata.items() if key not in _OF_ONE_COPY}
-    metadata = {"vocab_size": num_distinct} | made | own
-    encode(metadata)  # fails here, if at all, before a file is touched
+        computed["concept_names"] = corpus.concept_names
+    provenance = {key: value for key, value in corpus.metadata.items() if key not in _COPY_SPECIFIC_KEYS}
+    metadata = {"vocab_size": num_distinct} | provenance | computed
+    encode(metadata)  # raises before any file is written
 
     directory.mkdir(parents=True, exist_ok=True)
     files = {"corpus.jsonl": message_lines(corpus.messages)}
@@ -79,7 +85,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
 
 
 def message_lines(messages: Ragged) -> Iterator[bytes]:
-    """The messages as JSON lines, some thousand at a time."""
+    """The messages as JSON lines, in blocks of 8192 messages."""
     for start in range(0, len(messages), 8192):
         offsets = messages.offsets[start : start + 8193]
         symbols = messages.values[offsets[0] : offsets[-1]].tolist()
@@ -93,12 +99,12 @@ def _sha256(path: Path) -> str:
 
 
 def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
-    """Add what `metadata.json`, if it is ours, and `meanings.jsonl` know."""
+    """Add metadata from `metadata.json`, if this package wrote it, and meanings from `meanings.jsonl`."""
     manifest = _read_manifest(folder / "metadata.json")
     hashes = manifest.get("sha256", {})
     for name in ("corpus.jsonl", "meanings.jsonl"):
         if name in hashes and hashes[name] != (actual := _sha256(folder / name)):
-            raise CorpusError(f"{name}: SHA-256 is {actual}, not {hashes[name]} as metadata.json has it")
+            raise CorpusError(f"{name}: expected SHA-256 {hashes[name]} (metadata.json), got {actual}")
     if manifest:
         names = manifest.get("symbol_names")
         highest = int(corpus.messages.values.max(initial=0))
@@ -112,13 +118,13 @@ def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Our `metadata.json`; empty if there is none, or another tool's."""
+    """The content of `metadata.json`; empty if there is none or another tool wrote it."""
     if not path.is_file():
         return {}
     try:
         manifest = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{path.name}: expected JSON, got a fault: {error}") from None
+        raise CorpusError(f"{path.name}: expected JSON, got an error: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
     has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}
@@ -130,5 +136,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     }
     for key, check in is_right.items():
         if not check(value := manifest.get(key, ...)):
-            raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
+            raise CorpusError(
+                f'{path.name}: "{key}" is {show(value)}: damaged, or written by a newer version'
+            )
     return manifest

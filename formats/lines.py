@@ -1,4 +1,4 @@
-"""Files with a message a line: integers, strings, and the pairs of other tools."""
+"""Files with one message per line: integers, strings, and pairs as written by other tools."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -8,70 +8,70 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.blocks import chunks
-from ecsuite.formats.faults import Fault, Faults, show, show_line
+from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.plain import parse_plain
 from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import decode
 
-_Line = tuple[Sequence[int | str], list[str]]  # symbols, and concepts where the format has them
+_Line = tuple[Sequence[int | str], list[str]]  # symbols; concepts, if the format has them
 LineParser = Callable[[list[Any]], _Line]
 
 
 def ints(values: list[Any]) -> _Line:
-    """`[4, 7, 0]`."""
+    """Parse `[4, 7, 0]`."""
     match values:
         case [list(symbols)]:
             for symbol in symbols:
                 if type(symbol) is not int or symbol < 0:
-                    raise Fault(show(symbol))
+                    raise LineError(show(symbol))
                 if symbol >= ID_LIMIT:
-                    raise Fault(show(symbol), f"integers below {ID_LIMIT}")
+                    raise LineError(show(symbol), f"integers below {ID_LIMIT}")
             return symbols, []
-    raise Fault(show_line(values))
+    raise LineError(show_line(values))
 
 
 def strings(values: list[Any]) -> _Line:
-    """`"da bu"`."""
+    """Parse `"da bu"`."""
     match values:
         case [str(message)]:
             return message.split(), []
-    raise Fault(show_line(values))
+    raise LineError(show_line(values))
 
 
 def _cbm(values: list[Any]) -> _Line:
-    """`["4.7.0", "19"]`."""
+    """Parse `["4.7.0", "19"]`."""
     match values:
         case [[str(message), str(phrase)]]:
             symbols, concepts = (text.split(".") if text else [] for text in (message, phrase))
             if "" not in symbols and "" not in concepts:
                 return symbols, concepts
-    raise Fault(show_line(values))
+    raise LineError(show_line(values))
 
 
 def _csar(values: list[Any]) -> _Line:
-    """`[4, 7], ["red"]`, or both in one array."""
+    """Parse `[4, 7], ["red"]`, or both lists in one array."""
     match values:
         case [[list(message), list(concepts)]] if all(type(concept) is str for concept in concepts):
             return ints([message])[0], concepts
         case [list(message), list(concepts)] if all(type(concept) in (int, str) for concept in concepts):
             return ints([message])[0], [str(concept) for concept in concepts]
-    raise Fault(show_line(values))
+    raise LineError(show_line(values))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineFormat:
-    """A format that has a message a line."""
+    """A format with one message per line."""
 
     parse: LineParser
-    """Makes symbols and concepts of the JSON values of a line, or raises `Fault`."""
+    """Maps the JSON values of a line to symbols and concepts, or raises `LineError`."""
     expected: str
-    """What a right line is."""
+    """Description of a valid line, for error messages."""
     about: str
-    """What the file is then, for `metadata["source_format"]`."""
+    """Name of the format in `metadata["source_format"]`."""
     has_names: bool = False
-    """Whether its symbols are strings."""
+    """Whether symbols are strings."""
     has_concepts: bool = False
-    """Whether its lines name concepts."""
+    """Whether lines contain concepts."""
 
 
 FORMATS: dict[str, LineFormat] = {
@@ -103,41 +103,41 @@ FORMATS: dict[str, LineFormat] = {
 
 
 def _detect_format(path: Path) -> str:
-    """The format of the first line that has one; `ints` where none has."""
+    """The first format that parses any line of the file, in line order; `ints` if no line parses."""
     for _, lines in chunks(path):
         if parse_plain(lines) is not None:
             return "ints"
         for line in lines.split(b"\n"):
-            with contextlib.suppress(Fault):
+            with contextlib.suppress(LineError):
                 values = decode(line)
                 for name, kind in FORMATS.items():
-                    with contextlib.suppress(Fault):
+                    with contextlib.suppress(LineError):
                         kind.parse(values)
                         return name
     return "ints"
 
 
 def read_lines(path: Path, format: str) -> Corpus:  # noqa: A002
-    """Read a file with a message a line.
+    """Read a file with one message per line.
 
     Args:
         path: The file.
-        format: A key of `FORMATS`, or `auto`: the format of the first line that has one.
+        format: A key of `FORMATS`, or `auto`: the format of the first line that is valid in any format.
 
     Raises:
-        CorpusError: If lines are faulty, or there are none.
+        CorpusError: If lines are not valid, or there are none.
         OSError: If the file cannot be read.
     """
     kind = FORMATS[_detect_format(path) if format == "auto" else format]
-    messages, concepts, faults = Rows(), Rows(), Faults(path, kind.expected)
+    messages, concepts, errors = Rows(), Rows(), ErrorList(path, kind.expected)
     for number, lines in chunks(path):
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:
             messages.arrays.append(plain)
         else:
-            parsed = faults.parse(lines[:-1].split(b"\n"), number, lambda line: kind.parse(decode(line)))
+            parsed = errors.parse(lines[:-1].split(b"\n"), number, lambda line: kind.parse(decode(line)))
             messages.extend([symbols for symbols, _ in parsed])
             concepts.extend([named for _, named in parsed])
-    faults.check()
+    errors.check()
     return Corpus(
         messages=messages.ragged(),
         symbol_names=tuple(messages.names) if kind.has_names else None,

@@ -1,4 +1,4 @@
-"""`meanings.jsonl`: what each message meant, and which concepts it names, line by line."""
+"""Read and write `meanings.jsonl`: the meaning and the concepts of each message, line-aligned."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats.blocks import chunks
-from ecsuite.formats.faults import Fault, Faults, show, show_line
+from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import decode, encode, is_text
 
@@ -27,8 +27,8 @@ def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
 
 
 def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
-    """Add meanings and concepts. The first line that is right decides which there are, and how wide."""
-    faults = Faults(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
+    """Add meanings and concepts. All lines must have the keys, length and type of the first valid line."""
+    errors = ErrorList(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
     meanings: list[list[Any]] = []
     concepts, first, num_lines = Rows(names), dict[str, Any](), 0
 
@@ -36,14 +36,14 @@ def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
         return _meaning_line(decode(line), first)
 
     for number, lines in chunks(path):
-        parsed = faults.parse(lines[:-1].split(b"\n"), number, parse)
+        parsed = errors.parse(lines[:-1].split(b"\n"), number, parse)
         meanings += [line.get("meaning", []) for line in parsed]
         concepts.extend([line.get("concepts", []) for line in parsed])
         num_lines += lines.count(b"\n")
-    faults.check()
+    errors.check()
     if num_lines != len(corpus.messages):
-        wanted = len(corpus.messages)
-        raise CorpusError(f"{path.name}: expected {wanted} lines, one a message, got {num_lines}")
+        expected_lines = len(corpus.messages)
+        raise CorpusError(f"{path.name}: expected {expected_lines} lines, one per message, got {num_lines}")
     if "meaning" in first:
         corpus = replace(corpus, meanings=np.array(meanings))
     if "concepts" in first:
@@ -52,24 +52,24 @@ def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
 
 
 def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
-    """Check a line of `meanings.jsonl`; `first` is the first right one, and is filled by it."""
+    """Check a line of `meanings.jsonl`; `first` is the first valid line (empty before it, then filled)."""
     match values:
         case [dict(line)] if line and line.keys() <= {"meaning", "concepts"}:
             meaning, concepts = line.get("meaning", []), line.get("concepts", [])
         case _:
-            raise Fault(show_line(values))
+            raise LineError(show_line(values))
     if not isinstance(concepts, list) or not all(map(is_text, concepts)):
-        raise Fault(show(concepts), "concepts to be a list of strings")
+        raise LineError(show(concepts), "concepts to be a list of strings")
     if not isinstance(meaning, list) or not (all(map(is_text, meaning)) or all(map(_is_number, meaning))):
-        raise Fault(show(meaning), "a meaning to be a list of numbers, or of strings")
+        raise LineError(show(meaning), "a meaning to be a list of numbers, or of strings")
     if not first:
         first.update(line)
     kinds = [list(map(is_text, row)) for row in (meaning, first.get("meaning", []))]
     if line.keys() != first.keys() or kinds[0] != kinds[1]:
-        raise Fault(show(line), f"a line like the first, {show(first)}")
+        raise LineError(show(line), f"a line like the first, {show(first)}")
     return line
 
 
 def _is_number(value: object) -> bool:
-    """Whether an array can hold it."""
+    """Whether a JSON value is a number that fits int64 or a finite float64."""
     return (type(value) is int and abs(value) < 1 << 63) or (type(value) is float and math.isfinite(value))

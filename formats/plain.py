@@ -1,4 +1,4 @@
-"""The fast reader of lines like `[1, 2, 3]`: it looks at all bytes of a block at once."""
+"""Vectorised parser of lines like `[1, 2, 3]`: it processes all bytes of a block at once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ecsuite.formats.rows import ID_LIMIT, Arrays
 
-_BLOCK = 1 << 18  # bytes parsed at once; what this takes fits the second-level cache
+_BLOCK = 1 << 18  # bytes parsed at once; the working memory fits the second-level cache
 
 
 def _byte_table(bits: Mapping[bytes, int]) -> bytes:
-    """For `bytes.translate`: the bits of each byte."""
+    """A table for `bytes.translate`: the bits of each byte."""
     return bytes(sum(value for some, value in bits.items() if byte in some) for byte in range(256))
 
 
@@ -35,11 +35,11 @@ _FOLLOWERS = _byte_table(
 def parse_plain(lines: bytes) -> Arrays | None:
     """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
 
-    Whether a text consists of such lines shows in its pairs of neighbouring bytes, apart from leading zeros
-    and the size of numbers. So it is read in blocks that may end after any comma, however long the lines are.
+    Apart from leading zeros and the size of numbers, pairs of adjacent bytes suffice to check the syntax. So the
+    text can be split into blocks after any comma, even inside a long line.
 
     Returns:
-        None if anything looks different, if only by a space: the exact reader must judge.
+        The two arrays, or None if any byte differs from this form; the JSON parser then reads the block.
     """
     text = b"\n" + lines
     start, last, num_values = 0, len(text) - 1, 0
@@ -59,7 +59,7 @@ def parse_plain(lines: bytes) -> Arrays | None:
         is_digit = digits < 10
         if ((digits[1:-1] == 0) & is_digit[2:] & ~is_digit[:-2]).any():
             return None  # a leading zero
-        place = np.flatnonzero(is_digit[:-1] > is_digit[1:])  # of each number's last digit
+        place = np.flatnonzero(is_digit[:-1] > is_digit[1:])  # index of each number's last digit
         ends.append(np.searchsorted(place, np.flatnonzero(found == _NEWLINE)) + num_values)
         numbers = digits[place].astype(np.int64)
         is_inside = np.ones(len(place), dtype=np.bool_)
@@ -72,7 +72,9 @@ def parse_plain(lines: bytes) -> Arrays | None:
         highest = int(numbers.max(initial=0))
         if is_inside.any() or highest >= ID_LIMIT:
             return None
-        values.append(numbers.astype(np.min_scalar_type(highest)))  # fresh memory is what costs most
+        values.append(
+            numbers.astype(np.min_scalar_type(highest))
+        )  # the smallest type: allocation dominates the cost
         num_values += len(numbers)
         start = stop
     bounds: NDArray[np.int64] = np.concatenate(ends)

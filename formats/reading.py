@@ -1,4 +1,4 @@
-"""One door for every format: look at what there is, read it, find the EOS."""
+"""`read_corpus`: detect the format, read the corpus, determine the EOS."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,34 +8,34 @@ import numpy as np
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.lines import FORMATS, read_lines
-from ecsuite.formats.tables import FOLDER_HOLDS, is_table, read_table
+from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
 
 
 def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
-    """Read a corpus directory, or a file or folder of another tool; `Corpus.metadata` says what was found.
+    """Read a corpus directory, or a file or folder of another tool; `Corpus.metadata` records the format.
 
-    The first line that has a format decides; a line of another format is then a fault:
+    The first valid line determines the format; a line of another format is then an error:
 
-    - `ints`: `[4, 7, 0]` (our `corpus.jsonl`, XferBench, ELCC). `[]` is an empty message, and legal.
+    - `ints`: `[4, 7, 0]` (our `corpus.jsonl`, XferBench, ELCC). `[]` is a valid, empty message.
     - `strings`: `"da bu"`, symbols between white space; ids in order of appearance, see `symbol_names`.
     - `cbm`: `["4.7.0", "19"]`, symbols and concepts joined by dots (Concept Best Matching).
-    - `csar`: `[4, 7], ["red"]`, also with a tab or space between, or both in one array.
-    - `table`: a Parquet file, a folder of them, or what Hugging Face `save_to_disk` wrote. The first column
-      of `input_ids`, `messages`, `tokens`, `text` is taken; rows are counted like lines, from 1.
+    - `csar`: `[4, 7], ["red"]`, also separated by a tab or space, or both in one array.
+    - `table`: a Parquet file, a folder of them, or a data set saved with Hugging Face `save_to_disk`. The
+      first existing column of `input_ids`, `messages`, `tokens`, `text` is read; rows are numbered from 1.
 
-    With `corpus.jsonl`, or its directory, `metadata.json` (if it is ours) and `meanings.jsonl` beside it are
-    used, and their SHA-256 checked. A byte order mark and CRLF are accepted. An empty line is a fault.
+    With `corpus.jsonl`, or its directory, `metadata.json` (if this package wrote it) and `meanings.jsonl` in the same
+    folder are read, and SHA-256 checked. A byte order mark and CRLF are accepted. An empty line is an error.
 
-    EOS is what our metadata declares. Otherwise it is detected by ELCC's rule (`EoS Token Present`):
-    every message that is not empty ends in the same symbol, and after its first occurrence only that symbol
-    follows, as padding. Besides, two different messages must remain without it.
+    EOS is taken from the package's metadata. Otherwise it is detected by ELCC's rule (`EoS Token Present`):
+    every non-empty message ends in the same symbol, and only that symbol follows its first occurrence, as padding.
+    In addition, the messages without it must not all be equal.
 
     Args:
         path: A directory or a file.
         format: One of the above, or `auto`.
 
     Raises:
-        CorpusError: If there is nothing to read, or faults: one line each, all counted, the first 20 shown.
+        CorpusError: If there is nothing to read, or lines are not valid (the first 20 errors, one per line).
         ValueError: If `format` is unknown.
     """
     path = Path(path)
@@ -47,7 +47,7 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
         if format == "table" or (format == "auto" and is_table(path)):
             corpus = read_table(path)
         elif path.is_dir():
-            raise CorpusError(f"{path}: no {FOLDER_HOLDS} in it")
+            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
         else:
             corpus = read_lines(path, format)
             if path.name == "corpus.jsonl":
@@ -62,15 +62,15 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
 
 
 def detect_eos(messages: Ragged) -> int | None:
-    """The symbol that ends every message, by the rule of `read_corpus`."""
-    is_said = messages.lengths > 0
-    last = messages.values[messages.offsets[1:][is_said] - 1]
+    """Detect the EOS symbol by the rule of `read_corpus`; None if there is none."""
+    is_nonempty = messages.lengths > 0
+    last = messages.values[messages.offsets[1:][is_nonempty] - 1]
     if last.size == 0 or (last != last[0]).any():
         return None
     content = messages.before(last[0])
     if np.count_nonzero(messages.values != last[0]) != len(content.values):
         return None
-    lengths = content.lengths[is_said]
+    lengths = content.lengths[is_nonempty]
     if (lengths == lengths[0]).all():
         rows = content.values.reshape(len(lengths), -1)
         if (rows == rows[0]).all():

@@ -1,4 +1,4 @@
-"""Rows of symbol ids that grow while a file is read."""
+"""Accumulate rows of symbol ids while a file is read."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -15,7 +15,7 @@ Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]  # flat value
 
 
 class Rows:
-    """Rows that grow at the end. Strings become ids in order of appearance."""
+    """An append-only list of rows. Strings are mapped to ids in order of first appearance."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = {name: index for index, name in enumerate(names)}

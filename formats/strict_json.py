@@ -1,31 +1,31 @@
-"""JSON, strictly: no NaN, no key twice, no half characters, nothing that takes a quadratic time."""
+"""Strict JSON: rejects NaN, duplicate keys, lone surrogates and very long integers (quadratic parsing time)."""
 
 import json
 import re
 from collections import Counter
 from typing import Any
 
-from ecsuite.formats.faults import Fault, shorten, show
+from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
 
-_LONGEST_LINE = 1 << 26  # bytes; a longer one is refused
+_MAX_LINE_BYTES = 1 << 26  # bytes; a longer one is refused
 
 
 def _parse_int(text: str) -> int:
     if len(text) > 19:  # int() is quadratic
-        raise Fault(shorten(text), None if text[0] == "-" else f"integers below {ID_LIMIT}")
+        raise LineError(shorten(text), None if text[0] == "-" else f"integers below {ID_LIMIT}")
     return int(text)
 
 
 def _refuse_constant(text: str) -> None:
-    raise Fault(text)
+    raise LineError(text)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = dict(pairs)
     if len(keys) < len(pairs):
-        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise Fault(f"the key {show(twice)} twice")
+        [(duplicate, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise LineError(f"the duplicate key {show(duplicate)}")
     return keys
 
 
@@ -36,36 +36,36 @@ _GAP = re.compile(r"(?:[ \t\r]+,?|,)[ \t\r]*(?=.)", re.DOTALL)  # between two JS
 
 
 def decode(line: bytes) -> list[Any]:
-    """The JSON values of a line, one or more, read strictly; `Fault` says what is wrong."""
-    if len(line) > _LONGEST_LINE:
-        raise Fault(f"a line of {len(line)} bytes that is not plain [1, 2, 3]")
+    """Decode one or more JSON values of a line; raises `LineError` with what was found."""
+    if len(line) > _MAX_LINE_BYTES:
+        raise LineError(f"a line of {len(line)} bytes that is not plain [1, 2, 3]")
     try:
         text = line.decode().strip(" \t\r")
         if not text:
-            raise Fault("an empty line")
+            raise LineError("an empty line")
         value, end = _DECODER.raw_decode(text)
         values = [value]
         while end < len(text):
             if not (gap := _GAP.match(text, end)):
-                raise Fault(f"more after the JSON value, at column {end + 1}: {shorten(text)}")
+                raise LineError(f"more after the JSON value, at column {end + 1}: {shorten(text)}")
             value, end = _DECODER.raw_decode(text, gap.end())
             values.append(value)
         if "\\u" in text:
-            json.dumps(values, ensure_ascii=False).encode()  # refuses half a surrogate pair
+            json.dumps(values, ensure_ascii=False).encode()  # raises on a lone surrogate
         return values
     except json.JSONDecodeError as error:
-        where = "a line cut short" if error.pos >= len(text) else f"broken JSON at column {error.pos + 1}"
-        raise Fault(f"{where}: {shorten(text)}") from None
+        where = "an incomplete line" if error.pos >= len(text) else f"invalid JSON at column {error.pos + 1}"
+        raise LineError(f"{where}: {shorten(text)}") from None
     except UnicodeDecodeError as error:
-        raise Fault(f"a byte that is not UTF-8 at column {error.start + 1}") from None
+        raise LineError(f"a byte that is not UTF-8 at column {error.start + 1}") from None
     except UnicodeEncodeError:
-        raise Fault(f"half a surrogate pair: {shorten(text)}") from None
+        raise LineError(f"a lone surrogate: {shorten(text)}") from None
     except RecursionError:
-        raise Fault("nesting too deep to read") from None
+        raise LineError("nesting that is too deep") from None
 
 
 def encode(value: object, indent: int | None = None) -> bytes:
-    """A value as JSON in UTF-8 with a newline; ValueError if it has NaN or infinity."""
+    """Encode a value as JSON in UTF-8 with a newline; raises ValueError for NaN and infinity."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode() + b"\n"
 
 

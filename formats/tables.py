@@ -1,20 +1,20 @@
-"""Tables with a message a row: Parquet files, and what Hugging Face `save_to_disk` wrote."""
+"""Tables with one message per row: Parquet files, and data sets saved with Hugging Face `save_to_disk`."""
 
 from pathlib import Path
 from typing import Any
 
 from ecsuite.corpus import Corpus, CorpusError
-from ecsuite.formats.faults import Fault, Faults, shorten, show_line
+from ecsuite.formats.line_errors import ErrorList, LineError, shorten, show_line
 from ecsuite.formats.lines import FORMATS, LineParser, ints, strings
 from ecsuite.formats.rows import ID_LIMIT, Arrays, Rows
 
-FOLDER_HOLDS = "corpus.jsonl, Parquet file or saved dataset"
+FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 
 _COLUMNS = ("input_ids", "messages", "tokens", "text")
 
 
 def is_table(path: Path) -> bool:
-    """Whether this is a Parquet file, or a folder with such files or a saved dataset."""
+    """Whether the path is a Parquet file, a folder of such files, or a saved Hugging Face dataset."""
     if path.is_dir():
         return any(any(path.glob(pattern)) for pattern in ("*.parquet", "data*.arrow", "dataset_dict.json"))
     with open(path, "rb") as file:
@@ -22,10 +22,10 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path) -> Corpus:
-    """Read a Parquet file or a folder of them, or a saved Hugging Face dataset (files of Arrow streams).
+    """Read a Parquet file or a folder of them, or a saved Hugging Face dataset (Arrow stream files).
 
     Raises:
-        CorpusError: If rows are faulty, or there are none, or pyarrow is not installed.
+        CorpusError: If rows are not valid, there are none, or pyarrow is not installed.
         OSError: If a file cannot be read.
     """
     try:
@@ -36,11 +36,11 @@ def read_table(path: Path) -> Corpus:
     if (path / "dataset_dict.json").is_file():
         splits = sorted(state.parent for state in path.glob("*/state.json"))
         if len(splits) != 1:
-            raise CorpusError(f"{path}: choose a split: {', '.join(map(str, splits)) or 'it has none'}")
+            raise CorpusError(f"{path}: choose a split: {', '.join(map(str, splits)) or 'none found'}")
         path = splits[0]
     files = [path] if path.is_file() else [*sorted(path.glob("*.parquet")), *sorted(path.glob("data*.arrow"))]
     if not files:
-        raise CorpusError(f"{path}: no {FOLDER_HOLDS} in it")
+        raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
     try:
         tables = [
             ipc.open_stream(pyarrow.memory_map(str(file))).read_all()
@@ -56,7 +56,7 @@ def read_table(path: Path) -> Corpus:
         found = shorten(", ".join(table.column_names))
         raise CorpusError(f"{path.name}: expected one of the columns {', '.join(_COLUMNS)}, got {found}")
     if not len(table):
-        raise CorpusError(f"{path.name}: empty table, expected a message a row")
+        raise CorpusError(f"{path.name}: empty table, expected one message per row")
     kind = table.schema.field(name).type
     item_kind = getattr(kind, "value_type", pyarrow.null())
     parse: LineParser = ints
@@ -65,14 +65,14 @@ def read_table(path: Path) -> Corpus:
         parse, expected = strings, FORMATS["strings"].expected
     elif types.is_string(item_kind) or types.is_large_string(item_kind):
         parse, expected = _tokens, "a list of strings"
-    messages, faults, number = Rows(), Faults(path, expected), 1
+    messages, errors, number = Rows(), ErrorList(path, expected), 1
     for chunk in table.column(name).chunks:
         if parse is ints and (plain := _plain_lists(chunk)) is not None:
             messages.arrays.append(plain)
         else:
-            messages.extend(faults.parse(chunk.to_pylist(), number, lambda row: parse([row])[0]))
+            messages.extend(errors.parse(chunk.to_pylist(), number, lambda row: parse([row])[0]))
         number += len(chunk)
-    faults.check()
+    errors.check()
     return Corpus(
         messages=messages.ragged(),
         symbol_names=None if parse is ints else tuple(messages.names),
@@ -81,15 +81,15 @@ def read_table(path: Path) -> Corpus:
 
 
 def _tokens(values: list[Any]) -> tuple[list[str], list[str]]:
-    """`["da", "bu"]`."""
+    """Parse `["da", "bu"]`."""
     match values:
         case [list(tokens)] if all(type(token) is str for token in tokens):
             return tokens, []
-    raise Fault(show_line(values))
+    raise LineError(show_line(values))
 
 
 def _plain_lists(lists: Any) -> Arrays | None:
-    """The symbols and lengths of an Arrow array of integer lists; None if not all of them can be symbols."""
+    """The symbols and lengths of an Arrow array of integer lists; None if any value is not a symbol id."""
     from pyarrow import compute, null, types
 
     if lists.null_count or not types.is_integer(getattr(lists.type, "value_type", null())):

@@ -42,31 +42,31 @@ def fault_in(folder: Path, data: bytes, name: str = "corpus.jsonl") -> str:
         (b"[[1, 2], 3]", f"{INTS} [1, 2]"),
         (b"[[1, 2], [3]]", f"{INTS} [1, 2]"),
         (b'{"a": 1}', f'{INTS} {{"a": 1}}'),
-        (b'{"a": 1, "b": 2, "a": 3}', f'{INTS} the key "a" twice'),
+        (b'{"a": 1, "b": 2, "a": 3}', f'{INTS} the duplicate key "a"'),
         (b"7", f"{INTS} 7"),
         (b"1 2 3", f"{INTS} 3 JSON values: [1, 2, 3]"),
         (b"", f"{INTS} an empty line"),
         (b" \t", f"{INTS} an empty line"),
-        (b"[1, 2", f"{INTS} a line cut short: [1, 2"),
-        (b"[1, 2,", f"{INTS} a line cut short: [1, 2,"),
-        (b"[1, 2,]", f"{INTS} broken JSON at column 7: [1, 2,]"),
-        (b"[01]", f"{INTS} broken JSON at column 3: [01]"),
-        (b"[1 2]", f"{INTS} broken JSON at column 4: [1 2]"),
+        (b"[1, 2", f"{INTS} an incomplete line: [1, 2"),
+        (b"[1, 2,", f"{INTS} an incomplete line: [1, 2,"),
+        (b"[1, 2,]", f"{INTS} invalid JSON at column 7: [1, 2,]"),
+        (b"[01]", f"{INTS} invalid JSON at column 3: [01]"),
+        (b"[1 2]", f"{INTS} invalid JSON at column 4: [1 2]"),
         (b"[1]]", f"{INTS} more after the JSON value, at column 4: [1]]"),
         (b"[1],", f"{INTS} more after the JSON value, at column 4: [1],"),
-        (b"[1, \x002]", f"{INTS} broken JSON at column 5: [1, \\x002]"),
-        (b"\x00\x00", f"{INTS} broken JSON at column 1: \\x00\\x00"),
+        (b"[1, \x002]", f"{INTS} invalid JSON at column 5: [1, \\x002]"),
+        (b"\x00\x00", f"{INTS} invalid JSON at column 1: \\x00\\x00"),
         (b"[1, \xff]", f"{INTS} a byte that is not UTF-8 at column 5"),
-        (b'["\\ud800"]', f'{INTS} half a surrogate pair: ["\\ud800"]'),
+        (b'["\\ud800"]', f'{INTS} a lone surrogate: ["\\ud800"]'),
         (b"[2147483648]", f"{SMALL} 2147483648"),
         (b"[99999999999]", f"{SMALL} 99999999999"),
         (b"[18446744073709551617]", f"{SMALL} 18446744073709551617"),
         (b"[" + b"7" * 5000 + b"]", f"{SMALL} {'7' * 39}…"),
         (b"[-" + b"7" * 5000 + b"]", f"{INTS} -{'7' * 38}…"),
-        (b"[" * 1_000_000, f"{INTS} nesting too deep to read"),
-        (b"[" * 1_000_000 + b"]" * 1_000_000, f"{INTS} nesting too deep to read"),
+        (b"[" * 1_000_000, f"{INTS} nesting that is too deep"),
+        (b"[" * 1_000_000 + b"]" * 1_000_000, f"{INTS} nesting that is too deep"),
         (b'["' + b"x" * 100 + b'"]', f'{INTS} "{"x" * 38}…'),
-        (b"word", f"{INTS} broken JSON at column 1: word"),
+        (b"word", f"{INTS} invalid JSON at column 1: word"),
     ],
 )
 def test_a_faulty_line_among_integer_arrays(tmp_path, line, message):
@@ -103,12 +103,12 @@ def test_a_line_of_another_format(tmp_path, first, line, message):
 
 
 def test_a_byte_order_mark_inside_the_file(tmp_path):
-    message = f"corpus.jsonl:2: {INTS} broken JSON at column 1: \\ufeff[2]"
+    message = f"corpus.jsonl:2: {INTS} invalid JSON at column 1: \\ufeff[2]"
     assert fault_in(tmp_path, b"[1]\n\xef\xbb\xbf[2]") == message
 
 
 def test_the_last_line_cut_short(tmp_path):
-    assert fault_in(tmp_path, b"[1, 2]\n[3, 4") == f"corpus.jsonl:2: {INTS} a line cut short: [3, 4"
+    assert fault_in(tmp_path, b"[1, 2]\n[3, 4") == f"corpus.jsonl:2: {INTS} an incomplete line: [3, 4"
 
 
 def test_crlf_and_empty_messages_are_no_faults(tmp_path):
@@ -121,10 +121,10 @@ def test_all_faults_are_counted_and_the_first_twenty_shown(tmp_path):
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path)
     lines = str(caught.value).split("\n")
-    assert caught.value.faults == 143
+    assert caught.value.num_errors == 143
     assert lines[:20] == [f"corpus.jsonl:{number}: {INTS} -1" for number in range(2, 22)]
-    assert lines[20:] == ["… and 123 more faults"]
-    assert fault_in(tmp_path, b"[-1]\n" * 21).endswith(": got -1\n… and 1 more fault".replace(": got", "got"))
+    assert lines[20:] == ["… and 123 more errors"]
+    assert fault_in(tmp_path, b"[-1]\n" * 21).endswith(": got -1\n… and 1 more error".replace(": got", "got"))
 
 
 def test_line_numbers_hold_across_blocks(tmp_path, monkeypatch):
@@ -142,7 +142,7 @@ def test_line_numbers_hold_across_blocks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])
 def test_an_empty_file(tmp_path, data):
-    message = "corpus.jsonl: empty file, expected a message a line, such as [3, 1, 4]"
+    message = "corpus.jsonl: empty file, expected one message per line, such as [3, 1, 4]"
     assert fault_in(tmp_path, data) == message
 
 
@@ -170,7 +170,7 @@ def test_a_folder_without_a_corpus(tmp_path):
 def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "_BLOCK", 64)
     monkeypatch.setattr(plain, "_BLOCK", 64)
-    monkeypatch.setattr(strict_json, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(strict_json, "_MAX_LINE_BYTES", 1000)
     numbers = list(range(1000))
     (tmp_path / "corpus.jsonl").write_text(f"[1]\n{numbers}\n[2]\n")
     assert read_corpus(tmp_path).messages[1].tolist() == numbers
@@ -181,7 +181,7 @@ def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch):
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "_BLOCK", 64)
     monkeypatch.setattr(plain, "_BLOCK", 64)
-    monkeypatch.setattr(blocks, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(blocks, "_MAX_LINE_BYTES", 1000)
     message = fault_in(tmp_path, b"[1]\n" + b"[" * 5000)
     assert message == "corpus.jsonl:2: expected a line of at most 1000 bytes, got more"
 
@@ -221,7 +221,7 @@ def test_a_changed_file_is_named(directory, name):
     text = (directory / name).read_text().replace("1", "2")
     (directory / name).write_text(text)
     new = hashlib.sha256((directory / name).read_bytes()).hexdigest()
-    assert fault_of(directory) == f"{name}: SHA-256 is {new}, not {old} as metadata.json has it"
+    assert fault_of(directory) == f"{name}: expected SHA-256 {old} (metadata.json), got {new}"
 
 
 def test_a_missing_file_of_meanings(directory):
@@ -245,7 +245,8 @@ def test_a_missing_file_of_meanings(directory):
 )
 def test_damaged_metadata(directory, changes, message):
     assert (
-        change_metadata(directory, **changes) == f"metadata.json: {message}: damaged, or of a newer version"
+        change_metadata(directory, **changes)
+        == f"metadata.json: {message}: damaged, or written by a newer version"
     )
 
 
@@ -257,7 +258,7 @@ def test_too_few_symbol_names(directory):
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 1_000_000, b"7" * 5000])
 def test_metadata_that_is_not_json(directory, data):
     (directory / "metadata.json").write_bytes(data)
-    assert fault_of(directory).startswith("metadata.json: expected JSON, got a fault: ")
+    assert fault_of(directory).startswith("metadata.json: expected JSON, got an error: ")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ def test_metadata_that_is_not_json(directory, data):
         (b"[0, 1]", f"{MEANINGS} [0, 1]"),
         (b"{}", f"{MEANINGS} {{}}"),
         (b'{"colour": 1}', f'{MEANINGS} {{"colour": 1}}'),
-        (b'{"meaning": [1], "meaning": [2]}', f'{MEANINGS} the key "meaning" twice'),
+        (b'{"meaning": [1], "meaning": [2]}', f'{MEANINGS} the duplicate key "meaning"'),
         (b'{"meaning": 1}', "expected a meaning to be a list of numbers, or of strings, got 1"),
         (b'{"meaning": [true]}', "expected a meaning to be a list of numbers, or of strings, got [true]"),
         (b'{"meaning": [1, "a"]}', 'expected a meaning to be a list of numbers, or of strings, got [1, "a"]'),
@@ -281,7 +282,7 @@ def test_metadata_that_is_not_json(directory, data):
         (b'{"meaning": [NaN]}', f"{MEANINGS} NaN"),
         (b'{"concepts": ["a", 1]}', 'expected concepts to be a list of strings, got ["a", 1]'),
         (b'{"concepts": {"a": 1}}', 'expected concepts to be a list of strings, got {"a": 1}'),
-        (b'{"concepts": ["\\udc00"]}', f'{MEANINGS} half a surrogate pair: {{"concepts": ["\\udc00"]}}'),
+        (b'{"concepts": ["\\udc00"]}', f'{MEANINGS} a lone surrogate: {{"concepts": ["\\udc00"]}}'),
         (
             b'{"meaning": [1]}',
             'expected a line like the first, {"meaning": [0, 1], "concepts": ["a"]}, got {"meaning": [1]}',
@@ -307,4 +308,4 @@ def test_meanings_unlike_the_first(tmp_path, line):
 def test_meanings_of_another_length(tmp_path):
     (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
     (tmp_path / "meanings.jsonl").write_bytes(b'{"meaning": [0, 1]}\n' * 3)
-    assert fault_of(tmp_path) == "meanings.jsonl: expected 2 lines, one a message, got 3"
+    assert fault_of(tmp_path) == "meanings.jsonl: expected 2 lines, one per message, got 3"

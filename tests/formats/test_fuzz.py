@@ -20,7 +20,7 @@ WHOLE_FILE = re.compile(
     r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|gzip)"
 )
 LINE = re.compile(r"(corpus|meanings).jsonl:[1-9]\d*: expected .+, got .")
-MORE = re.compile(r"… and \d+ more faults?")
+MORE = re.compile(r"… and \d+ more errors?")
 
 symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
 messages = st.lists(st.lists(symbol, max_size=8), min_size=1, max_size=12)
@@ -78,7 +78,7 @@ def check_reading(folder: Path) -> None:
         assert all(LINE.match(line) or WHOLE_FILE.match(line) or MORE.fullmatch(line) for line in lines), (
             lines
         )
-        assert len(lines) == min(error.faults, 21)
+        assert len(lines) == min(error.num_errors, 21)
         assert max(map(len, lines)) < 200
         return
     offsets = corpus.messages.offsets

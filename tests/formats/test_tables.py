@@ -73,7 +73,7 @@ def test_tables_that_are_none(tmp_path):
     columns = "input_ids, messages, tokens, text"
     assert str(caught.value) == f"{tmp_path.name}: expected one of the columns {columns}, got words"
     write_parquet(tmp_path / "a.parquet", text=[])
-    with pytest.raises(CorpusError, match=r"^a.parquet: empty table, expected a message a row$"):
+    with pytest.raises(CorpusError, match=r"^a.parquet: empty table, expected one message per row$"):
         read_corpus(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(CorpusError, match=r"^a.parquet: cannot be read as a table: "):

@@ -1,4 +1,4 @@
-"""The faults of a file: all counted, the first shown, a line each with the place, the wish and the find."""
+"""Error list of a file: location, expected and found value; all errors are counted, the first 20 shown."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -7,56 +7,56 @@ from typing import Any, TypeVar
 
 from ecsuite.corpus import CorpusError
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
 
 
-class Fault(Exception):
-    """What is wrong with one line."""
+class LineError(Exception):
+    """A line that is not valid: what was found and, if it differs from the file's format, what was expected."""
 
     def __init__(self, got: str, expected: str | None = None) -> None:
         super().__init__(got)
         self.got, self.expected = got, expected
 
 
-class Faults:
-    """The faults of one file: all counted, the first shown."""
+class ErrorList:
+    """The errors of one file: all are counted, the first 20 shown."""
 
     def __init__(self, path: Path, expected: str) -> None:
         self.name, self.expected, self.count = path.name, expected, 0
         self.shown: list[str] = []
 
     def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
-        """What `parse` makes of the items that are right; `first` is the number of the first one's line."""
+        """The results of `parse` for the valid items; `first` is the line number of the first item."""
         parsed = []
         for number, item in enumerate(items, first):
             try:
                 parsed.append(parse(item))
-            except Fault as fault:
+            except LineError as error:
                 self.count += 1
-                if self.count <= _SHOWN:
-                    expected = fault.expected or self.expected
-                    self.shown.append(f"{self.name}:{number}: expected {expected}, got {fault.got}")
+                if self.count <= _MAX_SHOWN:
+                    expected = error.expected or self.expected
+                    self.shown.append(f"{self.name}:{number}: expected {expected}, got {error.got}")
         return parsed
 
     def check(self) -> None:
-        """Raise all that was noted as one error."""
+        """Raise all collected errors as one `CorpusError`, if there are any."""
         if more := self.count - len(self.shown):
-            self.shown.append(f"… and {more} more fault{'s' * (more > 1)}")
+            self.shown.append(f"… and {more} more error{'s' * (more > 1)}")
         if self.shown:
             raise CorpusError("\n".join(self.shown), self.count)
 
 
 def shorten(text: str) -> str:
-    """At most 40 characters, all printable."""
+    """Shorten a text to at most 40 printable characters."""
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:41])
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def show(value: object) -> str:
-    """A JSON value as a message shows it."""
+    """A JSON value as text for an error message."""
     try:
         return shorten(json.dumps(value, ensure_ascii=False, default=str))
     except RecursionError:
@@ -64,5 +64,5 @@ def show(value: object) -> str:
 
 
 def show_line(values: list[Any]) -> str:
-    """The JSON values of a line as a message shows them."""
+    """The JSON values of a line as text for an error message."""
     return show(values[0]) if len(values) == 1 else f"{len(values)} JSON values: {show(values)}"
