@@ -103,7 +103,7 @@ def xtreme(
                 model=model,
                 data=folder_of_tasks,
                 tasks=names,
-                takes_what_is_there=tasks == ALL,
+                skips_missing_tasks=tasks == ALL,
                 languages=spoken,
                 protocol=protocol,
                 preset=preset,

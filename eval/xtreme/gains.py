@@ -1,10 +1,10 @@
-"""Whether a body helps: its scores less those of another body, seed by seed, with the interval that seeds give.
+"""Gains: score differences between two backbones, paired by seed, with confidence intervals over seeds.
 
-A seed decides how every body is born and tuned, so that scores of the same seed are compared (paired differences).
-Student's interval then tells what other seeds would have given; tasks and languages are those of the run. The gain of
-the corpus over the random body is the one question asked, at 95 %. Its gains over the further controls are more
-questions, any of which may look sure by luck: their p values are corrected by Holm's procedure (1979, "A simple
-sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6).
+A seed determines the initial weights and the fine-tuning of every backbone, so scores of the same seed are compared
+(paired differences). Student's interval covers the variation over seeds; tasks and languages are those of the run. The
+gain of the corpus over the randomly initialised backbone is the primary comparison, at 95 %. Its gains over the other
+controls are multiple comparisons: their p values are corrected by Holm's procedure (1979, "A simple sequentially
+rejective multiple test procedure", Scandinavian Journal of Statistics 6).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,94 +20,98 @@ from ecsuite.eval.xtreme.scoring.averaging import SOURCE
 
 Verdict = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 ERROR = 0.05
-"""Share of intervals that miss the truth, and the p value below which there is a gain or a loss."""
+"""Error rate of the intervals, and the significance level of p values."""
 _NO_SPREAD = 1e-9
-"""Points; differences that vary less than this do so by rounding."""
+"""Points; smaller variation between differences is rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A difference in points, as well as seeds tell it."""
+    """A score difference in points, estimated over seeds."""
 
     by_seed: tuple[float, ...]
-    """One a seed."""
+    """The difference for each seed."""
     mean: float
-    """Their mean."""
+    """Mean over seeds."""
     ci95: tuple[float, float] | None
-    """Student's interval over seeds; None with one seed, from which nobody can tell a gain from noise."""
+    """Student's 95 % confidence interval over seeds; None with one seed."""
     p: float | None
-    """Of the paired t test, two-sided; None with one seed."""
+    """p value of the two-sided paired t test; None with one seed."""
     verdict: Verdict
-    """`within noise` if the interval contains 0; `no spread` if all seeds differ alike, as scores of few questions may,
-    which tells nothing of noise; `one seed` if there is no interval."""
+    """`within noise` if the interval contains 0; `no spread` if the difference is the same for all seeds (possible with
+    few questions), so noise cannot be estimated; `one seed` if there is no interval."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gain:
-    """What one body has over another."""
+    """Score difference between two backbones."""
 
     body: str
-    """The one."""
+    """Name of the backbone."""
     over: str
-    """The other."""
+    """Name of the backbone it is compared with."""
     overall: Estimate
-    """Of overall scores: means over tasks of means over languages."""
+    """Difference of overall scores: means over tasks of means over languages."""
     by_task: Mapping[str, Estimate]
-    """Of task scores: means over languages."""
+    """Difference of task scores, means over languages, by task."""
     by_language: Mapping[str, Mapping[str, float]]
-    """Of scores by task and language, means over seeds; without intervals, they are many."""
+    """Mean difference over seeds by task and language; without intervals, as they are many."""
     english: Estimate | None
-    """Of scores in English alone, where tasks are learnt in English; None elsewhere, or where it was not tested."""
+    """Difference in English, if tasks are trained in English; None otherwise, or if English was not tested."""
     others: Estimate | None
-    """Of scores in the other languages alone, which nothing was tuned on; None as above."""
+    """Difference in the other languages, which have no training examples; None as above."""
     p_holm: float | None = None
-    """The p value corrected for all controls compared; None where it is the only question, or there is none."""
+    """p value with Holm's correction for all controls; None for the primary comparison, or with one seed."""
 
     @property
     def verdict(self) -> Verdict:
-        """That of the interval, unless the correction takes it back."""
-        is_luck = self.p_holm is not None and self.p_holm >= ERROR
-        return "within noise" if is_luck else self.overall.verdict
+        """Verdict of the interval; `within noise` if the corrected p value is not significant."""
+        is_not_significant = self.p_holm is not None and self.p_holm >= ERROR
+        return "within noise" if is_not_significant else self.overall.verdict
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, JSON-ready."""
+        """The gain as JSON values."""
         return {**asdict(self), "verdict": self.verdict}
 
 
 def estimate(differences: Floats) -> Estimate:
-    """The mean of differences, and how far other seeds may take it.
+    """Mean, confidence interval and p value of differences.
 
     Args:
-        differences: One a seed, in points, shape (num_seeds,).
+        differences: One per seed, in points, shape (num_seeds,).
     """
     num_seeds = len(differences)
     mean = float(differences.mean())
     if num_seeds == 1:
         return Estimate(by_seed=(mean,), mean=mean, ci95=None, p=None, verdict="one seed")
     if np.ptp(differences) < _NO_SPREAD:
-        half, p = 0.0, 1.0
+        half_width, p = 0.0, 1.0
     else:
         error = float(differences.std(ddof=1)) / num_seeds**0.5
-        half = float(stats.t.ppf(1 - ERROR / 2, num_seeds - 1)) * error
+        half_width = float(stats.t.ppf(1 - ERROR / 2, num_seeds - 1)) * error
         p = 2 * float(stats.t.sf(abs(mean) / error, num_seeds - 1))
     by_seed = tuple(differences.tolist())
-    verdict: Verdict = "no spread" if half == 0 and abs(mean) >= _NO_SPREAD else _judge(mean, half)
-    return Estimate(by_seed=by_seed, mean=mean, ci95=(mean - half, mean + half), p=p, verdict=verdict)
+    verdict: Verdict = (
+        "no spread" if half_width == 0 and abs(mean) >= _NO_SPREAD else _verdict(mean, half_width)
+    )
+    return Estimate(
+        by_seed=by_seed, mean=mean, ci95=(mean - half_width, mean + half_width), p=p, verdict=verdict
+    )
 
 
-def gain(result: TransferResult, body: str, over: str) -> Gain:
-    """Compare two bodies on the same seeds, tasks and languages.
+def gain(result: TransferResult, backbone: str, over: str) -> Gain:
+    """Compare two backbones on the same seeds, tasks and languages.
 
     Raises:
-        ConfigError: If there is no such body.
+        ConfigError: If a backbone is unknown.
     """
     differences = {
-        task: result.language_scores(body, task) - result.language_scores(over, task)
+        task: result.language_scores(backbone, task) - result.language_scores(over, task)
         for task in result.languages
     }  # each (num_seeds, num_languages)
     by_task = {task: of_task.mean(1) for task, of_task in differences.items()}
     return Gain(
-        body=body,
+        body=backbone,
         over=over,
         overall=estimate(np.mean(list(by_task.values()), axis=0)),
         by_task={task: estimate(of_seeds) for task, of_seeds in by_task.items()},
@@ -115,30 +119,30 @@ def gain(result: TransferResult, body: str, over: str) -> Gain:
             task: dict(zip(codes, differences[task].mean(0).tolist(), strict=True))
             for task, codes in result.languages.items()
         },
-        english=_part(result, differences, is_english=True),
-        others=_part(result, differences, is_english=False),
+        english=_gain_by_side(result, differences, is_english=True),
+        others=_gain_by_side(result, differences, is_english=False),
     )
 
 
 def gains_over_reference(result: TransferResult) -> tuple[Gain, ...]:
-    """What each body has over the random one, the corpus first; nothing if that was not run."""
+    """Gains over the randomly initialised backbone, the corpus first; empty if that was not run."""
     if REFERENCE not in result.bodies:
         return ()
-    return tuple(gain(result, body, REFERENCE) for body in result.bodies if body != REFERENCE)
+    return tuple(gain(result, backbone, REFERENCE) for backbone in result.bodies if backbone != REFERENCE)
 
 
 def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
-    """What the corpus has over each control but the random one, p values corrected for their number."""
-    others = [body for body in result.bodies if body not in (result.corpus, REFERENCE)]
+    """Gains of the corpus over the other controls, with corrected p values."""
+    others = [backbone for backbone in result.bodies if backbone not in (result.corpus, REFERENCE)]
     gains = [gain(result, result.corpus, other) for other in others]
     p_values = [each.overall.p for each in gains if each.overall.p is not None]
-    if not p_values:  # one seed for all
+    if not p_values:  # only one seed
         return tuple(gains)
     return tuple(replace(each, p_holm=p_holm) for each, p_holm in zip(gains, holm(p_values), strict=True))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for their number: each by how many are not smaller, and none below a smaller one's."""
+    """Holm's correction: each p value times the number of those not smaller, made monotonic, at most 1."""
     order = np.argsort(p_values, kind="stable")
     factors = len(order) - np.arange(len(order))
     corrected = np.empty(len(order))
@@ -146,8 +150,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-def _part(result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool) -> Estimate | None:
-    """Of the tasks that were tested both in English and elsewhere, one of these sides."""
+def _gain_by_side(
+    result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool
+) -> Estimate | None:
+    """Gain in English, or in the other languages, over the tasks tested in both; None if there are none."""
     parts = []
     for task, codes in result.languages.items():
         chosen = [(code == SOURCE) == is_english for code in codes]
@@ -156,8 +162,8 @@ def _part(result: TransferResult, differences: Mapping[str, Floats], *, is_engli
     return estimate(np.mean(parts, axis=0)) if parts else None
 
 
-def _judge(mean: float, half: float) -> Verdict:
-    """The verdict on an interval by its middle and half its width."""
-    if abs(mean) <= max(half, _NO_SPREAD):
+def _verdict(mean: float, half_width: float) -> Verdict:
+    """Verdict on an interval by its centre and half its width."""
+    if abs(mean) <= max(half_width, _NO_SPREAD):
         return "within noise"
     return "gain" if mean > 0 else "loss"

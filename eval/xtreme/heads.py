@@ -1,4 +1,4 @@
-"""Heads: one linear layer on a body's states that says a label for each place, or where an answer begins and ends."""
+"""Heads: one linear layer on hidden states that classifies each position, or predicts the start and end of a span."""
 
 from abc import ABC, abstractmethod
 
@@ -9,16 +9,16 @@ from torch.nn import functional
 from ecsuite.eval.xtreme.rows import IGNORED
 
 INIT_STD = 0.02
-"""Of initial weights, as in BERT."""
+"""Standard deviation of the initial weights, as in BERT."""
 
 
 class Head(nn.Module, ABC):
-    """A linear layer.
+    """A linear layer on hidden states.
 
     Args:
-        width: Of the states.
-        num_outputs: Numbers said about each place.
-        generator: Draws the weights.
+        width: Width of the states.
+        num_outputs: Logits per position.
+        generator: Draws the initial weights.
     """
 
     def __init__(self, width: int, num_outputs: int, generator: torch.Generator) -> None:
@@ -29,37 +29,37 @@ class Head(nn.Module, ABC):
             self.linear.bias.zero_()
 
     def forward(self, states: Tensor) -> Tensor:
-        """Scores (batch, length, num_outputs) of `states` (batch, length, width)."""
-        scores: Tensor = self.linear(states)
-        return scores
+        """Logits (batch, length, num_outputs) of `states` (batch, length, width)."""
+        logits: Tensor = self.linear(states)
+        return logits
 
     @abstractmethod
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        """How far from `targets` the head is, in nats a decision; `mask` (batch, length) tells what is padding."""
+        """Mean cross-entropy in nats per target; `mask` (batch, length) is False at padding."""
 
 
 class LabelHead(Head):
-    """A label for each place that has a target."""
+    """Classifies each position that has a target."""
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy of `targets` (batch, length), but where they are `IGNORED`; 0 if all are."""
-        wanted = targets != IGNORED
-        total = functional.cross_entropy(self(states[wanted]), targets[wanted], reduction="sum")
-        return total / wanted.sum().clamp(min=1)
+        """Mean cross-entropy of `targets` (batch, length) that are not `IGNORED`; 0 if there are none."""
+        has_target = targets != IGNORED
+        total = functional.cross_entropy(self(states[has_target]), targets[has_target], reduction="sum")
+        return total / has_target.sum().clamp(min=1)
 
 
 class SpanHead(Head):
-    """The first and the last place of a stretch: scores of beginning there, and of ending there.
+    """Start and end of a span: two logits per position.
 
     Args:
-        width: Of the states.
-        generator: Draws the weights.
+        width: Width of the states.
+        generator: Draws the initial weights.
     """
 
     def __init__(self, width: int, generator: torch.Generator) -> None:
         super().__init__(width, 2, generator)
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy of both ends, `targets` (batch, 2), over the places that are there."""
-        scores = self(states).masked_fill(~mask[..., None], -torch.inf)  # (batch, length, 2)
-        return functional.cross_entropy(scores, targets)
+        """Mean cross-entropy of start and end, `targets` (batch, 2), over the positions that are not padding."""
+        logits = self(states).masked_fill(~mask[..., None], -torch.inf)  # (batch, length, 2)
+        return functional.cross_entropy(logits, targets)

@@ -1,4 +1,4 @@
-"""The stages as jobs: what each is given, and all that can change its result."""
+"""The stages as jobs: inputs, and cache keys with everything that can change a result."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -8,23 +8,23 @@ from typing import Any
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xferbench.transfer import digest
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.stages import VERSION, finetune_task, learn_text, pretrain_backbone
+from ecsuite.eval.xtreme.stages import VERSION, finetune_task, pretrain_backbone, train_on_text
 from ecsuite.eval.xtreme.study import Study
-from ecsuite.eval.xtreme.task import Trial
+from ecsuite.eval.xtreme.task import TransferSetting
 from ecsuite.jobs.runner import Job
 
-BODY = ("num_layers", "width", "num_heads", "dropout", "context", "batch", "is_reduced")
-"""Of a preset, what can change every stage."""
+BACKBONE_SIZES = ("num_layers", "width", "num_heads", "dropout", "context", "batch", "is_reduced")
+"""Preset fields that can change the result of every stage."""
 File = tuple[Path, str]
-"""Weights, and their hash."""
+"""A weight file and its SHA-256."""
 
 
 class Jobs:
-    """Makes the stages of a study.
+    """Builds the jobs of a study.
 
     Args:
-        study: The request.
-        folder: Where weights are written.
+        study: The study.
+        folder: Output folder of weights.
     """
 
     def __init__(self, study: Study, folder: Path) -> None:
@@ -33,7 +33,7 @@ class Jobs:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """What all stages are told."""
+        """Inputs of all stages."""
         return {
             "kind": self.request.body,
             "preset": self.preset,
@@ -42,86 +42,96 @@ class Jobs:
         }
 
     def _key(self, seed: int, *sizes: str) -> dict[str, Any]:
-        """What can change the result of a stage, besides its data: of the preset what begins with one of `sizes`."""
-        told = {
+        """The part of a key that is not data; of the preset, the fields whose names begin with one of `sizes`."""
+        common = {
             "kind": self.request.body,
             "device": self.study.device.type,
             "precision": self.study.precision,
         }
-        kept = {name: value for name, value in asdict(self.preset).items() if name.startswith(sizes)}
-        return {"xtreme": VERSION, "sizes": kept, "seed": seed, **told}
+        sizes_of_stage = {
+            name: value for name, value in asdict(self.preset).items() if name.startswith(sizes)
+        }
+        return {"xtreme": VERSION, "sizes": sizes_of_stage, "seed": seed, **common}
 
-    def raising(self, body: str, seed: int) -> Job:
-        """Let a body learn its source."""
-        text = self.request.human if body == HUMAN else None
-        corpus = self.request.corpus if body in (CORPUS, SHUFFLED) else None
-        key = self._key(seed, *BODY, "pretrain_") | {"body": body, "corpus": digest(corpus)}
+    def pretraining(self, backbone: str, seed: int) -> Job:
+        """Pretrain a backbone."""
+        text = self.request.human if backbone == HUMAN else None
+        corpus = self.request.corpus if backbone in (CORPUS, SHUFFLED) else None
+        key = self._key(seed, *BACKBONE_SIZES, "pretrain_") | {"body": backbone, "corpus": digest(corpus)}
         if text is not None:
             key["text"] = TextFile(text.name, text).digest
-        inputs = {**self._settings, "name": body, "corpus": corpus, "text": text, "seed": seed}
-        work = self.preset.pretrain_tokens * self.preset.pretrain_epochs if body != RANDOM_INIT else 1
-        return self._writing(Job(function=pretrain_backbone, inputs=inputs, key=key, work=work))
+        inputs = {**self._settings, "name": backbone, "corpus": corpus, "text": text, "seed": seed}
+        work = self.preset.pretrain_tokens * self.preset.pretrain_epochs if backbone != RANDOM_INIT else 1
+        return self._with_output_file(Job(function=pretrain_backbone, inputs=inputs, key=key, work=work))
 
-    def learning(self, seed: int, born: File, group: tuple[str, ...]) -> Job:
-        """Let the body of a file learn the texts of some languages."""
-        file, sha256 = born
+    def text_training(self, seed: int, backbone_file: File, languages: tuple[str, ...]) -> Job:
+        """Train the backbone of a file on the texts of some languages."""
+        file, sha256 = backbone_file
         inputs = {
             **self._settings,
-            "born": file,
-            "languages": group,
+            "backbone_file": file,
+            "languages": languages,
             "protocol": self.protocol.name,
             "data": self.request.data,
             "texts": self.request.texts,
             "seed": seed,
         }
-        rules = {"learns": self.protocol.learns_text, "tunes": self.protocol.text_tunes_body}
-        texts = {language: self.study.texts[language] for language in group}
-        key = self._key(seed, *BODY, "vocab_", "text_", "embedding_lr") | {
+        rules = {"learns": self.protocol.learns_text, "tunes": self.protocol.text_trains_backbone}
+        texts = {language: self.study.texts[language] for language in languages}
+        key = self._key(seed, *BACKBONE_SIZES, "vocab_", "text_", "embedding_lr") | {
             "born": sha256,
             "texts": texts,
             **rules,
         }
-        work = self.preset.text_tokens * len(group) if self.protocol.learns_text else 1
-        return self._writing(Job(function=learn_text, inputs=inputs, key=key, work=work))
+        work = self.preset.text_tokens * len(languages) if self.protocol.learns_text else 1
+        return self._with_output_file(Job(function=train_on_text, inputs=inputs, key=key, work=work))
 
-    def trying(
-        self, seed: int, born: File | None, learnt: Mapping[str, File], task: str, learnt_in: str
+    def finetuning(
+        self,
+        seed: int,
+        backbone_file: File | None,
+        trained_on_text: Mapping[str, File],
+        task: str,
+        train_language: str,
     ) -> Job:
-        """Let a body, with the texts that it has learnt by language, do a task."""
-        tested_in = self.study.tested[task] if self.protocol.is_zero_shot else (learnt_in,)
-        trial = Trial(
+        """Fine-tune a backbone, with its weights by language, on a task and evaluate it."""
+        test_languages = self.study.tested[task] if self.protocol.is_zero_shot else (train_language,)
+        setting = TransferSetting(
             data=self.request.data,
             task=task,
-            learnt_in=learnt_in,
-            tested_in=tested_in,
+            train_language=train_language,
+            test_languages=test_languages,
             is_zero_shot=self.protocol.is_zero_shot,
             swaps_embedding=self.protocol.is_zero_shot and not self.protocol.shares_vocabulary,
         )
-        spoken = {language: learnt[language] for language in (learnt_in, *tested_in) if language in learnt}
+        needed = dict.fromkeys((train_language, *test_languages))
+        text_files = {code: trained_on_text[code] for code in needed if code in trained_on_text}
         inputs = {
             **self._settings,
-            "born": None if born is None else born[0],
+            "backbone_file": None if backbone_file is None else backbone_file[0],
             "model": self.request.model,
-            "learnt": {language: file for language, (file, _) in spoken.items()},
-            "trial": trial,
+            "text_files": {language: file for language, (file, _) in text_files.items()},
+            "setting": setting,
             "seed": seed,
         }
-        key = self._key(seed, *BODY, "scope", "tuning", "max_") | {
-            "born": self.study.published if born is None else born[1],
-            "learnt": {language: sha256 for language, (_, sha256) in spoken.items()},
+        key = self._key(seed, *BACKBONE_SIZES, "scope", "tuning", "max_") | {
+            "born": self.study.published if backbone_file is None else backbone_file[1],
+            "learnt": {language: sha256 for language, (_, sha256) in text_files.items()},
             "task": task,
-            "learnt_in": learnt_in,
-            "is_zero_shot": trial.is_zero_shot,
+            "learnt_in": train_language,
+            "is_zero_shot": setting.is_zero_shot,
             "examples": {
-                f"{part} {one}": self.study.examples[part, task, one]
-                for part, ones in (("train", (learnt_in,)), ("test", tested_in))
-                for one in ones
+                f"{part} {language_code}": self.study.examples[part, task, language_code]
+                for part, language_codes in (("train", (train_language,)), ("test", test_languages))
+                for language_code in language_codes
             },
         }
-        num_sentences = (self.preset.max_train or 10_000) + (self.preset.max_test or 1_000) * len(tested_in)
+        num_sentences = (self.preset.max_train or 10_000) + (self.preset.max_test or 1_000) * len(
+            test_languages
+        )
         return Job(function=finetune_task, inputs=inputs, key=key, work=200 * num_sentences)
 
-    def _writing(self, job: Job) -> Job:
-        """The job, told where to write its weights."""
+    def _with_output_file(self, job: Job) -> Job:
+        """The job with the path of its weight file."""
         file = self.folder / "weights" / f"{job.digest}.safetensors"
         return replace(job, inputs={**job.inputs, "file": file})

@@ -1,4 +1,4 @@
-"""Pairs: one label for two sentences."""
+"""Pairs: one label per pair of sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from ecsuite.eval.xtreme.scoring.examples import TextPair
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paired:
-    """Pairs as rows, one each."""
+    """Pairs as rows, one row per pair."""
 
     rows: Rows
-    """With one target: at the first symbol or, for a body that has read nothing there, at the last."""
-    place: int
-    """Where that is: 0 or -1."""
+    """Inputs with one target: at the first symbol for an encoder, at the last for a decoder."""
+    position: int
+    """Position of the target: 0 or -1."""
     labels: tuple[str, ...]
-    """By their numbers."""
+    """Labels in the order of the logits."""
 
 
 def prepare(
@@ -29,44 +29,44 @@ def prepare(
     is_bidirectional: bool,
     labels: Sequence[str],
 ) -> Paired:
-    """Put pairs side by side; of what is too long, the longer sentence is cut at its end.
+    """Concatenate the sentences of each pair; if a row is too long, the longer sentence is cut at its end.
 
     Args:
-        examples: Pairs, with or without labels; a label that is not in `labels` is not learnt.
-        sub_words: How to read them.
-        context: Longest row.
+        examples: Pairs, with or without labels; a label that is not in `labels` is no target.
+        sub_words: The vocabulary.
+        context: Maximum row length in sub-words.
         is_bidirectional: Whether the backbone reads the symbols after a position.
-        labels: What can be said.
+        labels: The labels that can be predicted.
     """
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
-    room = context - len(sub_words.first) - len(sub_words.between) - len(sub_words.last)
+    max_tokens = context - len(sub_words.first) - len(sub_words.between) - len(sub_words.last)
     firsts = sub_words.texts([example.first for example in examples])
     seconds = sub_words.texts([example.second for example in examples])
-    place = 0 if is_bidirectional else -1
+    position = 0 if is_bidirectional else -1
     ids, targets = [], []
     for example, first, second in zip(examples, firsts, seconds, strict=True):
-        here = max(room - len(second.ids), room // 2)
-        left = first.ids[:here]
+        num_first = max(max_tokens - len(second.ids), max_tokens // 2)
+        first_ids = first.ids[:num_first]
         row = [
             *sub_words.first,
-            *left,
+            *first_ids,
             *sub_words.between,
-            *second.ids[: room - len(left)],
+            *second.ids[: max_tokens - len(first_ids)],
             *sub_words.last,
         ]
         target = [IGNORED] * len(row)
-        target[place] = numbers.get(example.label, IGNORED)
+        target[position] = numbers.get(example.label, IGNORED)
         ids.append(row)
         targets.append(target)
     rows = Rows(ids=ids, targets=targets, padding=sub_words.padding)
-    return Paired(rows=rows, place=place, labels=tuple(labels))
+    return Paired(rows=rows, position=position, labels=tuple(labels))
 
 
-def predictions(scores: Sequence[Tensor], prepared: Paired) -> list[str]:
-    """The likeliest label of each pair.
+def predictions(logits: Sequence[Tensor], prepared: Paired) -> list[str]:
+    """The most probable label of each pair.
 
     Args:
-        scores: Of each row, (length, labels).
+        logits: Logits of each row, (length, labels).
         prepared: The rows.
     """
-    return [prepared.labels[int(row[prepared.place].argmax())] for row in scores]
+    return [prepared.labels[int(row[prepared.position].argmax())] for row in logits]

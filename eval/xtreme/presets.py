@@ -1,4 +1,4 @@
-"""How much compute the transfer to XTREME spends: one frozen record a preset."""
+"""Presets of the transfer to XTREME: sizes of models, data and training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,80 +12,80 @@ Scope = Literal["head", "all"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
-    """How a task is learnt."""
+    """Fine-tuning settings of a task."""
 
     lr: float
-    """Learning rate of the first update after warming up; it falls linearly to 0."""
+    """Learning rate after the warm-up; it falls linearly to 0."""
     epochs: int
-    """Passes over the examples."""
+    """Epochs over the training examples."""
     batch: int
-    """Rows in an update."""
+    """Rows per update."""
     context: int
-    """Longest row, in sub-words; never more than the body reads."""
+    """Maximum row length in sub-words; also limited by the context of the backbone."""
     weight_decay: float = 0.0
-    """AdamW's."""
+    """Weight decay of AdamW."""
     warmup: int = 0
-    """Updates over which the learning rate rises from 0."""
+    """Warm-up updates, over which the learning rate rises from 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
-    """Sizes of bodies, of what they learn, and of the tasks."""
+    """Sizes of backbones, of their training data, and of the tasks."""
 
     name: str
-    """The name in signatures."""
+    """Name in signatures."""
     about: str
-    """A line for people."""
+    """Description of one line."""
     num_layers: int
     """Transformer layers."""
     width: int
     """Width of the hidden states."""
     num_heads: int
-    """Attention heads in a layer."""
+    """Attention heads per layer."""
     dropout: float
-    """Of embeddings, attention and what each layer adds."""
+    """Dropout of embeddings, attention and residual branches."""
     context: int
-    """Positions that a body has."""
+    """Positions of a backbone."""
     pretrain_tokens: int
-    """Symbols of the corpus that are read in an epoch: it is repeated or cut to this."""
+    """Symbols of the corpus per epoch; the corpus is repeated or cut to this size."""
     pretrain_epochs: int
-    """Passes over them."""
+    """Epochs of pretraining."""
     pretrain_types: int
-    """Types of symbols, or of BPE, of controls."""
+    """Distinct symbols, or size of the BPE vocabulary, of controls."""
     pretrain_lr: float
-    """Learning rate of the first update; it falls linearly to 0."""
+    """Initial learning rate of pretraining; it falls linearly to 0."""
     vocab_size: int
-    """Sub-words of a vocabulary."""
+    """Sub-words of a human vocabulary."""
     vocab_bytes: int
-    """How much text of each language a vocabulary is learnt from."""
+    """Bytes of text per language from which a vocabulary is trained."""
     text_tokens: int
-    """Sub-words of each language's text that are read in all: it is repeated or cut to this."""
+    """Sub-words of training text per language; the text is repeated or cut to this size."""
     text_lr: float
-    """Learning rate of the first update, where the body learns texts; it falls linearly to 0."""
+    """Initial learning rate of training on text, if the backbone is trained; it falls linearly to 0."""
     embedding_lr: float
-    """The same where the embedding alone does."""
+    """Initial learning rate of training on text, if only the embedding is trained."""
     batch: int
-    """Windows of `context` symbols in an update, of the corpus and of texts."""
+    """Windows of `context` symbols per update, in pretraining and in training on text."""
     scope: Scope
-    """What a task tunes: the head alone, on states as they are, or the body as well."""
+    """What fine-tuning trains: the head only, on frozen states, or the backbone as well."""
     tuning: Mapping[str, Tuning]
-    """By task."""
+    """Fine-tuning settings by task."""
     max_train: int | None
-    """The first so many examples are learnt from; None is all."""
+    """Number of training examples, the first ones; None is all."""
     max_test: int | None
-    """The first so many examples of each language are tested; None is all."""
+    """Number of test examples per language, the first ones; None is all."""
     languages: tuple[str, ...]
-    """To transfer to; none is all that a task has."""
+    """Test languages beside English; empty is all languages of a task."""
     num_seeds: int
-    """If not asked for otherwise."""
+    """Default number of seeds."""
     precision: Literal["fp32", "auto"]
-    """Of products: `auto` takes bf16 where the hardware multiplies it natively."""
+    """Precision of matrix products; `auto` is bf16 on hardware with native support."""
     is_reduced: bool
-    """Whether its scores are below what the benchmark's settings give."""
+    """Whether the sizes are below the benchmark's own settings."""
 
     @property
     def sizes(self) -> XferBench:
-        """The sizes of the body and of its corpus, as XferBench's model and its protocol `strict` read them."""
+        """The same sizes as a preset of XferBench, for its model and its protocol `strict`."""
         return replace(
             XFERBENCH,
             num_layers=self.num_layers,
@@ -113,7 +113,7 @@ def _by_task(**by_kind: Tuning) -> dict[str, Tuning]:
 
 FULL = Preset(
     name="full",
-    about="XferBench's model and the benchmark's own tuning (mBERT's): days on a GPU",
+    about="XferBench's model, the benchmark's own fine-tuning settings (mBERT); days on a GPU",
     num_layers=6,
     width=768,
     num_heads=6,
@@ -145,7 +145,7 @@ FULL = Preset(
 )
 MINI = Preset(
     name="mini",
-    about="2 layers of 128, heads alone tuned, three languages: minutes on a CPU, another scale",
+    about="2 layers of width 128, only heads trained, three languages; minutes on a CPU; not comparable with full",
     num_layers=2,
     width=128,
     num_heads=4,
@@ -178,7 +178,7 @@ MINI = Preset(
 NANO = replace(
     MINI,
     name="nano",
-    about="seconds; only shows that everything runs",
+    about="a smoke test that takes seconds; scores mean nothing",
     width=32,
     num_heads=2,
     context=64,
@@ -191,4 +191,4 @@ NANO = replace(
     num_seeds=1,
 )
 PRESETS = {preset.name: preset for preset in (MINI, FULL, NANO)}
-"""By name."""
+"""Presets by name."""

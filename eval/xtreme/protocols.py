@@ -1,4 +1,4 @@
-"""Protocols: how a body that has never seen a human language comes to a task, and in which language it learns it."""
+"""Protocols: what a backbone without a human vocabulary is trained on before a task, and the task's language."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Protocol:
-    """One way."""
+    """One way of transferring a backbone to tasks in human languages."""
 
     name: str
     """The name in signatures."""
     about: str
-    """A line for people."""
+    """Description of one line."""
     shares_vocabulary: bool
-    """Whether one vocabulary and one embedding serve all languages."""
+    """Whether all languages share one vocabulary and one embedding."""
     learns_text: bool
-    """Whether texts are learnt before the task."""
-    text_tunes_body: bool
-    """Whether learning texts changes the body, or the embedding alone."""
+    """Whether there is training on text before the task."""
+    text_trains_backbone: bool
+    """Whether training on text updates the backbone, or the embedding only."""
     is_zero_shot: bool
-    """Whether the task is learnt in English alone, or in each language that is tested."""
+    """Whether the task is trained in English only, or in each test language."""
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -27,35 +27,35 @@ PROTOCOLS: Mapping[str, Protocol] = {
     for protocol in (
         Protocol(
             name="adapt",
-            about="one vocabulary; the body learns as much text of each language; the task in English",
+            about="one vocabulary; backbone trained on the same amount of text per language; task in English",
             shares_vocabulary=True,
             learns_text=True,
-            text_tunes_body=True,
+            text_trains_backbone=True,
             is_zero_shot=True,
         ),
         # Artetxe, Ruder & Yogatama (2020)
         Protocol(
             name="monotrans",
-            about="an embedding for each language, learnt from its text under a fixed body; the task in English",
+            about="one embedding per language, trained on its text with a frozen backbone; task in English",
             shares_vocabulary=False,
             learns_text=True,
-            text_tunes_body=False,
+            text_trains_backbone=False,
             is_zero_shot=True,
         ),
         Protocol(
             name="direct",
-            about="one vocabulary, no text; the task in English: a control",
+            about="one vocabulary, no training on text; task in English; a control",
             shares_vocabulary=True,
             learns_text=False,
-            text_tunes_body=False,
+            text_trains_backbone=False,
             is_zero_shot=True,
         ),
         Protocol(
             name="in-language",
-            about="a vocabulary, the text and the task of each language; the body learns all of them",
+            about="one vocabulary per language; backbone trained on text and task of that language",
             shares_vocabulary=False,
             learns_text=True,
-            text_tunes_body=True,
+            text_trains_backbone=True,
             is_zero_shot=False,
         ),
     )

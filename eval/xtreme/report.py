@@ -1,4 +1,4 @@
-"""The tables of a transfer run: gains first, then tasks and languages, beside chance and a baseline without a model."""
+"""Tables of a transfer run: gains, tasks and languages, beside chance level and a baseline without a model."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,17 +14,17 @@ from ecsuite.eval.xtreme.scoring.averaging import gap_metric, main_score, mean
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
 
 MOST_WITH_GAINS = 3
-"""Tasks beside whose scores there is room for gains; those of more tasks are a table of their own."""
+"""Most tasks whose scores share a table with gains; with more tasks there are two tables."""
 MAX_NAME = 15
-"""Characters of a body's name in the first column of tables; notes have all of it …"""
+"""Most characters of a backbone's name in the first column; notes show the full name."""
 MAX_HEADING = 10
-"""… and above other columns."""
+"""Most characters of a backbone's name in a heading."""
 RANDOM = "random\ninit"
-"""The random body above narrow columns."""
+"""Heading of the randomly initialised backbone in narrow columns."""
 
 
 def report(result: TransferResult) -> Report:
-    """All that a run found."""
+    """Tables, notes, JSON and picture of a transfer run."""
     over_reference, over_controls = gains_over_reference(result), gains_over_controls(result)
     headline = next((gain for gain in over_reference if gain.body == result.corpus), None)
     return Report(
@@ -47,20 +47,20 @@ def report(result: TransferResult) -> Report:
 
 
 def verdict_line(result: TransferResult, headline: Gain | None) -> str:
-    """The answer: what the corpus has over a body that has learnt nothing."""
+    """One line with the main result: the gain of the corpus over the randomly initialised backbone."""
     if headline is None:
-        return f"{result.corpus}: no gain is told, since the body '{REFERENCE}' was not run."
+        return f"{result.corpus}: no gain reported: the backbone '{REFERENCE}' was not run."
     overall = headline.overall
     if overall.ci95 is None:
-        why = "one seed has no interval, so nobody can tell this from noise"
+        why = "one seed gives no interval, so noise cannot be excluded"
         return f"{headline.body} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
     why = ", the interval contains 0" if overall.verdict == "within noise" else ""
-    told = f"{_told(overall)} points over {_seeds(result)}: {overall.verdict}{why}"
-    return f"{headline.body} over {REFERENCE}: {told}."
+    shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.verdict}{why}"
+    return f"{headline.body} over {REFERENCE}: {shown}."
 
 
 def _tables_of_bodies(result: TransferResult, gains: Sequence[Gain]) -> list[Table]:
-    """A row a body: its scores, and its gain."""
+    """Scores and gains, one row per backbone."""
     if not gains:
         return [_bodies("Scores", result, gains, with_scores=True, with_gains=False)]
     if len(result.splits) <= MOST_WITH_GAINS:
@@ -76,21 +76,21 @@ def _bodies(
 ) -> Table:
     gain_of = {gain.body: gain for gain in gains}
     headings = [_heading(task) for task in result.splits] if with_scores else []
-    table = _table(title, "body", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
+    table = _table(title, "backbone", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
     if with_gains:
         for heading in ("gain", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column(f"over {REFERENCE}", no_wrap=True)
-    for body in result.bodies:
-        scores = result.scores(body)
+    for backbone in result.bodies:
+        scores = result.scores(backbone)
         figures = [_short(score) for score in scores.mean(0)] if with_scores else []
-        found = _cells_of(gain_of.get(body)) if with_gains else []
-        table.add_row(body, *figures, _short(float(scores.mean())), *found)
+        estimates = _cells_of(gain_of.get(backbone)) if with_gains else []
+        table.add_row(backbone, *figures, _short(float(scores.mean())), *estimates)
     return table
 
 
 def _controls(gains: Sequence[Gain]) -> Table:
-    """A row a further control: what the corpus has over it."""
+    """Gains of the corpus over the other controls, one row per control."""
     table = _table(
         "Gains over further controls", f"{_cut(gains[0].body)} over", ["gain", "95 % interval", "p (Holm)"]
     )
@@ -103,91 +103,92 @@ def _controls(gains: Sequence[Gain]) -> Table:
 
 
 def _tasks(result: TransferResult, headline: Gain) -> Table:
-    """A row a task: the scores of the corpus and of the random body."""
+    """Scores of the corpus and of the randomly initialised backbone, one row per task."""
     headings = ["languages", _cut(result.corpus), RANDOM, "gain", "95 % interval"]
     table = _table("By task", "task", headings, is_dense=True)
     table.add_column("verdict", no_wrap=True)
-    for place, (task, codes) in enumerate(result.languages.items()):
-        found, whole = headline.by_task[task], TASKS[task].languages
+    for index, (task, codes) in enumerate(result.languages.items()):
+        estimates, all_codes = headline.by_task[task], TASKS[task].languages
         scores = [
-            _short(float(result.scores(body)[:, place].mean())) for body in (headline.body, headline.over)
+            _short(float(result.scores(backbone)[:, index].mean()))
+            for backbone in (headline.body, headline.over)
         ]
         table.add_row(
             TASKS[task].title,
-            str(len(codes)) if set(codes) >= set(whole) else f"{len(codes)}/{len(whole)}",
+            str(len(codes)) if set(codes) >= set(all_codes) else f"{len(codes)}/{len(all_codes)}",
             *scores,
-            f"{found.mean:+.1f}",
-            _interval(found),
-            found.verdict,
+            f"{estimates.mean:+.1f}",
+            _interval(estimates),
+            estimates.verdict,
         )
     return table
 
 
 def _zero_shot(result: TransferResult) -> Table:
-    """A row a task: the corpus in English and elsewhere, beside what needs no model."""
-    guesses = ("chance\nEnglish", "chance\nothers", "baseline\nEnglish", "baseline\nothers")
-    headings = ["metric", "English", "others", "gap", *guesses]
+    """Scores in English and in other languages, beside chance level and baseline, one row per task."""
+    references = ("chance\nEnglish", "chance\nothers", "baseline\nEnglish", "baseline\nothers")
+    headings = ["metric", "English", "others", "gap", *references]
     table = _table(f"Transfer from English: {result.corpus}", "task", headings, is_dense=True)
     for task in result.splits:
         sides = result.sides(result.corpus, task)
         table.add_row(
             TASKS[task].title,
             METRIC_TITLES[gap_metric(task)],
-            *_two(sides),
+            *_both_sides(sides),
             _short(sides.gap),
-            *_two(result.sides_of(result.chance, task)),
-            *_two(result.sides_of(result.baselines, task)),
+            *_both_sides(result.sides_of(result.chance, task)),
+            *_both_sides(result.sides_of(result.baselines, task)),
         )
     return table
 
 
 def _languages(result: TransferResult, task: str) -> Table:
-    """A row a language, related ones beside each other."""
-    bodies = {result.corpus: _cut(result.corpus)} | (
+    """Scores of one task, one row per language, grouped by family."""
+    backbones = {result.corpus: _cut(result.corpus)} | (
         {REFERENCE: RANDOM} if REFERENCE in result.bodies else {}
     )
-    scores = [result.language_scores(body, task).mean(0) for body in bodies]
-    guesses = [_main_scores(result, by_task, task) for by_task in (result.baselines, result.chance)]
+    scores = [result.language_scores(backbone, task).mean(0) for backbone in backbones]
+    references = [_main_scores(result, by_task, task) for by_task in (result.baselines, result.chance)]
     table = _table(f"{TASKS[task].title} by language", "language", [], is_dense=True)
     for heading in ("family", "script"):
         table.add_column(heading, no_wrap=True)
-    gained = ["gain"] if len(bodies) > 1 else []
-    for heading in (*bodies.values(), *gained, "baseline", "chance"):
+    gain_heading = ["gain"] if len(backbones) > 1 else []
+    for heading in (*backbones.values(), *gain_heading, "baseline", "chance"):
         table.add_column(heading, justify="right", no_wrap=True)
     codes = result.languages[task]
-    for place in sorted(range(len(codes)), key=lambda place: (_language(codes[place])[1], codes[place])):
-        found = [float(of_body[place]) for of_body in scores]
+    for index in sorted(range(len(codes)), key=lambda index: (_language(codes[index])[1], codes[index])):
+        estimates = [float(of_body[index]) for of_body in scores]
         table.add_row(
-            *_language(codes[place]),
-            *map(_short, found),
-            *([f"{found[0] - found[1]:+.1f}"] if gained else []),
-            *(_short(guess[place] if guess else None) for guess in guesses),
+            *_language(codes[index]),
+            *map(_short, estimates),
+            *([f"{estimates[0] - estimates[1]:+.1f}"] if gain_heading else []),
+            *(_short(reference[index] if reference else None) for reference in references),
         )
     return table
 
 
 def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gain]) -> list[str]:
-    """What a reader of the tables has to know; the answer and the signature last."""
+    """Notes for readers of the tables; the last two are the main result and the signature."""
     lines = [f"{result.corpus}: protocol {result.protocol}, preset {result.preset}, {_seeds(result)}."]
     lines += _metrics(result)
     if headline is not None and headline.overall.ci95 is not None:
-        lines.append("gain: the same seed of both compared; intervals: Student's, over seeds.")
+        lines.append("gain: paired by seed; intervals: Student's t, over seeds.")
     if result.baselines:
-        lines.append("baseline: no model, such as the most frequent tag of each English word.")
+        lines.append("baseline: without a model, such as the most frequent tag of each English word.")
     if any(gain.p_holm is not None for gain in controls):
         lines.append(f"p (Holm): of the paired t test, corrected for {len(controls)} controls.")
     if result.is_zero_shot:
-        lines.append("gap: English less the mean of the others. It is about 0 at chance, too.")
+        lines.append("gap: English minus the mean of the others; it is also about 0 at chance level.")
     lines += [_which_split(result, task) for task in result.splits if "dev" in result.splits[task].values()]
     lines += result.notes
     if headline is not None and headline.english is not None and headline.others is not None:
-        sides = f"English {_told(headline.english)}, the other languages {_told(headline.others)}"
-        lines.append(f"Of the gain over {REFERENCE}: {sides}.")
+        sides = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
+        lines.append(f"Gain over {REFERENCE}: {sides}.")
     return [*lines, verdict_line(result, headline), result.signature]
 
 
 def _metrics(result: TransferResult) -> list[str]:
-    """What scores are; for tagging also how many tags are right."""
+    """The metrics of the scores; for tagging also the accuracy of tags."""
     titles: dict[tuple[str, ...], list[str]] = {}
     for task in result.splits:
         titles.setdefault(TASKS[task].main, []).append(TASKS[task].title)
@@ -200,35 +201,35 @@ def _metrics(result: TransferResult) -> list[str]:
         "A task's score is the mean over languages; all is the mean over tasks.",
     ]
     if result.is_zero_shot and any(TASKS[task].kind == "questions" for task in result.splits):
-        lines.append("EM and F1: their mean is the score; English, others and gap are EM alone.")
+        lines.append("EM and F1: the score is their mean; English, others and gap are EM only.")
     for task in result.splits:
         if TASKS[task].kind == "tagging":
-            shares = ((body, _tag_accuracy(result, body, task)) for body in result.bodies)
-            told = ", ".join(f"{body} {share:.1f}" for body, share in shares if share is not None)
-            lines += [f"{TASKS[task].title}: F1 of spans of tags; % of tags right: {told}."] if told else []
+            shares = ((backbone, _tag_accuracy(result, backbone, task)) for backbone in result.bodies)
+            shown = ", ".join(f"{backbone} {share:.1f}" for backbone, share in shares if share is not None)
+            lines += [f"{TASKS[task].title}: F1 of tag spans; tag accuracy in %: {shown}."] if shown else []
     return lines
 
 
-def _tag_accuracy(result: TransferResult, body: str, task: str) -> float | None:
-    """The share of right tags in per cent, the mean over seeds and languages; None where it is not known."""
+def _tag_accuracy(result: TransferResult, backbone: str, task: str) -> float | None:
+    """Tag accuracy in per cent, mean over seeds and languages; None if it is unknown."""
     shares = [
         metrics.get("accuracy")
-        for by_task in result.by_body[body].values()
+        for by_task in result.by_body[backbone].values()
         for metrics in by_task[task].values()
     ]
     return None if None in shares else mean(share for share in shares if share is not None)
 
 
 def _which_split(result: TransferResult, task: str) -> str:
-    """Says where dev stands for test."""
+    """Note on languages scored on dev instead of test."""
     of_dev = [code for code, split in result.splits[task].items() if split == "dev"]
     where = "" if len(of_dev) == len(result.splits[task]) else f" in {' '.join(of_dev)}"
     return f"{TASKS[task].title}: scored on dev, not on test{where}."
 
 
-def _told(found: Estimate) -> str:
+def _with_interval(estimates: Estimate) -> str:
     """A difference with its interval, on one line."""
-    return f"{found.mean:+.1f}" + (f" [{_interval(found)}]" if found.ci95 else "")
+    return f"{estimates.mean:+.1f}" + (f" [{_interval(estimates)}]" if estimates.ci95 else "")
 
 
 def _seeds(result: TransferResult) -> str:
@@ -238,29 +239,29 @@ def _seeds(result: TransferResult) -> str:
 
 
 def _cells_of(gain: Gain | None) -> list[str]:
-    """Gain, interval and verdict."""
+    """Gain, interval and verdict as table cells."""
     if gain is None:
         return ["", "", ""]
     return [f"{gain.overall.mean:+.1f}", _interval(gain.overall), gain.verdict]
 
 
-def _interval(found: Estimate) -> str:
-    return "" if found.ci95 is None else f"{found.ci95[0]:+.1f} to {found.ci95[1]:+.1f}"
+def _interval(estimates: Estimate) -> str:
+    return "" if estimates.ci95 is None else f"{estimates.ci95[0]:+.1f} to {estimates.ci95[1]:+.1f}"
 
 
 def _main_scores(result: TransferResult, by_task: ByTask, task: str) -> list[float] | None:
-    """Scores of a guess in the tested languages, in their order."""
+    """Scores of the baseline or of chance level in the test languages, in their order."""
     metrics = result.tested(by_task, task)
     return None if metrics is None else [main_score(task, of_one) for of_one in metrics.values()]
 
 
 def _language(code: str) -> tuple[str, str, str]:
-    """Name, family and script, as far as they are known."""
+    """Name, family and script; the code and empty strings if unknown."""
     known = LANGUAGES.get(code)
     return (known.name, known.family, known.script) if known else (code, "", "")
 
 
-def _two(sides: Sides | None) -> tuple[str, str]:
+def _both_sides(sides: Sides | None) -> tuple[str, str]:
     return ("", "") if sides is None else (_short(sides.english), _short(sides.others))
 
 
@@ -269,7 +270,7 @@ def _heading(task: str) -> str:
 
 
 def _short(value: float | None) -> str:
-    """At most four characters wide."""
+    """Format a score in at most four characters."""
     text = "" if value is None else f"{value:.1f}"
     return "100" if text == "100.0" else text
 
@@ -279,7 +280,7 @@ def _cut(name: str) -> str:
 
 
 def _table(title: str, first: str, figures: Iterable[str], *, is_dense: bool = False) -> Table:
-    """Columns of figures behind one of names."""
+    """A table with one column of names and columns of figures."""
     table = Table(
         title=f"\n{title}",
         title_justify="left",

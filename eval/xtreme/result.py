@@ -1,4 +1,4 @@
-"""What the transfer stage found: every body's metrics on every language of every task."""
+"""Result of a transfer run: metrics of every backbone on every language of every task."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,11 +12,11 @@ from ecsuite.eval.xtreme.scoring import averaging
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 REFERENCE = "random init"
-"""The body that has learnt nothing, over which gains are told."""
+"""The randomly initialised backbone, over which gains are reported."""
 CONTROLS = (REFERENCE, "parentheses", "shuffled corpus", "human text")
-"""Bodies that a corpus is compared with, in the order of tables."""
+"""Backbones that the corpus is compared with, in the order of tables."""
 IN_LANGUAGE = "in-language"
-"""The protocol without transfer between languages: each is learnt and tested by itself."""
+"""The protocol without transfer between languages: each is trained and tested separately."""
 
 Metrics = Mapping[str, float]
 """Metrics of one language, 0 to 100."""
@@ -26,59 +26,59 @@ ByTask = Mapping[str, Mapping[str, Metrics]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """How one body did in one language of a task."""
+    """Metrics of one backbone in one language of a task."""
 
     body: str
-    """Its name: one of `CONTROLS`, or what it has learnt."""
+    """Name of the backbone: the corpus or model, or one of `CONTROLS`."""
     seed: int
-    """Of weights and orders; the same seed gives all bodies the same tuning."""
+    """Seed of weights and data order; the same seed gives all backbones the same fine-tuning."""
     task: str
     """The task's name."""
     language: str
-    """The language that was tested, by its code."""
+    """Code of the test language."""
     split: str
-    """test or dev."""
+    """Name of the scored split, such as test or dev."""
     metrics: Metrics
-    """What `score_predictions` gave, 0 to 100."""
+    """Result of `score_predictions`, 0 to 100."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sides:
-    """A task's score in English and elsewhere, in the metric of the transfer gap."""
+    """A task's score in English and in other languages, in the metric of the transfer gap."""
 
     english: float | None
-    """English, the language of tuning; None where it was not tested."""
+    """Score in English, the training language; None if it was not tested."""
     others: float | None
-    """The mean of the other languages; None where there are none."""
+    """Mean score of the other languages; None if there are none."""
 
     @property
     def gap(self) -> float | None:
-        """What is lost in transfer; it is about 0 for what has learnt nothing, too."""
+        """Transfer gap: English minus others; also about 0 at chance level."""
         return None if self.english is None or self.others is None else self.english - self.others
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransferResult:
-    """All bodies, seeds, tasks and languages; made by `from_cells`."""
+    """Metrics of all backbones, seeds, tasks and languages; made by `from_cells`."""
 
     protocol: str
-    """How bodies met human languages."""
+    """Name of the protocol, see `protocols.py`."""
     preset: str
-    """The preset's name."""
+    """Name of the preset."""
     corpus: str
-    """The body that this is about; all others are its controls."""
+    """The evaluated backbone; all others are its controls."""
     by_body: Mapping[str, Mapping[int, ByTask]]
-    """Metrics by body, seed, task and language: the same ones everywhere, in the order of tables."""
+    """Metrics by backbone, seed, task and language: the same for all backbones, in the order of tables."""
     splits: Mapping[str, Mapping[str, str]]
-    """Which split was scored, by task and language."""
+    """The scored split by task and language."""
     baselines: ByTask
-    """What a prediction without any model scores."""
+    """Metrics of a baseline without a model."""
     chance: ByTask
-    """What the best guess scores that looks at nothing."""
+    """Metrics at chance level: the best constant prediction."""
     notes: tuple[str, ...]
-    """What was reduced, and whatever else a reader of the scores has to know."""
+    """Notes for readers of the scores, such as reduced sizes."""
     signature: str
-    """Everything that can change the scores but the corpus."""
+    """Everything that can change the scores, except the corpus."""
 
     @classmethod
     def from_cells(
@@ -93,49 +93,51 @@ class TransferResult:
         notes: Iterable[str] = (),
         signature: str,
     ) -> "TransferResult":
-        """Put cells of any order together.
+        """Collect cells, in any order.
 
         Args:
-            cells: One a body, seed, task and language; the same seeds, tasks and languages for every body.
-            protocol: How bodies met human languages.
-            preset: The preset's name.
-            corpus: The body that this is about.
-            baselines: By task and language, what a prediction without any model scores.
-            chance: The same of the best guess that looks at nothing.
-            notes: What a reader of the scores has to know.
-            signature: Everything that can change the scores but the corpus.
+            cells: One per backbone, seed, task and language; the same seeds, tasks and languages for every backbone.
+            protocol: Name of the protocol.
+            preset: Name of the preset.
+            corpus: Name of the evaluated backbone.
+            baselines: Metrics of a baseline without a model, by task and language.
+            chance: Metrics at chance level, by task and language.
+            notes: Notes for readers of the scores.
+            signature: Everything that can change the scores, except the corpus.
 
         Raises:
-            ConfigError: If there is no cell, one is missing, one is there twice, or a body or task is unknown.
+            ConfigError: If there are no cells, one is missing or duplicate, or a backbone or task is unknown.
         """
-        found: dict[tuple[str, int, str, str], Cell] = {}
+        by_key: dict[tuple[str, int, str, str], Cell] = {}
         for cell in cells:
             key = (cell.body, cell.seed, cell.task, cell.language)
-            if key in found:
-                raise ConfigError(f"{_name(*key)} was scored twice")
-            found[key] = cell
-        if not found:
-            raise ConfigError("no scores: expected those of one body in one language at least")
-        there = {cell.body: cell for cell in found.values()}
-        look_up("body", corpus, there)
-        bodies = sorted(there, key=lambda body: (body != corpus, _place(body, CONTROLS), body))
-        seeds = sorted({cell.seed for cell in found.values()})
-        spoken: dict[str, set[str]] = {}
-        for cell in found.values():
+            if key in by_key:
+                raise ConfigError(f"{_name(*key)}: expected one score, found two")
+            by_key[key] = cell
+        if not by_key:
+            raise ConfigError("expected scores of at least one backbone in one language, found none")
+        backbone_names = {cell.body: cell for cell in by_key.values()}
+        look_up("backbone", corpus, backbone_names)
+        backbones = sorted(
+            backbone_names, key=lambda backbone: (backbone != corpus, _rank(backbone, CONTROLS), backbone)
+        )
+        seeds = sorted({cell.seed for cell in by_key.values()})
+        languages_of_task: dict[str, set[str]] = {}
+        for cell in by_key.values():
             look_up("task", cell.task, TASKS)
-            spoken.setdefault(cell.task, set()).add(cell.language)
+            languages_of_task.setdefault(cell.task, set()).add(cell.language)
         languages = {
-            task: sorted(spoken[task], key=lambda code: (_place(code, TASKS[task].languages), code))
+            task: sorted(languages_of_task[task], key=lambda code: (_rank(code, TASKS[task].languages), code))
             for task in TASKS
-            if task in spoken
+            if task in languages_of_task
         }
 
         def metrics(*key: Any) -> Metrics:
-            if key not in found:
-                raise ConfigError(f"{_name(*key)} has no score: all bodies need the same seeds and languages")
-            cell, first = found[key], found[(corpus, seeds[0], *key[2:])]
+            if key not in by_key:
+                raise ConfigError(f"{_name(*key)}: expected a score, as for the other backbones, found none")
+            cell, first = by_key[key], by_key[(corpus, seeds[0], *key[2:])]
             if cell.split != first.split:
-                raise ConfigError(f"{_name(*key)} was scored on {cell.split}, others on {first.split}")
+                raise ConfigError(f"{_name(*key)}: expected a score on {first.split}, found {cell.split}")
             return dict(cell.metrics)
 
         return cls(
@@ -143,17 +145,17 @@ class TransferResult:
             preset=preset,
             corpus=corpus,
             by_body={
-                body: {
+                backbone: {
                     seed: {
-                        task: {code: metrics(body, seed, task, code) for code in codes}
+                        task: {code: metrics(backbone, seed, task, code) for code in codes}
                         for task, codes in languages.items()
                     }
                     for seed in seeds
                 }
-                for body in bodies
+                for backbone in backbones
             },
             splits={
-                task: {code: found[corpus, seeds[0], task, code].split for code in codes}
+                task: {code: by_key[corpus, seeds[0], task, code].split for code in codes}
                 for task, codes in languages.items()
             },
             baselines=baselines,
@@ -164,42 +166,42 @@ class TransferResult:
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """The corpus, then its controls."""
+        """Names of the backbones: the corpus, then its controls."""
         return tuple(self.by_body)
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Ascending; the same for all bodies."""
+        """Seeds in ascending order; the same for all backbones."""
         return tuple(self.by_body[self.corpus])
 
     @property
     def languages(self) -> Mapping[str, tuple[str, ...]]:
-        """The tested languages of each task, in the order of the paper's tables."""
+        """The test languages of each task, in the order of the paper's tables."""
         return {task: tuple(codes) for task, codes in self.splits.items()}
 
     @property
     def is_zero_shot(self) -> bool:
-        """Whether tasks were learnt in English and tested elsewhere."""
+        """Whether tasks were trained in English and tested in all languages."""
         return self.protocol != IN_LANGUAGE
 
-    def language_scores(self, body: str, task: str) -> Floats:
-        """Scores in the task's metric, shape (num_seeds, num_languages)."""
-        look_up("body", body, self.by_body)
+    def language_scores(self, backbone: str, task: str) -> Floats:
+        """Scores in the metric of the task, shape (num_seeds, num_languages)."""
+        look_up("backbone", backbone, self.by_body)
         return np.array(
             [
                 [averaging.main_score(task, metrics) for metrics in by_task[task].values()]
-                for by_task in self.by_body[body].values()
+                for by_task in self.by_body[backbone].values()
             ]
         )
 
-    def scores(self, body: str) -> Floats:
+    def scores(self, backbone: str) -> Floats:
         """Task scores, means over languages, shape (num_seeds, num_tasks); their mean is the overall score."""
-        return np.stack([self.language_scores(body, task).mean(1) for task in self.splits], axis=1)
+        return np.stack([self.language_scores(backbone, task).mean(1) for task in self.splits], axis=1)
 
-    def sides(self, body: str, task: str) -> Sides:
-        """English and the other languages, means over seeds."""
+    def sides(self, backbone: str, task: str) -> Sides:
+        """Scores in English and in the other languages, means over seeds."""
         of_seeds = [
-            averaging.english_and_others(task, by_task[task]) for by_task in self.by_body[body].values()
+            averaging.english_and_others(task, by_task[task]) for by_task in self.by_body[backbone].values()
         ]
         english, others = (
             averaging.mean(side) if None not in side else None for side in zip(*of_seeds, strict=True)
@@ -207,18 +209,22 @@ class TransferResult:
         return Sides(english=english, others=others)
 
     def sides_of(self, by_task: ByTask, task: str) -> Sides | None:
-        """The same of `baselines` or `chance`; None where it lacks a tested language."""
+        """The same for `baselines` or `chance`; None if a test language is missing there."""
         metrics = self.tested(by_task, task)
         return None if metrics is None else Sides(**_both(averaging.english_and_others(task, metrics)))
 
     def tested(self, by_task: ByTask, task: str) -> Mapping[str, Metrics] | None:
-        """Metrics of `baselines` or `chance` in the tested languages; None where one is missing."""
-        there = by_task.get(task, {})
+        """Metrics of `baselines` or `chance` in the test languages; None if one is missing."""
+        by_language = by_task.get(task, {})
         codes = self.splits[task]
-        return {code: there[code] for code in codes} if all(code in there for code in codes) else None
+        return (
+            {code: by_language[code] for code in codes}
+            if all(code in by_language for code in codes)
+            else None
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, with the averages, JSON-ready."""
+        """The result with averages, as JSON values."""
         return {
             "protocol": self.protocol,
             "preset": self.preset,
@@ -226,7 +232,7 @@ class TransferResult:
             "bodies": list(self.bodies),
             "seeds": list(self.seeds),
             "languages": {task: list(codes) for task, codes in self.languages.items()},
-            "scores": {body: self._summary(body) for body in self.bodies},
+            "scores": {backbone: self._summary(backbone) for backbone in self.bodies},
             "cells": [asdict(cell) for cell in self.cells()],
             "baselines": self.baselines,
             "chance": self.chance,
@@ -235,26 +241,31 @@ class TransferResult:
         }
 
     def cells(self) -> list[Cell]:
-        """What it was made from, in the order of tables."""
+        """All cells, in the order of tables."""
         return [
             Cell(
-                body=body, seed=seed, task=task, language=code, split=self.splits[task][code], metrics=metrics
+                body=backbone,
+                seed=seed,
+                task=task,
+                language=code,
+                split=self.splits[task][code],
+                metrics=metrics,
             )
-            for body, by_seed in self.by_body.items()
+            for backbone, by_seed in self.by_body.items()
             for seed, by_task in by_seed.items()
             for task, by_language in by_task.items()
             for code, metrics in by_language.items()
         ]
 
-    def _summary(self, body: str) -> dict[str, Any]:
-        scores = self.scores(body)
+    def _summary(self, backbone: str) -> dict[str, Any]:
+        scores = self.scores(backbone)
         summary: dict[str, Any] = {
             "overall": float(scores.mean()),
             "overall_by_seed": dict(zip(map(str, self.seeds), scores.mean(1).tolist(), strict=True)),
             "tasks": dict(zip(self.splits, scores.mean(0).tolist(), strict=True)),
         }
         if self.is_zero_shot:
-            sides = {task: self.sides(body, task) for task in self.splits}
+            sides = {task: self.sides(backbone, task) for task in self.splits}
             summary["zero_shot"] = {
                 task: {
                     "metric": averaging.gap_metric(task),
@@ -271,10 +282,10 @@ def _both(sides: tuple[float | None, float | None]) -> dict[str, float | None]:
     return {"english": sides[0], "others": sides[1]}
 
 
-def _place(name: str, order: tuple[str, ...]) -> int:
-    """Where a name stands; unknown ones last."""
+def _rank(name: str, order: tuple[str, ...]) -> int:
+    """Position of a name in an order; unknown names are last."""
     return order.index(name) if name in order else len(order)
 
 
-def _name(body: str, seed: int, task: str, language: str) -> str:
-    return f"{body}, seed {seed}, {task} in '{language}'"
+def _name(backbone: str, seed: int, task: str, language: str) -> str:
+    return f"{backbone}, seed {seed}, {task} in '{language}'"

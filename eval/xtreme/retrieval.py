@@ -1,4 +1,4 @@
-"""Retrieval: which sentences translate each other, by the states that a body has for them, without tuning.
+"""Retrieval: find translations by the hidden states of sentences, without fine-tuning.
 
 Hu et al. (2020), section 3.2. The benchmark's program takes the states of layer 7 of 12; of Tatoeba their mean over a
 sentence, of BUCC those of the first symbol.
@@ -17,27 +17,27 @@ from ecsuite.config import look_up
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.retrieval import Pair, mine_bitext, nearest, taken, tune_threshold
+from ecsuite.eval.xtreme.scoring.retrieval import Pair, mine_bitext, nearest, pairs_above, tune_threshold
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 
 States = Callable[[Tensor, Tensor], Tensor]
-"""From sub-words and which of them are there, (batch, length) each, to states (batch, length, width)."""
+"""From sub-words and their mask, (batch, length) each, to hidden states (batch, length, width)."""
 Floats = NDArray[np.float32]
 
 
 def mean_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The mean of `states` (batch, length, width) over the places in `mask` (batch, length)."""
-    there = mask[..., None].to(states.dtype)
-    return (states * there).sum(1) / there.sum(1)
+    """The mean of `states` (batch, length, width) over the positions in `mask` (batch, length)."""
+    present = mask[..., None].to(states.dtype)
+    return (states * present).sum(1) / present.sum(1)
 
 
 def first_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The states of the first place: what an encoder gathers of a sentence."""
+    """The states of the first position: the sentence representation of an encoder."""
     return states[:, 0]
 
 
 def last_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The states of the last place that is there: all that a decoder knows of a sentence."""
+    """The states of the last position before padding, the only ones of a decoder that depend on the whole sentence."""
     return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
 
 
@@ -46,25 +46,25 @@ POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "first": first_state,
     "last": last_state,
 }
-"""By name: from states and which are there to a vector a sentence."""
+"""Poolings by name: from states and mask to one vector per sentence."""
 PUBLISHED_POOLING = {"tatoeba": "mean", MINED: "first"}
-"""By task, as in the benchmark's program."""
+"""Pooling by task, as in the benchmark's program."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Embedded:
-    """A bitext and its sentences as vectors."""
+class EmbeddedBitext:
+    """A bitext and the vectors of its sentences."""
 
     bitext: Bitext
     """The sentences."""
     sources: Floats
-    """A row a sentence to look for, shape (num_sources, width)."""
+    """Query vectors, shape (num_sources, width)."""
     targets: Floats
-    """A row a sentence to look among, shape (num_targets, width)."""
+    """Candidate vectors, shape (num_targets, width)."""
 
 
 def embed(
-    body: Any,
+    backbone: Any,
     sub_words: SubWords,
     sentences: Sequence[str],
     batch: int,
@@ -74,17 +74,17 @@ def embed(
     states: States | None = None,
     context: int | None = None,
 ) -> Floats:
-    """Vectors of sentences, as long as they come out.
+    """Vectors of sentences, not normalised.
 
     Args:
-        body: A module with `states` and `context`; it is in evaluation mode afterwards.
-        sub_words: What the body reads.
-        sentences: The sentences; each is cut to the longest row. Special symbols around it count as others do.
-        batch: Sentences that are read at once.
-        device: Where the body is.
+        backbone: A module with `states` and `context`; it is set to evaluation mode.
+        sub_words: The vocabulary.
+        sentences: The sentences; each is cut to the maximum row length, which includes special symbols.
+        batch: Sentences per batch.
+        device: The device of the backbone.
         pooling: A name in `POOLINGS`.
-        states: Another layer's states; None for the body's last.
-        context: The longest row, in sub-words; None, or more than the body reads, for what the body reads.
+        states: Computes the hidden states; None for the backbone's last ones.
+        context: Maximum row length in sub-words, at most that of the backbone; None for that of the backbone.
 
     Returns:
         Shape (num_sentences, width).
@@ -93,7 +93,7 @@ def embed(
         ConfigError: If there is no such pooling.
     """
     pool = look_up("pooling", pooling, POOLINGS)
-    longest = min(context or body.context, body.context)
+    longest = min(context or backbone.context, backbone.context)
     room = longest - len(sub_words.first) - len(sub_words.last)
     ids = [
         [*sub_words.first, *(encoding.ids[:room] or [sub_words.unknown]), *sub_words.last]
@@ -101,26 +101,26 @@ def embed(
     ]
     rows = Rows(ids=ids, targets=[()] * len(ids), padding=sub_words.padding)
     batches = rows.batches(batch)
-    body.eval()
+    backbone.eval()
     vectors = []
     with torch.inference_mode():
         for index in batches:
             row_ids, mask, _ = rows.take(index, device)
-            vectors.append(pool((states or body.states)(row_ids, mask).float(), mask).cpu())
+            vectors.append(pool((states or backbone.states)(row_ids, mask).float(), mask).cpu())
     order = np.concatenate(batches)
     return torch.cat(vectors).numpy()[np.argsort(order)]
 
 
-def retrieve(task: str, test: Embedded, dev: Embedded | None = None) -> list[int] | set[Pair]:
-    """What `score_predictions` takes.
+def retrieve(task: str, test: EmbeddedBitext, dev: EmbeddedBitext | None = None) -> list[int] | set[Pair]:
+    """Predictions of a retrieval task, for `score_predictions`.
 
     Args:
-        task: Tatoeba or BUCC.
-        test: The sentences to find.
-        dev: For BUCC, sentences whose translations are known; the threshold of `test` is the best for them.
+        task: `tatoeba` or `bucc2018`.
+        test: The sentences to predict.
+        dev: For BUCC, sentences with known translations, on which the threshold is tuned.
 
     Returns:
-        For Tatoeba the row of the nearest target for each source; for BUCC the names of the pairs that are near enough.
+        For Tatoeba, the row of the nearest target of each source; for BUCC, the names of the pairs above the threshold.
 
     Raises:
         ValueError: If the translations of `dev` are not known.
@@ -128,6 +128,6 @@ def retrieve(task: str, test: Embedded, dev: Embedded | None = None) -> list[int
     if task != MINED:
         return [int(row) for row in nearest(test.sources, test.targets)]
     if dev is None or dev.bitext.gold is None:
-        raise ValueError("BUCC: expected dev with its translations, to find the threshold with")
+        raise ValueError("BUCC: expected a dev set with translations to tune the threshold, found none")
     threshold = tune_threshold(mine_bitext(dev.bitext, dev.sources, dev.targets), dev.bitext.gold)
-    return taken(mine_bitext(test.bitext, test.sources, test.targets), threshold)
+    return pairs_above(mine_bitext(test.bitext, test.sources, test.targets), threshold)

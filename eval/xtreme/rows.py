@@ -1,4 +1,4 @@
-"""Rows: what a body reads and what a head is to say about it."""
+"""Rows: inputs of a backbone and targets of a head."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,54 +7,54 @@ import torch
 from torch import Tensor
 
 IGNORED = -100
-"""The target of a place about which nothing is said."""
+"""Target of a position without a label."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """Inputs, each a row of sub-words."""
+    """Inputs as rows of sub-words, with targets."""
 
     ids: Sequence[Sequence[int]]
     """Sub-words of each row, with special symbols."""
     targets: Sequence[Sequence[int]]
-    """For labels, one a sub-word or `IGNORED`; for stretches, the places of the first and the last sub-word."""
+    """For labels, one per sub-word or `IGNORED`; for spans, the positions of the first and the last sub-word."""
     padding: int
-    """Fills up shorter rows."""
+    """Padding symbol of shorter rows."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def num_tokens(self) -> int:
-        """Sub-words in all."""
+        """Total number of sub-words."""
         return sum(map(len, self.ids))
 
     def take(self, index: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Some rows side by side.
+        """A batch of some rows, padded.
 
         Returns:
-            Sub-words (rows, longest), which of them are there (rows, longest), and targets (rows, longest or 2).
+            Sub-words (rows, longest), mask without padding (rows, longest), and targets (rows, longest or 2).
         """
-        ids = _side_by_side([self.ids[row] for row in index], self.padding).to(device)
+        ids = _pad([self.ids[row] for row in index], self.padding).to(device)
         lengths = torch.tensor([len(self.ids[row]) for row in index], device=device)
         mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
-        targets = _side_by_side([self.targets[row] for row in index], IGNORED).to(device)
+        targets = _pad([self.targets[row] for row in index], IGNORED).to(device)
         return ids, mask, targets
 
     def batches(self, batch: int, order: Iterable[int] | None = None) -> list[list[int]]:
-        """Rows of about the same length together, `batch` at a time; those of equal length in the given order."""
+        """Batches of `batch` rows of similar length; rows of equal length stay in the given order."""
         by_length = sorted(order or range(len(self)), key=lambda row: len(self.ids[row]))
         return [by_length[start : start + batch] for start in range(0, len(by_length), batch)]
 
     def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[list[int]]:
-        """Such batches, others in each epoch, in random order."""
+        """Batches as above, drawn anew in each epoch, in random order."""
         for _ in range(num_epochs):
             batches = self.batches(batch, torch.randperm(len(self), generator=generator).tolist())
-            for place in torch.randperm(len(batches), generator=generator).tolist():
-                yield batches[place]
+            for position in torch.randperm(len(batches), generator=generator).tolist():
+                yield batches[position]
 
 
-def _side_by_side(rows: Sequence[Sequence[int]], filler: int) -> Tensor:
-    """Rows of different lengths as one tensor."""
+def _pad(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
+    """Rows of different lengths as one padded tensor."""
     longest = max(map(len, rows))
-    return torch.tensor([[*row, *([filler] * (longest - len(row)))] for row in rows])
+    return torch.tensor([[*row, *([padding] * (longest - len(row)))] for row in rows])

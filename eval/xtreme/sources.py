@@ -1,4 +1,4 @@
-"""What bodies learn: the corpus that is asked about, and the controls that it is held against."""
+"""Pretraining data: the evaluated corpus and its controls."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,24 +18,24 @@ CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, HUMAN = (
     "human text",
 )
 ABOUT: Mapping[str, str] = {
-    CORPUS: "the corpus that is asked about",
-    RANDOM_INIT: "nothing: the body as it is born",
+    CORPUS: "the evaluated corpus",
+    RANDOM_INIT: "no pretraining: randomly initialised weights",
     PARENTHESES: "nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law",
     SHUFFLED: "the corpus's symbols in random order, in messages of the same lengths",
-    HUMAN: "a human language (--human)",
+    HUMAN: "a text in a human language (--human)",
 }
-"""By name, the corpus first."""
+"""Descriptions by name, the corpus first."""
 
 
 def source(name: str, corpus: Corpus | None, text: Path | None, preset: Preset, seed: int) -> Corpus | None:
-    """What a body learns; None is nothing.
+    """The pretraining corpus of a backbone; None for no pretraining.
 
     Args:
         name: One of `ABOUT`.
-        corpus: The corpus that is asked about.
-        text: The text of `HUMAN`.
-        preset: Sizes of what is drawn.
-        seed: Of what is drawn.
+        corpus: The evaluated corpus.
+        text: The text file of `HUMAN`.
+        preset: Sizes of generated corpora.
+        seed: Seed of generated corpora.
     """
     rng = np.random.default_rng(seed)
     if name == PARENTHESES:

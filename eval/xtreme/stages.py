@@ -1,4 +1,4 @@
-"""The three stages, each a pure function whose result can be kept: raise a body, learn texts, do a task."""
+"""The three stages, each a pure function with a cacheable result: pretraining, training on text, fine-tuning."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xtreme.presets import Preset
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
 from ecsuite.eval.xtreme.sources import source
-from ecsuite.eval.xtreme.task import Trial, do_task
+from ecsuite.eval.xtreme.task import TransferSetting, run_task
 from ecsuite.eval.xtreme.texts import language_text
 from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 1
-"""Raised whenever the same input would give another result."""
+"""Incremented whenever the same input would give a different result."""
 
 
 def pretrain_backbone(
@@ -43,42 +43,42 @@ def pretrain_backbone(
     file: Path,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Make a body, let it learn a source, and write it to `file` without its embedding.
+    """Initialise a backbone, pretrain it, and write its weights without the embedding to `file`.
 
     Returns:
-        `repeats`, how often the source was read in an epoch; `parameters` of the body; and `sha256` of the file.
+        `repeats`, passes over the pretraining data per epoch; `parameters`, their number; and `sha256` of the file.
     """
-    place = torch.device(device)
+    torch_device = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
-    learnt = source(name, corpus, text, preset, seed)
+    pretraining_corpus = source(name, corpus, text, preset, seed)
     repeats = 0.0
-    with _settings(place, precision, preset, seed):
-        body = BACKBONES[kind](preset, generator)
-        if learnt is not None:
-            read = strict.source(learnt, preset.sizes, seed)
-            # After the symbols of the corpus comes one that hides them from an encoder.
-            body.set_embedding(initial_embedding(read.vocab_size + 1, preset.width, generator))
-            body = body.to(place)
-            body.products = PRECISIONS[precision]
+    with _settings(torch_device, precision, preset, seed):
+        backbone = BACKBONES[kind](preset, generator)
+        if pretraining_corpus is not None:
+            encoded = strict.source(pretraining_corpus, preset.sizes, seed)
+            # The last symbol is the mask symbol of an encoder.
+            backbone.set_embedding(initial_embedding(encoded.vocab_size + 1, preset.width, generator))
+            backbone = backbone.to(torch_device)
+            backbone.products = PRECISIONS[precision]
             train_language_model(
-                body,
-                read.windows.symbols[:, : preset.context],
-                mask_symbol=read.vocab_size,
+                backbone,
+                encoded.windows.symbols[:, : preset.context],
+                mask_symbol=encoded.vocab_size,
                 num_epochs=preset.pretrain_epochs,
                 batch=preset.batch,
                 lr=preset.pretrain_lr,
-                parameters=body.parameters(),
+                parameters=backbone.parameters(),
                 generator=generator,
                 report_progress=lambda share: report_progress(name, share),
             )
-            repeats = read.repeats
-    weights = {key: weight.detach().cpu() for key, weight in body.without_embedding().items()}
+            repeats = encoded.repeats
+    weights = {key: weight.detach().cpu() for key, weight in backbone.without_embedding().items()}
     sha256 = _write(file, weights, {})
     return {"repeats": repeats, "parameters": sum(map(Tensor.numel, weights.values())), "sha256": sha256}
 
 
-def learn_text(
-    born: Path,
+def train_on_text(
+    backbone_file: Path,
     kind: str,
     languages: tuple[str, ...],
     protocol: str,
@@ -91,113 +91,122 @@ def learn_text(
     file: Path,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Give the body of `born` a vocabulary of some languages, let it learn their texts, and write it to `file`.
+    """Train a vocabulary of some languages and a backbone on their texts, as the protocol says; write them to `file`.
 
     Returns:
-        `repeats`, how often each text was read; and `sha256` of the file.
+        `repeats`, the passes over each text; and `sha256` of the file.
     """
     rules = PROTOCOLS[protocol]
-    place = torch.device(device)
+    torch_device = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     lines = [language_text(language, data, texts).lines for language in languages]
-    equal = chain.from_iterable(first_bytes(each, preset.vocab_bytes) for each in lines)
-    sub_words = train_subwords(equal, preset.vocab_size)
+    samples = chain.from_iterable(first_bytes(each, preset.vocab_bytes) for each in lines)
+    sub_words = train_subwords(samples, preset.vocab_size)
     repeats: list[float] = []
-    with _settings(place, precision, preset, seed):
-        body = _initial_backbone(born, kind, preset)
-        body.set_embedding(initial_embedding(sub_words.size, preset.width, generator))
-        body = body.to(place)
-        body.products = PRECISIONS[precision]
+    with _settings(torch_device, precision, preset, seed):
+        backbone = _initial_backbone(backbone_file, kind, preset)
+        backbone.set_embedding(initial_embedding(sub_words.size, preset.width, generator))
+        backbone = backbone.to(torch_device)
+        backbone.products = PRECISIONS[precision]
         if rules.learns_text:
             windows, repeats = text_windows(sub_words, lines, preset.text_tokens, preset.context)
             train_language_model(
-                body,
+                backbone,
                 windows,
                 mask_symbol=sub_words.mask,
                 num_epochs=1,
                 batch=preset.batch,
-                lr=preset.text_lr if rules.text_tunes_body else preset.embedding_lr,
-                parameters=body.parameters() if rules.text_tunes_body else body.embedding.parameters(),
+                lr=preset.text_lr if rules.text_trains_backbone else preset.embedding_lr,
+                parameters=backbone.parameters()
+                if rules.text_trains_backbone
+                else backbone.embedding.parameters(),
                 generator=generator,
                 report_progress=lambda share: report_progress(f"text of {'+'.join(languages)}", share),
             )
-    weights = body.without_embedding() if rules.learns_text and rules.text_tunes_body else {}
-    kept = {name: weight.detach().cpu() for name, weight in weights.items()}
-    embedding = {EMBEDDING: body.embedding.weight.detach().cpu()}
-    sha256 = _write(file, kept | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})
+    weights = backbone.without_embedding() if rules.learns_text and rules.text_trains_backbone else {}
+    backbone_weights = {name: weight.detach().cpu() for name, weight in weights.items()}
+    embedding = {EMBEDDING: backbone.embedding.weight.detach().cpu()}
+    sha256 = _write(file, backbone_weights | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})
     return {"repeats": dict(zip(languages, repeats, strict=False)), "sha256": sha256}
 
 
 def finetune_task(
-    born: Path | None,
+    backbone_file: Path | None,
     model: str | None,
-    learnt: Mapping[str, Path],
+    text_files: Mapping[str, Path],
     kind: str,
     preset: Preset,
-    trial: Trial,
+    setting: TransferSetting,
     seed: int,
     device: str,
     precision: str,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Learn a task in one language, and be tested in others.
+    """Fine-tune on a task in one language and evaluate in others.
 
     Args:
-        born: The body; None for a published one.
-        model: The published one.
-        learnt: By language, what was written by `learn_text`.
+        backbone_file: Weights from `pretrain_backbone`; None for a published model.
+        model: Name or folder of a published model; None for a backbone file.
+        text_files: Weights and vocabularies from `train_on_text`, by language.
         kind: A name in `BACKBONES`.
-        preset: Sizes.
-        trial: What to learn and where to be tested.
-        seed: Of the head, of dropout and of the order of the examples.
-        device: Where.
-        precision: bf16 or fp32.
-        report_progress: Told the share that is done.
+        preset: Model and training sizes.
+        setting: The task, its languages and its data.
+        seed: Seed of the head, dropout and the order of the examples.
+        device: `cpu` or `cuda`.
+        precision: `bf16` or `fp32`.
+        report_progress: Called with a label and the share that is done, 0 to 1.
 
     Returns:
-        By language, `split` and `metrics`; and `learnt_from`.
+        `by_language`, with `split` and `metrics` of each; and `learnt_from`, the name of the training data.
     """
-    place = torch.device(device)
-    with _settings(place, precision, preset, seed):
+    torch_device = torch.device(device)
+    with _settings(torch_device, precision, preset, seed):
         if model is not None:
-            body: PublishedBackbone | TrainableBackbone = PublishedBackbone(model).to(place)
+            backbone: PublishedBackbone | TrainableBackbone = PublishedBackbone(model).to(torch_device)
         else:
-            assert born is not None
-            body = _initial_backbone(born, kind, preset)
-        body.products = PRECISIONS[precision]
+            assert backbone_file is not None
+            backbone = _initial_backbone(backbone_file, kind, preset)
+        backbone.products = PRECISIONS[precision]
 
-        def speak(language: str) -> SubWords:
-            """Let the body read a language."""
-            if isinstance(body, PublishedBackbone):
-                return body.sub_words
-            weights, metadata = _read(learnt[language])
+        def prepare_vocabulary(language: str) -> SubWords:
+            """Load the embedding and the weights of a language into the backbone; return its vocabulary."""
+            if isinstance(backbone, PublishedBackbone):
+                return backbone.sub_words
+            weights, metadata = _read(text_files[language])
             embedding = weights.pop(EMBEDDING)
             if weights:
-                body.load_state_dict(weights, strict=False)
-            body.set_embedding(embedding)
-            body.to(place)
+                backbone.load_state_dict(weights, strict=False)
+            backbone.set_embedding(embedding)
+            backbone.to(torch_device)
             return subwords_of(Tokenizer.from_str(metadata[TOKENIZER]))
 
-        return do_task(body, speak, trial, preset, torch.Generator().manual_seed(seed), report_progress)
+        return run_task(
+            backbone,
+            prepare_vocabulary,
+            setting,
+            preset,
+            torch.Generator().manual_seed(seed),
+            report_progress,
+        )
 
 
 EMBEDDING, TOKENIZER = "embedding", "tokenizer"
-"""Names in files."""
+"""Names of the embedding and of the tokenizer in weight files."""
 
 
 def _initial_backbone(file: Path, kind: str, preset: Preset) -> TrainableBackbone:
-    """The body of a file."""
-    body = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
+    """The backbone with the weights of a file."""
+    backbone = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
     weights, _ = _read(file)
-    body.load_state_dict(weights, strict=False)
-    return body
+    backbone.load_state_dict(weights, strict=False)
+    return backbone
 
 
 def _write(file: Path, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
-    """Write a file of safetensors.
+    """Write weights to a safetensors file.
 
     Returns:
-        Its SHA-256.
+        SHA-256 of the file.
     """
     data = save({name: weight.contiguous() for name, weight in weights.items()}, dict(metadata))
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +215,7 @@ def _write(file: Path, weights: Mapping[str, Tensor], metadata: Mapping[str, str
 
 
 def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """What `_write` wrote."""
+    """Weights and metadata of a file written by `_write`."""
     with safe_open(file, framework="pt") as opened:
         names: Sequence[str] = opened.keys()
         return {name: opened.get_tensor(name) for name in names}, opened.metadata() or {}
@@ -214,7 +223,7 @@ def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 @contextmanager
 def _settings(device: torch.device, precision: str, preset: Preset, seed: int) -> Iterator[None]:
-    """Products where they are fastest, dropout from a seed, one thread for small bodies, for as long as it takes."""
+    """Set matrix-product precision, the dropout seed, and one thread for reduced presets; restore them afterwards."""
     threads = torch.get_num_threads()
     devices = [device] if device.type == "cuda" else []
     with routed_products(device, precision), torch.random.fork_rng(devices=devices):

@@ -1,4 +1,4 @@
-"""A request to try a corpus, or a published model, on tasks: checked, with all that follows from it."""
+"""A request to evaluate a corpus or a published model on tasks, and its validated form with resolved settings."""
 
 import hashlib
 from collections.abc import Callable
@@ -35,28 +35,28 @@ PUBLISHED = Protocol(
     about="a published encoder with its own vocabulary; the task in English",
     shares_vocabulary=True,
     learns_text=False,
-    text_tunes_body=False,
+    text_trains_backbone=False,
     is_zero_shot=True,
 )
-"""The benchmark's ordinary use."""
+"""The usual use of the benchmark."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a user asks for."""
+    """What a user requests."""
 
     corpus: Corpus | None
-    """What to learn first; None where a published model is tried."""
+    """Pretraining corpus; None for a published model."""
     data: Path
-    """The folder of the tasks."""
+    """The data folder of the tasks."""
     tasks: tuple[str, ...]
     """Names in `TASKS`."""
-    takes_what_is_there: bool = False
-    """Whether tasks without data are left out, and not an error."""
+    skips_missing_tasks: bool = False
+    """Whether tasks without data are skipped instead of an error."""
     model: str | None = None
-    """A published encoder instead of a corpus."""
+    """Name or folder of a published encoder, instead of a corpus."""
     languages: tuple[str, ...] = ()
-    """Languages to be tested in, beside English; none for the preset's."""
+    """Test languages beside English; empty for those of the preset."""
     protocol: str = "adapt"
     """A name in `PROTOCOLS`."""
     preset: str = "mini"
@@ -64,26 +64,26 @@ class Request:
     body: str = "decoder"
     """A name in `BACKBONES`."""
     texts: Path | None = None
-    """Texts of the languages; None for the words of tagged sentences."""
+    """Folder of texts of the languages; None for the tagged sentences of the tasks."""
     human: Path | None = None
-    """A text of a human language, as one more control."""
+    """A text in a human language, for an additional control."""
     seeds: tuple[int, ...] = ()
-    """None for as many as the preset has."""
+    """Seeds; empty for as many as the preset says."""
     device: str = "auto"
     """`auto`, `cpu` or `cuda`."""
     folder: Path | None = None
-    """Where the result of every stage is kept; None keeps nothing."""
+    """Cache folder of the results of stages; None for no cache."""
     num_workers: int = 1
-    """Processes, where the device is a CPU and the preset a reduced one."""
+    """Processes, if the device is a CPU and the preset is reduced; otherwise 1."""
     progress: Callable[[str, float, float], None] = no_progress
-    """Told the work done and to do."""
+    """Called as `progress(label, done, total)`."""
 
 
 class Study:
-    """A request that has been checked, and what follows from it.
+    """A validated request with resolved settings.
 
     Args:
-        request: What a user asks for.
+        request: What a user requests.
 
     Raises:
         ConfigError: If a name is unknown, or data that are needed are missing.
@@ -92,11 +92,11 @@ class Study:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.preset: Preset = look_up("preset", request.preset, PRESETS)
-        look_up("body", request.body, BACKBONES)
+        look_up("backbone", request.body, BACKBONES)
         self.published = ""
         if request.model is not None:
             require_transformers("--model")
-            self.protocol, self.published = PUBLISHED, _hash_of_model(request.model)
+            self.protocol, self.published = PUBLISHED, _model_id(request.model)
         else:
             self.protocol = look_up("protocol", request.protocol, PROTOCOLS)
             assert request.corpus is not None
@@ -106,47 +106,47 @@ class Study:
             require_transformers("an encoder")
         if not request.data.is_dir() or not any(request.data.iterdir()):
             raise ConfigError(
-                f"{request.data}: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
+                f"{request.data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
             )
         self.device = choose_device(request.device)
         self.precision = choose_precision(self.preset.precision, self.device)
         self.seeds = request.seeds or tuple(range(self.preset.num_seeds))
-        tested = {task: self._tested_in(task) for task in request.tasks}
+        tested = {task: self._test_languages(task) for task in request.tasks}
         self.tested = {task: languages for task, languages in tested.items() if languages}
         if not self.tested:
-            raise ConfigError(f"{request.data}: no task has labels to score against")
+            raise ConfigError(f"{request.data}: expected labels of at least one task, found none")
         self.bodies = self._bodies()
 
-    def _tested_in(self, task: str) -> tuple[str, ...]:
-        """The languages that a task is tested in."""
+    def _test_languages(self, task: str) -> tuple[str, ...]:
+        """The test languages of a task; empty if it is skipped."""
         request = self.request
-        known = look_up("task", task, TASKS)
-        if known.kind == "retrieval" and not self.protocol.is_zero_shot:
-            if request.takes_what_is_there:
+        task_info = look_up("task", task, TASKS)
+        if task_info.kind == "retrieval" and not self.protocol.is_zero_shot:
+            if request.skips_missing_tasks:
                 return ()
             raise ConfigError(
-                f"{task} compares two languages: protocol {self.protocol.name} has one at a time"
+                f"{task} compares two languages, but protocol {self.protocol.name} uses one language at a time"
             )
-        asked = request.languages or self.preset.languages
-        for language in asked:
+        requested = request.languages or self.preset.languages
+        for language in requested:
             look_up("language", language, LANGUAGES)
-        with_english = self.protocol.is_zero_shot and known.kind != "retrieval"
-        candidates = (ENGLISH, *asked) if with_english else asked
-        if not asked:
+        adds_english = self.protocol.is_zero_shot and task_info.kind != "retrieval"
+        candidates = (ENGLISH, *requested) if adds_english else requested
+        if not requested:
             candidates = tuple(
-                code for code in known.languages if self.protocol.is_zero_shot or code != ENGLISH
+                code for code in task_info.languages if self.protocol.is_zero_shot or code != ENGLISH
             )
-        found = tuple(
+        available = tuple(
             code for code in dict.fromkeys(candidates) if scored_split(request.data, task, code) is not None
         )
-        sought = asked or tuple(code for code in known.languages if code != ENGLISH)
-        if set(found).intersection(sought):
-            return found
-        if request.takes_what_is_there:
+        expected = requested or tuple(code for code in task_info.languages if code != ENGLISH)
+        if set(available).intersection(expected):
+            return available
+        if request.skips_missing_tasks:
             return ()
         raise ConfigError(
-            f"{request.data}: {task} has labels to score against in none of {', '.join(asked or known.languages)}; "
-            "choose others by --languages, or leave it out by --tasks"
+            f"{request.data}: expected labels of {task} in one of {', '.join(requested or task_info.languages)}, "
+            "found none; choose others by --languages or exclude the task by --tasks"
         )
 
     def _bodies(self) -> tuple[str, ...]:
@@ -157,46 +157,46 @@ class Study:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All that are read, English first where it is."""
+        """All languages, English first if tasks are trained in it."""
         tested = (language for languages in self.tested.values() for language in languages)
         return tuple(dict.fromkeys((*((ENGLISH,) if self.protocol.is_zero_shot else ()), *tested)))
 
-    def asked(self, task: str, language: str) -> tuple[str, Any]:
-        """What a body is asked in a language."""
-        split, asked = tested_examples(
+    def test_set(self, task: str, language: str) -> tuple[str, Any]:
+        """Name of the test set of a task in a language, and its examples."""
+        split, requested = tested_examples(
             self.request.data, task, language, is_zero_shot=self.protocol.is_zero_shot
         )
-        return split, asked if TASKS[task].kind == "retrieval" else asked[: self.preset.max_test]
+        return split, requested if TASKS[task].kind == "retrieval" else requested[: self.preset.max_test]
 
     @cached_property
     def examples(self) -> dict[tuple[str, str, str], str]:
-        """Hashes of what is learnt and tested."""
+        """Hashes of the training and test examples, by part, task and language."""
         data, zero_shot = self.request.data, self.protocol.is_zero_shot
-        found = {}
+        available = {}
         for task, languages in self.tested.items():
             for language in (ENGLISH,) if zero_shot else languages:
                 if TASKS[task].kind == "retrieval":
-                    found["train", task, language] = ""
+                    available["train", task, language] = ""
                 else:
-                    found["train", task, language] = digest_of(
+                    available["train", task, language] = digest_of(
                         training_examples(data, task, language, is_zero_shot=zero_shot)
                     )
             for language in languages:
-                asked = digest_of(tested_examples(data, task, language, is_zero_shot=zero_shot))
+                requested = digest_of(tested_examples(data, task, language, is_zero_shot=zero_shot))
                 if task == MINED:
-                    known: Any = read_examples(data, task, language, "dev")
-                    if known.gold is None:
+                    task_info: Any = read_examples(data, task, language, "dev")
+                    if task_info.gold is None:
                         raise ConfigError(
-                            f"{data}: {task} has no translations of dev in '{language}', such as "
-                            f"{language}-en.dev.gold, to find the threshold with"
+                            f"{data}: expected translations of the dev set of {task} in '{language}' "
+                            f"({language}-en.dev.gold) to tune the threshold, found none"
                         )
-                    asked += digest_of(("dev", known))
-                found["test", task, language] = asked
-        return found
+                    requested += digest_of(("dev", task_info))
+                available["test", task, language] = requested
+        return available
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """Hashes of the texts, of which vocabularies at least are learnt."""
+        """Hashes of the training texts, from which vocabularies are trained even without training on text."""
         if self.request.model is not None:
             return {}
         return {
@@ -206,7 +206,7 @@ class Study:
 
     @property
     def signature(self) -> str:
-        """Everything that can change a score, but the corpus."""
+        """Everything that can change a score, except the corpus."""
         request, preset = self.request, self.preset
         content = hashlib.blake2b(digest_size=4)
         for name, value in sorted(self.examples.items()):
@@ -232,8 +232,8 @@ class Study:
         )
 
 
-def _hash_of_model(name: str) -> str:
-    """The name on the hub; of a folder, whose model may be another one by now, a hash of its files."""
+def _model_id(name: str) -> str:
+    """The name on the hub; for a folder, a hash of its files, as the model in it may change."""
     files = sorted(file for file in Path(name).glob("*") if file.is_file())
     content = hashlib.sha256()
     for file in files:

@@ -1,4 +1,4 @@
-"""Tagging: a label for each word of a sentence."""
+"""Tagging: one label per word of a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tagged:
-    """Sentences as rows; a long one is several."""
+    """Sentences as rows; a long sentence takes several rows."""
 
     rows: Rows
-    """With a target at one sub-word of each word."""
-    places: tuple[tuple[int, ...], ...]
-    """Of each row, the places of its words."""
-    owners: tuple[int, ...]
-    """Of each row, its sentence."""
+    """Inputs with a target at one sub-word of each word."""
+    positions: tuple[tuple[int, ...], ...]
+    """For each row, the positions of the targets of its words."""
+    sentences_of_rows: tuple[int, ...]
+    """For each row, the index of its sentence."""
     labels: tuple[str, ...]
-    """By their numbers."""
+    """Labels in the order of the logits."""
 
 
 def prepare(
@@ -33,59 +33,59 @@ def prepare(
 ) -> Tagged:
     """Cut sentences into rows of whole words.
 
-    A word's label is said at its first sub-word (Hu et al. 2020) or, by a body that has not read the rest of the word
-    there, at its last. A word that fills more than a row is cut.
+    A word's label is predicted at its first sub-word (Hu et al. 2020); by a decoder, which has not read the rest of
+    the word there, at its last. A word longer than a row is cut.
 
     Args:
-        examples: Sentences, with or without tags; a tag that is not in `labels` is not learnt.
-        sub_words: How to read them.
-        context: Longest row.
+        examples: Sentences, with or without tags; a tag that is not in `labels` is no target.
+        sub_words: The vocabulary.
+        context: Maximum row length in sub-words.
         is_bidirectional: Whether the backbone reads the symbols after a position.
-        labels: The tags that can be said.
+        labels: The tags that can be predicted.
     """
     numbers = {label: number for number, label in enumerate(labels)}
-    room = context - len(sub_words.first) - len(sub_words.last)
+    max_tokens = context - len(sub_words.first) - len(sub_words.last)
     ids: list[list[int]] = []
     targets: list[list[int]] = []
-    places: list[list[int]] = []
-    owners: list[int] = []
-    for owner, words in enumerate(sub_words.words(example.words for example in examples)):
-        tags = examples[owner].tags
+    positions: list[list[int]] = []
+    sentences_of_rows: list[int] = []
+    for sentence, words in enumerate(sub_words.words(example.words for example in examples)):
+        tags = examples[sentence].tags
         row: list[int] | None = None
         for number, word in enumerate(words):
-            pieces = word[:room]
+            pieces = word[:max_tokens]
             if row is None or len(row) + len(pieces) > context - len(sub_words.last):
                 row = list(sub_words.first)
                 ids.append(row)
                 targets.append([IGNORED] * len(row))
-                places.append([])
-                owners.append(owner)
-            place = len(row) if is_bidirectional else len(row) + len(pieces) - 1
+                positions.append([])
+                sentences_of_rows.append(sentence)
+            position = len(row) if is_bidirectional else len(row) + len(pieces) - 1
             row += pieces
             targets[-1] += [IGNORED] * len(pieces)
-            targets[-1][place] = IGNORED if tags is None else numbers.get(tags[number], IGNORED)
-            places[-1].append(place)
+            targets[-1][position] = IGNORED if tags is None else numbers.get(tags[number], IGNORED)
+            positions[-1].append(position)
     return Tagged(
         rows=Rows(
             ids=[[*row, *sub_words.last] for row in ids],
             targets=[[*row, *([IGNORED] * len(sub_words.last))] for row in targets],
             padding=sub_words.padding,
         ),
-        places=tuple(map(tuple, places)),
-        owners=tuple(owners),
+        positions=tuple(map(tuple, positions)),
+        sentences_of_rows=tuple(sentences_of_rows),
         labels=tuple(labels),
     )
 
 
-def predictions(scores: Sequence[Tensor], prepared: Tagged) -> list[list[str]]:
-    """The likeliest tag of each word.
+def predictions(logits: Sequence[Tensor], prepared: Tagged) -> list[list[str]]:
+    """The most probable tag of each word.
 
     Args:
-        scores: Of each row, (length, labels).
-        prepared: The rows.
+        logits: Logits of each row, (length, labels).
+        prepared: The rows with their words.
     """
-    sentences: list[list[str]] = [[] for _ in range(prepared.owners[-1] + 1)]
-    for owner, places, row in zip(prepared.owners, prepared.places, scores, strict=True):
-        best = row[list(places)].argmax(-1).tolist()
-        sentences[owner] += [prepared.labels[label] for label in best]
+    sentences: list[list[str]] = [[] for _ in range(prepared.sentences_of_rows[-1] + 1)]
+    for sentence, positions, row in zip(prepared.sentences_of_rows, prepared.positions, logits, strict=True):
+        best = row[list(positions)].argmax(-1).tolist()
+        sentences[sentence] += [prepared.labels[label] for label in best]
     return sentences

@@ -1,4 +1,4 @@
-"""One task: learnt in one language, tested in others."""
+"""One task: fine-tuning in one language, evaluation in others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,149 +13,156 @@ from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme import pairs, questions, tagging
 from ecsuite.eval.xtreme.heads import Head, LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Preset
-from ecsuite.eval.xtreme.retrieval import PUBLISHED_POOLING, Embedded, Floats, embed, retrieve
+from ecsuite.eval.xtreme.retrieval import PUBLISHED_POOLING, EmbeddedBitext, Floats, embed, retrieve
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.scoring.scoring import MINED, score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.texts import ENGLISH, labels_in, tested_examples, training_examples
-from ecsuite.eval.xtreme.tuning import scores_of, tune
+from ecsuite.eval.xtreme.tuning import finetune, logits_of
 from ecsuite.jobs.runner import ProgressCallback
 
 KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions": questions}
-"""By the kind of a task, what makes rows of its examples and predictions of scores."""
+"""By kind of task, the module that turns examples into rows and logits into predictions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """What to learn and where to be tested."""
+class TransferSetting:
+    """A task with its training language and its test languages."""
 
     data: Path
-    """The folder of the tasks."""
+    """The data folder of the tasks."""
     task: str
     """A name in `TASKS`."""
-    learnt_in: str
-    """The language of the examples to learn from."""
-    tested_in: tuple[str, ...]
-    """The languages to be tested in."""
+    train_language: str
+    """Language of the training examples."""
+    test_languages: tuple[str, ...]
+    """Languages of the test examples."""
     is_zero_shot: bool
-    """Whether the languages of the test have no examples to learn from."""
+    """Whether only the training language has training examples."""
     swaps_embedding: bool
-    """Whether each language has its own embedding, so that another one is put in for the test."""
+    """Whether each language has its own embedding, which replaces the current one before the test."""
 
 
-def do_task(
-    body: Backbone,
-    speak: Callable[[str], SubWords],
-    trial: Trial,
+def run_task(
+    backbone: Backbone,
+    prepare_vocabulary: Callable[[str], SubWords],
+    setting: TransferSetting,
     preset: Preset,
     generator: torch.Generator,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Tune a head, and the body if the preset says so, and score what they predict.
+    """Train a head, and the backbone if the preset says so, and score the predictions.
 
     Args:
-        body: Reads.
-        speak: Lets the body read a language.
-        trial: What to learn and where to be tested.
-        preset: How.
-        generator: Draws the head, and the order of the examples.
-        report_progress: Told the share that is done.
+        backbone: The model.
+        prepare_vocabulary: Loads the embedding of a language into the backbone and returns its vocabulary.
+        setting: The task, its languages and its data.
+        preset: Model and training sizes.
+        generator: Draws the head and the order of the examples.
+        report_progress: Called with a label and the share that is done, 0 to 1.
 
     Returns:
-        `learnt_from`, a name for people, or None; and `by_language`, with `split` and `metrics` of each.
+        `learnt_from`, the name of the training data, or None; and `by_language`, with `split` and `metrics` of each.
     """
-    task = TASKS[trial.task]
+    task = TASKS[setting.task]
     if task.kind == "retrieval":
-        return _retrieve(body, speak, trial, preset, report_progress)
-    kind, tuning = KINDS[task.kind], preset.tuning[trial.task]
-    context = min(tuning.context, body.context)
-    sub_words = speak(trial.learnt_in)
+        return _retrieve(backbone, prepare_vocabulary, setting, preset, report_progress)
+    kind, tuning = KINDS[task.kind], preset.tuning[setting.task]
+    context = min(tuning.context, backbone.context)
+    sub_words = prepare_vocabulary(setting.train_language)
     name, examples = training_examples(
-        trial.data, trial.task, trial.learnt_in, is_zero_shot=trial.is_zero_shot
+        setting.data, setting.task, setting.train_language, is_zero_shot=setting.is_zero_shot
     )
     examples = examples[: preset.max_train]
-    labels = labels_in(trial.task, examples)
-    prepared = kind.prepare(examples, sub_words, context, body.is_bidirectional, labels)
+    labels = labels_in(setting.task, examples)
+    prepared = kind.prepare(examples, sub_words, context, backbone.is_bidirectional, labels)
     head: Head
-    head = LabelHead(body.width, len(labels), generator) if labels else SpanHead(body.width, generator)
-    head = head.to(body.embedding.weight.device)
-    through_body = preset.scope == "all"
-    tuned = list(head.parameters())
-    if through_body:
-        # An embedding that will be replaced is not tuned, so that others fit as well (Artetxe et al. 2020).
-        tuned += list(body.without_embedding().values()) if trial.swaps_embedding else list(body.parameters())
+    head = (
+        LabelHead(backbone.width, len(labels), generator) if labels else SpanHead(backbone.width, generator)
+    )
+    head = head.to(backbone.embedding.weight.device)
+    trains_backbone = preset.scope == "all"
+    trained = list(head.parameters())
+    if trains_backbone:
+        # An embedding that will be replaced is not trained: the others must fit as well (Artetxe et al. 2020).
+        weights = backbone.without_embedding().values() if setting.swaps_embedding else backbone.parameters()
+        trained += list(weights)
 
-    def told(share: float) -> None:
-        report_progress(f"{trial.task} in {trial.learnt_in}", 0.8 * share)
+    def report_training(share: float) -> None:
+        report_progress(f"{setting.task} in {setting.train_language}", 0.8 * share)
 
-    tune(
-        body,
+    finetune(
+        backbone,
         head,
         prepared.rows,
         tuning,
-        tuned,
-        through_body=through_body,
+        trained,
+        trains_backbone=trains_backbone,
         generator=generator,
-        report_progress=told,
+        report_progress=report_training,
     )
-    found: dict[str, Any] = {}
-    spoken = trial.learnt_in
-    for number, language in enumerate(trial.tested_in):
-        if trial.swaps_embedding and language != spoken:
-            sub_words, spoken = speak(language), language
-        split, asked = tested_examples(trial.data, trial.task, language, is_zero_shot=trial.is_zero_shot)
-        asked = asked[: preset.max_test]
-        prepared = kind.prepare(asked, sub_words, context, body.is_bidirectional, labels)
-        said = kind.predictions(scores_of(body, head, prepared.rows), prepared)
-        metrics = score_predictions(trial.task, language, said, asked)
-        found[language] = {"split": split, "metrics": metrics}
-        report_progress(f"{trial.task} in {language}", 0.8 + 0.2 * (number + 1) / len(trial.tested_in))
-    return {"learnt_from": name, "by_language": found}
+    by_language: dict[str, Any] = {}
+    current_language = setting.train_language
+    for number, language in enumerate(setting.test_languages):
+        if setting.swaps_embedding and language != current_language:
+            sub_words, current_language = prepare_vocabulary(language), language
+        split, test_examples = tested_examples(
+            setting.data, setting.task, language, is_zero_shot=setting.is_zero_shot
+        )
+        test_examples = test_examples[: preset.max_test]
+        prepared = kind.prepare(test_examples, sub_words, context, backbone.is_bidirectional, labels)
+        predicted = kind.predictions(logits_of(backbone, head, prepared.rows), prepared)
+        metrics = score_predictions(setting.task, language, predicted, test_examples)
+        by_language[language] = {"split": split, "metrics": metrics}
+        report_progress(
+            f"{setting.task} in {language}", 0.8 + 0.2 * (number + 1) / len(setting.test_languages)
+        )
+    return {"learnt_from": name, "by_language": by_language}
 
 
 def _retrieve(
-    body: Backbone,
-    speak: Callable[[str], SubWords],
-    trial: Trial,
+    backbone: Backbone,
+    prepare_vocabulary: Callable[[str], SubWords],
+    setting: TransferSetting,
     preset: Preset,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """Find translations by the states of sentences, without learning anything."""
-    found: dict[str, Any] = {}
-    device = body.embedding.weight.device
-    tuning, pooling = preset.tuning[trial.task], PUBLISHED_POOLING[trial.task]
-    if pooling == "first" and not body.is_bidirectional:
+    """Find translations by the states of sentences, without training."""
+    by_language: dict[str, Any] = {}
+    device = backbone.embedding.weight.device
+    tuning, pooling = preset.tuning[setting.task], PUBLISHED_POOLING[setting.task]
+    if pooling == "first" and not backbone.is_bidirectional:
         pooling = "last"
-    for number, language in enumerate(trial.tested_in):
-        split, asked = tested_examples(trial.data, trial.task, language, is_zero_shot=True)
-        known = asked
-        if trial.task == MINED:
-            known = read_examples(trial.data, trial.task, language, "dev")
+    for number, language in enumerate(setting.test_languages):
+        split, test_examples = tested_examples(setting.data, setting.task, language, is_zero_shot=True)
+        threshold_examples = test_examples
+        if setting.task == MINED:
+            threshold_examples = read_examples(setting.data, setting.task, language, "dev")
             split += ", its threshold from itself" if split == "dev" else ""
 
-        def embedded(sentences: Sequence[str], spoken: str) -> Floats:
+        def embedded(sentences: Sequence[str], current_language: str) -> Floats:
             return embed(
-                body,
-                speak(spoken),
+                backbone,
+                prepare_vocabulary(current_language),
                 sentences,
                 tuning.batch,
                 device,
                 pooling=pooling,
-                states=body.retrieval_states,
+                states=backbone.retrieval_states,
                 context=tuning.context,
             )
 
-        # Of Tatoeba the English sentences are looked for in the other language; of BUCC it is the other way round.
-        sides = (ENGLISH, language) if trial.task != MINED else (language, ENGLISH)
-        both = [
-            Embedded(
+        # Tatoeba's queries are the English sentences; BUCC's are those of the other language.
+        languages = (ENGLISH, language) if setting.task != MINED else (language, ENGLISH)
+        bitexts = [
+            EmbeddedBitext(
                 bitext=bitext,
-                sources=embedded(bitext.sources, sides[0]),
-                targets=embedded(bitext.targets, sides[1]),
+                sources=embedded(bitext.sources, languages[0]),
+                targets=embedded(bitext.targets, languages[1]),
             )
-            for bitext in (asked, known)[: 1 + (trial.task == MINED)]
+            for bitext in (test_examples, threshold_examples)[: 1 + (setting.task == MINED)]
         ]
-        metrics = score_predictions(trial.task, language, retrieve(trial.task, *both), asked)
-        found[language] = {"split": split, "metrics": metrics}
-        report_progress(f"{trial.task} in {language}", (number + 1) / len(trial.tested_in))
-    return {"learnt_from": None, "by_language": found}
+        metrics = score_predictions(setting.task, language, retrieve(setting.task, *bitexts), test_examples)
+        by_language[language] = {"split": split, "metrics": metrics}
+        report_progress(f"{setting.task} in {language}", (number + 1) / len(setting.test_languages))
+    return {"learnt_from": None, "by_language": by_language}

@@ -1,4 +1,4 @@
-"""What is read of a language before the task: lines of text, and the examples to learn from and to be tested on."""
+"""Data of a language: lines of text to train on, training examples and test examples of tasks."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from ecsuite.eval.xtreme.scoring.examples import Bitext, TaggedSentence
 from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
-HELD_OUT = 5
-"""Where a language has one labelled part, the last of so many equal parts is tested, and the others are learnt."""
+NUM_PARTS = 5
+"""If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
 ENGLISH = "en"
 SUBSTITUTES = {"xquad": "tydiqa", "mlqa": "tydiqa"}
-"""Where SQuAD is not at hand, another task's questions are learnt from, which the output says."""
+"""Tasks whose training data replace SQuAD if it is missing; the output notes this."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,18 +25,18 @@ class Text:
     """Lines of a language."""
 
     language: str
-    """Its code."""
+    """Code of the language."""
     lines: tuple[str, ...]
-    """In an order as good as random."""
+    """The lines, shuffled."""
     digest: str
-    """A hash of them."""
+    """Hash of the lines."""
 
 
 def language_text(language: str, data: Path, folder: Path | None) -> Text:
-    """The text of a language: a file of `folder`, or else the words of tagged sentences that no task is tested on.
+    """The text of a language: a file of `folder`, or without one the tagged sentences that are in no test set.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If there is no text.
     """
     if folder is not None:
         texts = read_texts(folder)
@@ -44,70 +44,70 @@ def language_text(language: str, data: Path, folder: Path | None) -> Text:
             raise ConfigError(f"{folder}: no text of '{language}', such as {language}.txt.gz")
         lines = shuffled(texts[language].documents())
     else:
-        lines = shuffled(_untested(language, data))
+        lines = shuffled(_untested_sentences(language, data))
     if not lines:
         raise ConfigError(
-            f"{data}: no text of '{language}' to learn beside what is tested: give --texts FOLDER with a file such as "
-            f"{language}.txt.gz"
+            f"{data}: expected text in '{language}' outside the test sets, found none; give --texts FOLDER with a file "
+            f"such as {language}.txt.gz"
         )
     digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
     return Text(language=language, lines=tuple(lines), digest=digest)
 
 
-def _untested(language: str, data: Path) -> list[str]:
-    """Sentences of tagging tasks, less those of the parts that are tested."""
+def _untested_sentences(language: str, data: Path) -> list[str]:
+    """Sentences of tagging tasks that are in no test set."""
     lines: list[str] = []
-    tested: set[str] = set()
+    tested_split: set[str] = set()
     for task in ("udpos", "panx"):
         split = scored_split(data, task, language)
         for part in ("train", "dev", "test"):
             if find_file(data, task, language, part) is None:
                 continue
             sentences: Any = read_examples(data, task, language, part)
-            said = [" ".join(sentence.words) for sentence in sentences]
+            sentence_texts = [" ".join(sentence.words) for sentence in sentences]
             if part == "test" or part == split:
-                tested.update(said)
+                tested_split.update(sentence_texts)
             else:
-                lines += said
-    return [line for line in lines if line not in tested]
+                lines += sentence_texts
+    return [line for line in lines if line not in tested_split]
 
 
 def tested_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """What a language is tested on: its name for people, and the examples.
+    """The name of the test set of a task in a language, and its examples.
 
     Raises:
-        ConfigError: If the task has no labelled part in the language.
+        ConfigError: If the task has no labelled split in the language.
     """
     split = scored_split(data, task, language)
     if split is None:
         raise ConfigError(
-            f"{data}: {task} has neither test nor dev with labels in '{language}'; leave it out by --languages, or "
-            "the task by --tasks"
+            f"{data}: expected labels of {task} in '{language}' (test or dev), found none; exclude the language by "
+            "--languages or the task by --tasks"
         )
     examples = read_examples(data, task, language, split)
     if is_zero_shot or not _is_divided(data, task, language, split):
         return split, examples
     assert isinstance(examples, list)
-    return f"{split}, last {1 / HELD_OUT:.0%}", examples[-_num_held_out(examples) :]
+    return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
 
 
 def training_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """What a task is learnt from in a language: train, else dev if it is not tested, else most of what is tested.
+    """Training examples of a task in a language: train, else dev unless it is the test set, else most of the test set.
 
     Args:
-        data: The folder of the tasks.
+        data: The data folder of the tasks.
         task: A name in `TASKS`.
-        language: Its code.
-        is_zero_shot: Whether all of what is tested is held back.
+        language: Code of the language.
+        is_zero_shot: Whether the test split must not be used for training.
 
     Returns:
-        Its name for people, and the examples.
+        The name of the training set, and its examples.
 
     Raises:
-        ConfigError: If there is nothing.
+        ConfigError: If there are no training examples.
     """
     split = scored_split(data, task, language)
-    part = _own_training(data, task, language, split)
+    part = _training_part(data, task, language, split)
     if part is not None:
         return part, read_examples(data, task, language, part)
     substitute = SUBSTITUTES.get(task)
@@ -115,36 +115,36 @@ def training_examples(data: Path, task: str, language: str, *, is_zero_shot: boo
         return f"train of {substitute}", read_examples(data, substitute, language, "train")
     examples = [] if split is None or is_zero_shot else read_examples(data, task, language, split)
     assert isinstance(examples, list)
-    first = examples[: -_num_held_out(examples)]
-    if not first:
-        raise ConfigError(f"{data}: {task} has no examples in '{language}' to learn from")
-    return f"{split}, first {1 - 1 / HELD_OUT:.0%}", first
+    training = examples[: -_num_held_out(examples)]
+    if not training:
+        raise ConfigError(f"{data}: expected training examples of {task} in '{language}', found none")
+    return f"{split}, first {1 - 1 / NUM_PARTS:.0%}", training
 
 
 def _num_held_out(examples: Sequence[Any]) -> int:
-    return max(1, len(examples) // HELD_OUT)
+    return max(1, len(examples) // NUM_PARTS)
 
 
-def _own_training(data: Path, task: str, language: str, tested: str | None) -> str | None:
-    """The part to learn from that is not tested."""
+def _training_part(data: Path, task: str, language: str, tested_split: str | None) -> str | None:
+    """The split for training that is not the test split; None if there is none."""
     if find_file(data, task, language, "train") is not None:
         return "train"
-    # XQuAD's dev is SQuAD's, from which its test was translated.
-    is_apart = tested == "test" and task != "xquad"
+    # XQuAD's dev split is SQuAD's, from which its test split was translated.
+    is_apart = tested_split == "test" and task != "xquad"
     return "dev" if is_apart and find_file(data, task, language, "dev") is not None else None
 
 
-def _is_divided(data: Path, task: str, language: str, tested: str) -> bool:
-    """Whether one part has to serve for learning and for the test."""
+def _is_divided(data: Path, task: str, language: str, tested_split: str) -> bool:
+    """Whether one split is divided into training and test examples."""
     substitute = SUBSTITUTES.get(task, task)
     return (
-        _own_training(data, task, language, tested) is None
+        _training_part(data, task, language, tested_split) is None
         and find_file(data, substitute, language, "train") is None
     )
 
 
 def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The labels that occur, in alphabetical order; of tasks without labels none."""
+    """The labels that occur, in alphabetical order; empty for tasks without labels."""
     kind = TASKS[task].kind
     if kind == "tagging":
         sentences: Sequence[TaggedSentence] = examples
@@ -155,9 +155,9 @@ def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:
 
 
 def digest_of(part: tuple[str, Any]) -> str:
-    """A hash of a part's name and its examples, the same in every process: sets have an order of their own in each."""
+    """Hash of the name and the examples of a data set; sets are sorted, as their order differs between processes."""
     name, examples = part
-    told = (name, examples)
+    content = (name, examples)
     if isinstance(examples, Bitext) and examples.gold is not None:
-        told = (name, (replace(examples, gold=None), sorted(examples.gold)))
-    return hashlib.blake2b(repr(told).encode(), digest_size=12).hexdigest()
+        content = (name, (replace(examples, gold=None), sorted(examples.gold)))
+    return hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()

@@ -1,4 +1,4 @@
-"""Tuning: a body and a head learn a task's examples, and then say what they think of others."""
+"""Fine-tuning: train a head, and optionally the backbone, on a task; compute logits of other examples."""
 
 from collections.abc import Callable
 
@@ -13,72 +13,74 @@ from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
 
 TEST_BATCH = 64
-"""Rows that are looked at together."""
+"""Rows per batch at evaluation."""
 
 
-def tune(
-    body: Backbone,
+def finetune(
+    backbone: Backbone,
     head: Head,
     rows: Rows,
     tuning: Tuning,
-    tuned: list[nn.Parameter],
+    parameters: list[nn.Parameter],
     *,
-    through_body: bool,
+    trains_backbone: bool,
     generator: torch.Generator,
     report_progress: Callable[[float], None],
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
     Args:
-        body: Gives states.
-        head: Makes scores of them.
-        rows: Examples.
-        tuning: Learning rate, passes and so on.
-        tuned: The parameters to train, the head's among them.
-        through_body: Whether some of them are the body's or its embedding's.
+        backbone: Computes hidden states.
+        head: Computes logits from the states.
+        rows: Training examples.
+        tuning: Learning rate, epochs and so on.
+        parameters: The parameters to train, including those of the head.
+        trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
-        report_progress: Told the share that is done, after every update.
+        report_progress: Called after every update with the share that is done, 0 to 1.
 
     Raises:
         ArithmeticError: If the loss is not finite.
     """
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
-    optimizer = torch.optim.AdamW(tuned, lr=tuning.lr, weight_decay=tuning.weight_decay, fused=True, eps=1e-8)
-    body.train(through_body)
-    # What does not change is looked at once.
-    known = [] if through_body else states_of(body, rows, device)
+    optimizer = torch.optim.AdamW(
+        parameters, lr=tuning.lr, weight_decay=tuning.weight_decay, fused=True, eps=1e-8
+    )
+    backbone.train(trains_backbone)
+    # States of a frozen backbone are computed once.
+    cached_states = [] if trains_backbone else states_of(backbone, rows, device)
     for update, index in enumerate(rows.shuffled(tuning.batch, tuning.epochs, generator)):
         optimizer.param_groups[0]["lr"] = tuning.lr * schedule(update, num_updates, tuning.warmup)
         ids, mask, targets = rows.take(index, device)
-        if through_body:
-            states = body.states(ids, mask)  # (batch, length, width)
+        if trains_backbone:
+            states = backbone.states(ids, mask)  # (batch, length, width)
         else:
-            states = pad_sequence([known[row] for row in index], batch_first=True)
+            states = pad_sequence([cached_states[row] for row in index], batch_first=True)
         loss = head.loss(states, mask, targets)
         if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
             raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(tuned, 1.0)
+        nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         report_progress((update + 1) / num_updates)
 
 
 @torch.no_grad()
-def states_of(body: Backbone, rows: Rows, device: torch.device) -> list[Tensor]:
-    """The states of each row, (length, width)."""
-    body.eval()
-    found: list[Tensor] = [torch.empty(0)] * len(rows)
+def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> list[Tensor]:
+    """Hidden states of each row, (length, width), without gradients."""
+    backbone.eval()
+    states_by_row: list[Tensor] = [torch.empty(0)] * len(rows)
     for index in rows.batches(TEST_BATCH):
         ids, mask, _ = rows.take(index, device)
-        states = body.states(ids, mask)
+        states = backbone.states(ids, mask)
         for place, row in enumerate(index):
-            found[row] = states[place, : len(rows.ids[row])].clone()
-    return found
+            states_by_row[row] = states[place, : len(rows.ids[row])].clone()
+    return states_by_row
 
 
 @torch.no_grad()
-def scores_of(body: Backbone, head: Head, rows: Rows) -> list[Tensor]:
-    """What a head says about each row, (length, outputs), on the CPU."""
-    return [head(states).float().cpu() for states in states_of(body, rows, head.linear.weight.device)]
+def logits_of(backbone: Backbone, head: Head, rows: Rows) -> list[Tensor]:
+    """Logits of each row, (length, outputs), on the CPU, without gradients."""
+    return [head(states).float().cpu() for states in states_of(backbone, rows, head.linear.weight.device)]

@@ -29,7 +29,7 @@ def xtreme(monkeypatch, ecsuite, tiny, write_data):
 def test_a_corpus_is_tried(xtreme):
     code, out, err = xtreme("corpus.jsonl", "--out", "kept/result.json")
     assert code == 0, err
-    for line in ("corpus over random init", "one seed has no interval", "POS", "NER", "German", "Russian"):
+    for line in ("corpus over random init", "one seed gives no interval", "POS", "NER", "German", "Russian"):
         assert line in out
     result = json.loads(Path("kept/result.json").read_text())
     assert list(result["languages"]) == ["udpos", "panx"]
@@ -69,16 +69,16 @@ def test_a_picture_is_drawn(xtreme):
         ),
         (
             ["corpus.jsonl", "--data", "nowhere"],
-            "nowhere: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER",
+            "nowhere: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER",
         ),
         (
             ["corpus.jsonl", "--tasks", "tatoeba", "--protocol", "in-language"],
-            "tatoeba compares two languages: protocol in-language has one at a time",
+            "tatoeba compares two languages, but protocol in-language uses one language at a time",
         ),
         (
             ["corpus.jsonl", "--languages", "kk"],
-            "data: udpos has labels to score against in none of kk; choose others by --languages, or leave it out by "
-            "--tasks",
+            "data: expected labels of udpos in one of kk, found none; choose others by --languages or exclude the task "
+            "by --tasks",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_what_cannot_be_done_is_said_in_a_line(xtreme, arguments, message):
         (["corpus.jsonl", "--languages", "xx"], "unknown language 'xx'"),
         (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
         (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
-        (["corpus.jsonl", "--body", "encorder"], "unknown body 'encorder'; did you mean 'encoder'?"),
+        (["corpus.jsonl", "--body", "encorder"], "unknown backbone 'encorder'; did you mean 'encoder'?"),
         (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
@@ -112,7 +112,9 @@ def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
     code, _, err = xtreme("corpus.jsonl", data=None)
     assert code == 2
-    assert err.startswith(f"{tmp_path / 'cache' / 'xtreme'}: no folder of tasks: run `ecsuite data xtreme`")
+    assert err.startswith(
+        f"{tmp_path / 'cache' / 'xtreme'}: expected a folder of tasks; run `ecsuite data xtreme`"
+    )
 
 
 def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
@@ -123,5 +125,5 @@ def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
         patch.setattr(jobs, "finetune_task", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")
     assert code != 0 and out == ""
-    assert "stopped; finished stages are kept in mine, and the same command goes on from there" in err
+    assert "stopped; finished stages are cached in mine; run the same command to resume" in err
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")[0] == 0

@@ -127,7 +127,7 @@ def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> flo
     return float((values[best] + following) / 2)
 
 
-def taken(scores: Mapping[Pair, float], threshold: float) -> set[Pair]:
+def pairs_above(scores: Mapping[Pair, float], threshold: float) -> set[Pair]:
     """The pairs that reach a threshold: predictions for BUCC."""
     return {pair for pair, score in scores.items() if score >= threshold}
 

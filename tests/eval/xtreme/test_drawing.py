@@ -34,11 +34,11 @@ def test_related_languages_stand_together_large_groups_first():
     arranged = arrange(("ja", "fr", "en", "de", "es"), "family")
     assert [name for name, _, _ in arranged.groups] == ["IE: Germanic (2)", "IE: Romance (2)", "Japonic (1)"]
     assert arranged.order == (3, 2, 4, 1, 0)
-    assert np.diff(arranged.places) == pytest.approx([0.17, 0.27, 0.17, 0.27])
+    assert np.diff(arranged.positions) == pytest.approx([0.17, 0.27, 0.17, 0.27])
     assert [(first, last) for _, first, last in arranged.groups] == [
-        (arranged.places[0], arranged.places[1]),
-        (arranged.places[2], arranged.places[3]),
-        (arranged.places[4], arranged.places[4]),
+        (arranged.positions[0], arranged.positions[1]),
+        (arranged.positions[2], arranged.positions[3]),
+        (arranged.positions[4], arranged.positions[4]),
     ]
     scripts = arrange(("ja", "fr", "en", "de", "es"), "script")
     assert [name for name, _, _ in scripts.groups] == ["Latin (4)", "Japanese (1)"]

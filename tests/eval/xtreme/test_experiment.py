@@ -13,7 +13,7 @@ from ecsuite.eval.xtreme.report import report
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 CONTROLS = ("corpus", "random init", "parentheses", "shuffled corpus")
-STAGES = ("pretrain_backbone", "learn_text", "finetune_task")
+STAGES = ("pretrain_backbone", "train_on_text", "finetune_task")
 
 
 def as_json(result):
@@ -42,7 +42,7 @@ def assert_all_nine(result, bodies):
         "tatoeba": {"de", "ru"},
     }
     for title, language in (("PAWS-X", "ru"), ("MLQA", "ru"), ("TyDiQA-GoldP", "de")):
-        assert f"{title}: nothing to score against in {language}." in result.notes
+        assert f"{title}: no labels in {language}." in result.notes
     assert json.loads(as_json(result))["signature"] == result.signature
     report(result)
 
@@ -60,7 +60,7 @@ def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     result = xtreme_transfer(request)
     assert_all_nine(result, (model,))
     assert "|protocol:published|model:bert|" in result.signature
-    assert not any(note.startswith("Texts") for note in result.notes)
+    assert not any(note.startswith("Training text") for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_other_protocols(ask, protocol, body):
     assert {task: set(codes) for task, codes in result.languages.items()} == dict.fromkeys(
         ("udpos", "panx"), {"de"} | with_english
     )
-    learnt = "POS was learnt from: de dev."
+    learnt = "POS was trained on: de dev."
     assert (learnt in result.notes) == (protocol == "in-language")
 
 
@@ -115,15 +115,15 @@ def test_progress_is_told(ask):
 def test_data_that_are_missing_are_refused(ask, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert refusal(ask(data=nowhere)) == (
-        f"{nowhere}: no folder of tasks: run `ecsuite data xtreme`, or give --data FOLDER"
+        f"{nowhere}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
     )
     assert refusal(ask(tasks=("xnli",))) == (
-        f"{tmp_path / 'data'}: xnli has labels to score against in none of de; choose others by --languages, or "
-        "leave it out by --tasks"
+        f"{tmp_path / 'data'}: expected labels of xnli in one of de, found none; choose others by --languages "
+        "or exclude the task by --tasks"
     )
     assert refusal(ask(languages=("kk", "ta"))) == (
-        f"{tmp_path / 'data'}: udpos has labels to score against in none of kk, ta; choose others by --languages, or "
-        "leave it out by --tasks"
+        f"{tmp_path / 'data'}: expected labels of udpos in one of kk, ta, found none; choose others by --languages "
+        "or exclude the task by --tasks"
     )
 
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_learnt_is_refused_before_anything_is_computed(ask, tmp_p
     for stage in STAGES:
         monkeypatch.setattr(jobs, stage, None)
     data = write_data("udpos", parts={"en": ("test",), "de": ("dev", "test")}, folder="poor")
-    assert refusal(ask(data=data)) == f"{data}: udpos has no examples in 'en' to learn from"
+    assert refusal(ask(data=data)) == f"{data}: expected training examples of udpos in 'en', found none"
     (tmp_path / "de.txt").write_text("dela\n")
     assert refusal(ask(texts=tmp_path)) == f"{tmp_path}: no text of 'en', such as en.txt.gz"
 
@@ -139,8 +139,8 @@ def test_what_cannot_be_learnt_is_refused_before_anything_is_computed(ask, tmp_p
 def test_bucc_without_a_threshold_is_refused(ask, tmp_path):
     (tmp_path / "data/bucc2018/de-en.dev.gold").unlink()
     assert refusal(ask(tasks=("bucc2018",))) == (
-        f"{tmp_path / 'data'}: bucc2018 has no translations of dev in 'de', such as de-en.dev.gold, to find the "
-        "threshold with"
+        f"{tmp_path / 'data'}: expected translations of the dev set of bucc2018 in 'de' "
+        "(de-en.dev.gold) to tune the threshold, found none"
     )
 
 
@@ -151,7 +151,7 @@ def test_bucc_without_a_threshold_is_refused(ask, tmp_path):
         ({"languages": ("xx",)}, "unknown language 'xx'"),
         ({"preset": "nanno"}, "unknown preset 'nanno'; did you mean 'nano'?"),
         ({"protocol": "adopt"}, "unknown protocol 'adopt'; did you mean 'adapt'?"),
-        ({"body": "encorder"}, "unknown body 'encorder'; did you mean 'encoder'?"),
+        ({"body": "encorder"}, "unknown backbone 'encorder'; did you mean 'encoder'?"),
     ],
 )
 def test_unknown_names_are_refused(ask, others, message):
@@ -167,7 +167,7 @@ def test_a_corpus_without_symbols_is_refused(ask):
 @pytest.mark.parametrize("task", ["tatoeba", "bucc2018"])
 def test_retrieval_in_one_language_is_refused(ask, task):
     assert refusal(ask(tasks=(task,), protocol="in-language")) == (
-        f"{task} compares two languages: protocol in-language has one at a time"
+        f"{task} compares two languages, but protocol in-language uses one language at a time"
     )
 
 
@@ -180,10 +180,10 @@ def test_processes_change_nothing(ask):
 def test_all_tasks_are_those_that_there_are_data_of(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
     tasks = ("xnli", "udpos", "tatoeba")
-    result = xtreme_transfer(ask(data=data, tasks=tasks, takes_what_is_there=True))
+    result = xtreme_transfer(ask(data=data, tasks=tasks, skips_missing_tasks=True))
     assert list(result.languages) == ["udpos", "tatoeba"]
-    assert "Left out, as there is nothing to score against: XNLI." in result.notes
-    alone = ask(data=data, tasks=tasks, takes_what_is_there=True, protocol="in-language")
+    assert "Left out, as there are no labels: XNLI." in result.notes
+    alone = ask(data=data, tasks=tasks, skips_missing_tasks=True, protocol="in-language")
     assert list(xtreme_transfer(alone).languages) == ["udpos"]
-    nothing = ask(data=data, tasks=("xnli",), takes_what_is_there=True)
-    assert refusal(nothing) == f"{data}: no task has labels to score against"
+    nothing = ask(data=data, tasks=("xnli",), skips_missing_tasks=True)
+    assert refusal(nothing) == f"{data}: expected labels of at least one task, found none"

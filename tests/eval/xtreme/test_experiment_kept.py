@@ -11,7 +11,7 @@ from ecsuite.eval.learning.encoders import PublishedBackbone
 from ecsuite.eval.xtreme import jobs, stages
 from ecsuite.eval.xtreme.experiment import xtreme_transfer
 
-STAGES = ("pretrain_backbone", "learn_text", "finetune_task")
+STAGES = ("pretrain_backbone", "train_on_text", "finetune_task")
 
 
 def as_json(result):
@@ -81,7 +81,7 @@ def test_weights_that_are_gone_or_damaged_are_made_again(first, ask, count, tmp_
 
 @pytest.mark.parametrize(
     ("stage", "calls", "left"),
-    [("pretrain_backbone", 2, (2, 8, 4)), ("learn_text", 3, (0, 5, 4)), ("finetune_task", 3, (0, 0, 1))],
+    [("pretrain_backbone", 2, (2, 8, 4)), ("train_on_text", 3, (0, 5, 4)), ("finetune_task", 3, (0, 0, 1))],
 )
 def test_an_interrupted_run_goes_on_to_the_same(ask, count, monkeypatch, stage, calls, left, tmp_path):
     """With two vocabularies a body, so that 8 texts are learnt."""

@@ -154,7 +154,7 @@ def test_holm_by_hand():
 def test_without_a_random_body_nothing_is_gained(make_cells, gather):
     result = gather(make_cells(leads({}), bodies=("corpus",)))
     assert gains_over_reference(result) == () == gains_over_controls(result)
-    with pytest.raises(ConfigError, match="unknown body 'random init'"):
+    with pytest.raises(ConfigError, match="unknown backbone 'random init'"):
         gain(result, "corpus", "random init")
 
 

@@ -41,7 +41,7 @@ def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, is
     assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
     ((*targets,),) = prepared.rows.targets
     assert targets.pop(place) == 1 and targets == [IGNORED] * 6
-    assert (prepared.place, prepared.labels, prepared.rows.padding) == (place, LABELS, PADDING)
+    assert (prepared.position, prepared.labels, prepared.rows.padding) == (place, LABELS, PADDING)
 
 
 @pytest.mark.parametrize(

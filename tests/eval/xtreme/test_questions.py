@@ -11,7 +11,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.learning.vocabulary import SubWords, train_subwords
 from ecsuite.eval.xtreme import questions
 from ecsuite.eval.xtreme.heads import SpanHead
-from ecsuite.eval.xtreme.questions import ABSENT, predictions, prepare
+from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
@@ -58,7 +58,7 @@ def right_scores(prepared):
     """What a head says that knows the targets."""
     scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
     for score, target in zip(scores, prepared.rows.targets, strict=True):
-        if tuple(target) != ABSENT:
+        if tuple(target) != NO_ANSWER:
             score[target[0], 0] = score[target[1], 1] = 5
     return scores
 
@@ -76,7 +76,7 @@ def test_windows_overlap_and_a_split_answer_is_whole_in_another(letters):
         [FIRST, 16, 17, BETWEEN, *range(0, 7), LAST],
         [FIRST, 16, 17, BETWEEN, *range(4, 11), LAST],
     ]
-    assert prepared.rows.targets == [ABSENT, (6, 8)]
+    assert prepared.rows.targets == [NO_ANSWER, (6, 8)]
     assert predictions(right_scores(prepared), prepared) == {"1": "g h i"}
 
 
@@ -114,7 +114,7 @@ def test_the_first_answer_is_learnt(letters):
 
 def test_held_back_and_invisible_answers_have_no_place(letters):
     invisible = Question(id="2", question="q", context="a  b", answers=(Answer(text=" ", start=1),))
-    assert prepare([ask("a b c"), invisible], letters, 12).rows.targets == [ABSENT, ABSENT]
+    assert prepare([ask("a b c"), invisible], letters, 12).rows.targets == [NO_ANSWER, NO_ANSWER]
 
 
 def test_the_best_stretch_is_within_the_context_and_runs_forwards(letters):
@@ -173,7 +173,7 @@ def test_how_many_at_once_and_a_shift_of_scores_change_nothing(letters, monkeypa
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
     found = predictions(scores, prepared)
     assert predictions([score + 7 for score in scores], prepared) == found
-    monkeypatch.setattr(questions, "_AT_ONCE", 3)
+    monkeypatch.setattr(questions, "_CHUNK", 3)
     again = prepare(asked, letters, 16)
     assert again.rows == prepared.rows
     assert predictions(scores, again) == found
@@ -199,7 +199,7 @@ def test_a_score_for_each_row_is_needed(letters):
 
 
 def test_a_row_without_room_is_refused(letters):
-    message = "a row of 3 sub-words has no room for a context beside a question"
+    message = "expected room for a question and its context in a row, got rows of 3 sub-words"
     with pytest.raises(ConfigError, match=message):
         prepare([ask("a")], letters, 3)
 
@@ -286,7 +286,7 @@ def inside_of_a_window(asked, prepared):
     held = {
         window.question
         for window, target in zip(prepared.windows, prepared.rows.targets, strict=True)
-        if target != ABSENT
+        if target != NO_ANSWER
     }
     return [asked[number] for number in sorted(held)]
 

@@ -54,7 +54,7 @@ def nine(make_cells, gather):
 
 def test_scores_and_gains(found):
     title = "Scores and gains"
-    assert table(found, title).splitlines()[2].split()[:5] == ["body", "POS", "NER", "all", "gain"]
+    assert table(found, title).splitlines()[2].split()[:5] == ["backbone", "POS", "NER", "all", "gain"]
     assert row(found, title, "corpus") == "corpus 36.0 36.0 36.0 +5.0 +2.5 to +7.5 gain".split()
     assert row(found, title, "random init") == "random init 31.0 31.0 31.0".split()
     assert (
@@ -95,20 +95,20 @@ def test_notes(found, nine):
         "corpus: protocol adapt, preset nano, 3 seeds (0, 1, 2).",
         "Scores: F1 (POS, NER).",
         "A task's score is the mean over languages; all is the mean over tasks.",
-        "gain: the same seed of both compared; intervals: Student's, over seeds.",
-        "baseline: no model, such as the most frequent tag of each English word.",
+        "gain: paired by seed; intervals: Student's t, over seeds.",
+        "baseline: without a model, such as the most frequent tag of each English word.",
         "p (Holm): of the paired t test, corrected for 3 controls.",
-        "gap: English less the mean of the others. It is about 0 at chance, too.",
+        "gap: English minus the mean of the others; it is also about 0 at chance level.",
         "NER: scored on dev, not on test.",
         "nano: 30 sentences a language.",
-        "Of the gain over random init: English +5.0 [+2.5 to +7.5], the other languages +5.0 [+2.5 to +7.5].",
+        "Gain over random init: English +5.0 [+2.5 to +7.5], the other languages +5.0 [+2.5 to +7.5].",
         "corpus over random init: +5.0 [+2.5 to +7.5] points over 3 seeds (0, 1, 2): gain.",
         "xtreme-transfer|protocol:adapt|preset:nano|v:1",
     )
     assert (
         "Scores: accuracy (XNLI, PAWS-X, Tatoeba); F1 (POS, NER, BUCC); EM and F1 (XQuAD, MLQA, TyDiQA-GoldP)."
     ) in nine.notes
-    assert "EM and F1: their mean is the score; English, others and gap are EM alone." in nine.notes
+    assert "EM and F1: the score is their mean; English, others and gap are EM only." in nine.notes
 
 
 def test_tables_of_all_tasks_fit(nine):
@@ -156,7 +156,7 @@ def test_noise_is_called_so(make_cells, gather):
 def test_one_seed_says_so(make_cells, gather):
     found = report(gather(make_cells(level, seeds=(1,))))
     assert found.notes[-2] == (
-        "corpus over random init: +5.0 points; one seed has no interval, so nobody can tell this from noise."
+        "corpus over random init: +5.0 points; one seed gives no interval, so noise cannot be excluded."
     )
     assert row(found, "Scores and gains", "corpus") == "corpus 36.0 36.0 36.0 +5.0 one seed".split()
     assert row(found, "Gains over further controls", "human text") == "human text +5.0 one seed".split()
@@ -166,7 +166,7 @@ def test_one_seed_says_so(make_cells, gather):
 def test_in_language_has_no_gap(make_cells, gather):
     found = report(gather(make_cells(level), protocol="in-language"))
     assert not any("Transfer from English" in text for text in texts(found))
-    assert not any("gap" in line or "Of the gain" in line for line in found.notes)
+    assert not any("gap" in line or "Gain over" in line for line in found.notes)
 
 
 def test_a_published_model_alone(make_cells, gather):
@@ -175,7 +175,7 @@ def test_a_published_model_alone(make_cells, gather):
     assert row(found, "Scores", "mbert") == "mbert 31.0 31.0 31.0".split()
     assert len(found.tables) == 4
     assert row(found, "POS by language", "French") == "French IE: Romance Latin 21.0 4.0".split()
-    assert found.notes[-2] == "mbert: no gain is told, since the body 'random init' was not run."
+    assert found.notes[-2] == "mbert: no gain reported: the backbone 'random init' was not run."
     assert not any(line.startswith("baseline") for line in found.notes)
 
 
@@ -184,7 +184,7 @@ def test_the_share_of_right_tags_is_told(gather, make_cells):
     for cell in cells:
         cell.metrics["accuracy"] = 80.0 + cell.seed if cell.body == "corpus" else 50.0
     found = report(gather(cells))
-    assert "POS: F1 of spans of tags; % of tags right: corpus 81.0, random init 50.0." in found.notes
+    assert "POS: F1 of tag spans; tag accuracy in %: corpus 81.0, random init 50.0." in found.notes
     assert not any(text.split("\n")[1].strip() == "By task" for text in texts(found))
 
 

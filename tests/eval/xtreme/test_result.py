@@ -121,40 +121,40 @@ def test_a_missing_score_is_named(make_cells, gather):
     ]
     with pytest.raises(
         ConfigError,
-        match=r"^parentheses, seed 2, panx in 'ja' has no score: all bodies need the same seeds and languages$",
+        match=r"^parentheses, seed 2, panx in 'ja': expected a score, as for the other backbones, found none$",
     ):
         gather(without)
     first = [cell for cell in cells if (cell.body, cell.seed) != ("corpus", 0)]
-    with pytest.raises(ConfigError, match=r"^corpus, seed 0, udpos in 'en' has no score: all bodies need"):
+    with pytest.raises(ConfigError, match=r"^corpus, seed 0, udpos in 'en': expected a score, as for"):
         gather(first)
 
 
 def test_a_score_that_is_there_twice_is_named(make_cells, gather):
     cells = make_cells(level_of)
     again = replace(cells[0], metrics=asdict(cells[1])["metrics"])
-    with pytest.raises(ConfigError, match=r"^corpus, seed 0, udpos in 'en' was scored twice$"):
+    with pytest.raises(ConfigError, match=r"^corpus, seed 0, udpos in 'en': expected one score, found two$"):
         gather([*cells, again])
 
 
 def test_another_split_is_named(make_cells, gather):
     *cells, last = make_cells(level_of)
-    expected = r"^human text, seed 2, panx in 'kk' was scored on test, others on dev$"
+    expected = r"^human text, seed 2, panx in 'kk': expected a score on dev, found test$"
     with pytest.raises(ConfigError, match=expected):
         gather([*cells, replace(last, split="test")])
 
 
 def test_unknown_names(make_cells, gather):
     cells = make_cells(level_of)
-    with pytest.raises(ConfigError, match=r"unknown body 'corpu'; did you mean 'corpus'\?"):
+    with pytest.raises(ConfigError, match=r"unknown backbone 'corpu'; did you mean 'corpus'\?"):
         gather(cells, corpus="corpu")
     with pytest.raises(ConfigError, match="unknown task 'pos'"):
         gather([replace(cells[0], task="pos")])
-    with pytest.raises(ConfigError, match="unknown body 'words'"):
+    with pytest.raises(ConfigError, match="unknown backbone 'words'"):
         gather(cells).language_scores("words", "udpos")
 
 
 def test_nothing_at_all(gather):
     with pytest.raises(
-        ConfigError, match=r"^no scores: expected those of one body in one language at least$"
+        ConfigError, match=r"^expected scores of at least one backbone in one language, found none$"
     ):
         gather([])

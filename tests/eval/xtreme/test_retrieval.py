@@ -8,7 +8,7 @@ from torch import nn
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning.vocabulary import SubWords
-from ecsuite.eval.xtreme.retrieval import Embedded, embed, retrieve
+from ecsuite.eval.xtreme.retrieval import EmbeddedBitext, embed, retrieve
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 
@@ -119,7 +119,7 @@ def test_tatoeba_is_found_by_the_nearest(letters):
     sources, targets = (
         embed(Spelling(), letters, side, 2, CPU) for side in (examples.sources, examples.targets)
     )
-    found = retrieve("tatoeba", Embedded(bitext=examples, sources=sources, targets=targets))
+    found = retrieve("tatoeba", EmbeddedBitext(bitext=examples, sources=sources, targets=targets))
     assert found == [2, 0, 1]
     assert score_predictions("tatoeba", "fi", found, examples) == {"accuracy": 100}
 
@@ -132,7 +132,7 @@ def embedded(cosines, gold):
     targets[:, :number] = np.diag(cosines)
     targets[:, number:] = np.diag(np.sqrt(1 - np.square(cosines)))
     examples = bitext([f"x{row}" for row in range(number)], [f"y{row}" for row in range(number)], gold)
-    return Embedded(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
+    return EmbeddedBitext(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
 
 
 def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
@@ -148,5 +148,5 @@ def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
 def test_bucc_needs_a_dev_that_is_known():
     test = embedded([0.9, 0.1], None)
     for dev in (None, test):
-        with pytest.raises(ValueError, match="BUCC: expected dev with its translations"):
+        with pytest.raises(ValueError, match="BUCC: expected a dev set with translations"):
             retrieve("bucc2018", test, dev)

@@ -62,7 +62,7 @@ def test_an_encoder_says_it_at_the_first_subword_and_a_decoder_at_the_last(
     prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
     assert prepared.rows.targets == [targets]
-    assert (prepared.places, prepared.owners, prepared.labels) == ((places,), (0,), LABELS)
+    assert (prepared.positions, prepared.sentences_of_rows, prepared.labels) == ((places,), (0,), LABELS)
     assert prepared.rows.padding == PADDING
 
 
@@ -74,7 +74,7 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
         [FIRST, 2, 3, 4, LAST],
         [FIRST, 5, LAST],
     ]
-    assert prepared.owners == (0, 0, 1)
+    assert prepared.sentences_of_rows == (0, 0, 1)
     assert predictions([said(row) for row in prepared.rows.targets], prepared) == [
         ["NOUN", "VERB", "X"],
         ["X"],
@@ -85,13 +85,13 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
 def test_a_word_longer_than_a_row_is_cut(letters, is_bidirectional, place):
     prepared = prepare([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, LAST], [FIRST, 1, 2, 3, LAST], [FIRST, 0, LAST]]
-    assert prepared.places == ((1,), (place,), (1,))
+    assert prepared.positions == ((1,), (place,), (1,))
 
 
 def test_tags_that_cannot_be_said_and_tags_held_back_are_not_learnt(letters):
     prepared = prepare([sentence("a b", "ADV NOUN"), sentence("a b")], letters, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
-    assert prepared.places == ((1, 2), (1, 2))
+    assert prepared.positions == ((1, 2), (1, 2))
 
 
 def test_a_word_of_which_nothing_is_left_is_unknown(letters):

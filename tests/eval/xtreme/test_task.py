@@ -9,7 +9,7 @@ from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import task as module
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.task import Trial, do_task
+from ecsuite.eval.xtreme.task import TransferSetting, run_task
 
 SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)
 
@@ -18,26 +18,32 @@ SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)
 def run(tiny, write_data):
     """Does a task with a body as it is born; what came of it, the body, and which languages were spoken."""
 
-    def run(name="udpos", *, kind="decoder", data=None, preset=tiny, tested_in=("en", "de"), **trial):
-        body = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
-        body.set_embedding(initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1)))
-        spoken, told = [], []
+    def run(name="udpos", *, kind="decoder", data=None, preset=tiny, test_languages=("en", "de"), **setting):
+        backbone = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
+        backbone.set_embedding(
+            initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
+        )
+        prepared_languages, progress = [], []
 
-        def speak(language):
-            spoken.append(language)
+        def prepare_vocabulary(language):
+            prepared_languages.append(language)
             return SUB_WORDS
 
-        usual = {"learnt_in": "en", "is_zero_shot": True, "swaps_embedding": False}
-        found = do_task(
-            body,
-            speak,
-            Trial(data=data or write_data(name), task=name, tested_in=tested_in, **usual | trial),
+        usual = {"train_language": "en", "is_zero_shot": True, "swaps_embedding": False}
+        found = run_task(
+            backbone,
+            prepare_vocabulary,
+            TransferSetting(
+                data=data or write_data(name), task=name, test_languages=test_languages, **usual | setting
+            ),
             preset,
             torch.Generator().manual_seed(2),
-            lambda label, share: told.append((label, share)),
+            lambda label, share: progress.append((label, share)),
         )
-        assert told[-1][1] == 1 and [share for _, share in told] == sorted(share for _, share in told)
-        return found, body, spoken
+        assert progress[-1][1] == 1 and [share for _, share in progress] == sorted(
+            share for _, share in progress
+        )
+        return found, backbone, prepared_languages
 
     return run
 
@@ -47,12 +53,12 @@ def run(tiny, write_data):
 def test_every_task_gives_its_metrics(run, name, kind):
     english = () if TASKS[name].kind == "retrieval" else ("en",)
     other = "ru" if name == "tydiqa" else "de"
-    found, _, _ = run(name, kind=kind, tested_in=(*english, other))
+    found, _, _ = run(name, kind=kind, test_languages=(*english, other))
     assert list(found["by_language"]) == [*english, other]
-    for told in found["by_language"].values():
-        assert told["split"] == "test"
-        assert set(TASKS[name].metrics) <= set(told["metrics"])
-        assert all(0 <= score <= 100 for score in told["metrics"].values())
+    for progress in found["by_language"].values():
+        assert progress["split"] == "test"
+        assert set(TASKS[name].metrics) <= set(progress["metrics"])
+        assert all(0 <= score <= 100 for score in progress["metrics"].values())
     assert (found["learnt_from"] is None) == (TASKS[name].kind == "retrieval")
 
 
@@ -60,7 +66,7 @@ def test_a_task_that_can_be_learnt_is_learnt(run, tiny):
     """A word of the test is new, but what stands before and after it is not."""
     rules = replace(tiny.tuning["udpos"], lr=0.03, epochs=100)
     preset = replace(tiny, scope="all", tuning={"udpos": rules}, max_train=None, max_test=None)
-    found, _, _ = run(preset=preset, tested_in=("en",))
+    found, _, _ = run(preset=preset, test_languages=("en",))
     assert found == {
         "learnt_from": "train",
         "by_language": {
@@ -79,7 +85,7 @@ def test_the_same_seed_gives_the_same(run, tiny):
 
 @pytest.mark.parametrize(("swaps_embedding", "wanted"), [(True, ["en", "de", "ru"]), (False, ["en"])])
 def test_another_language_is_spoken_where_each_has_its_own_embedding(run, swaps_embedding, wanted):
-    assert run(tested_in=("en", "de", "ru"), swaps_embedding=swaps_embedding)[2] == wanted
+    assert run(test_languages=("en", "de", "ru"), swaps_embedding=swaps_embedding)[2] == wanted
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
@@ -96,10 +102,10 @@ def test_another_language_is_spoken_where_each_has_its_own_embedding(run, swaps_
 def test_what_a_task_tunes(run, tiny, kind, scope, swaps_embedding, body_changes, embedding_changes):
     preset = replace(tiny, scope=scope)
     before = BACKBONES[kind](preset, torch.Generator().manual_seed(0)).without_embedding()
-    _, body, _ = run(kind=kind, preset=preset, swaps_embedding=swaps_embedding)
+    _, backbone, _ = run(kind=kind, preset=preset, swaps_embedding=swaps_embedding)
     weight = initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
-    assert torch.equal(body.embedding.weight, weight) != embedding_changes
-    changed = [not torch.equal(weight, before[name]) for name, weight in body.without_embedding().items()]
+    assert torch.equal(backbone.embedding.weight, weight) != embedding_changes
+    changed = [not torch.equal(weight, before[name]) for name, weight in backbone.without_embedding().items()]
     assert any(changed) == body_changes
 
 
@@ -129,8 +135,10 @@ def test_a_label_that_was_not_learnt_is_missed_and_no_error(run, write_data):
 
 
 def test_in_its_own_language(run):
-    found, _, spoken = run(learnt_in="de", tested_in=("de",), is_zero_shot=False, swaps_embedding=True)
-    assert found["learnt_from"] == "dev" and set(spoken) == {"de"}
+    found, _, prepared_languages = run(
+        train_language="de", test_languages=("de",), is_zero_shot=False, swaps_embedding=True
+    )
+    assert found["learnt_from"] == "dev" and set(prepared_languages) == {"de"}
 
 
 @pytest.mark.parametrize(
@@ -152,11 +160,11 @@ def test_how_sentences_are_compared(run, monkeypatch, name, kind, pooling, sides
         return embed(*arguments, **options)
 
     monkeypatch.setattr(module, "embed", recorded)
-    _, _, spoken = run(name, kind=kind, tested_in=("ru",))
-    assert spoken == sides and used == [pooling] * len(sides)
+    _, _, prepared_languages = run(name, kind=kind, test_languages=("ru",))
+    assert prepared_languages == sides and used == [pooling] * len(sides)
 
 
 def test_a_threshold_that_was_fitted_to_the_test_is_told(run, write_data):
     data = write_data("bucc2018", parts={"ru": ("dev",)})
-    found, _, _ = run("bucc2018", data=data, tested_in=("ru",))
+    found, _, _ = run("bucc2018", data=data, test_languages=("ru",))
     assert found["by_language"]["ru"]["split"] == "dev, its threshold from itself"

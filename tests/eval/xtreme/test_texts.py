@@ -10,8 +10,8 @@ from ecsuite.eval.xtreme.texts import digest_of, labels_in, language_text, train
 
 
 def both(data, task, language, *, is_zero_shot):
-    learnt_in = "en" if is_zero_shot else language
-    name, learnt = training_examples(data, task, learnt_in, is_zero_shot=is_zero_shot)
+    train_language = "en" if is_zero_shot else language
+    name, learnt = training_examples(data, task, train_language, is_zero_shot=is_zero_shot)
     split, tested = texts.tested_examples(data, task, language, is_zero_shot=is_zero_shot)
     return name, learnt, split, tested
 
@@ -48,7 +48,7 @@ def test_one_example_cannot_be_divided(write_data):
     data = write_data("udpos", parts={"eu": ("test",)}, number=1)
     with pytest.raises(ConfigError) as raised:
         training_examples(data, "udpos", "eu", is_zero_shot=False)
-    assert str(raised.value) == f"{data}: udpos has no examples in 'eu' to learn from"
+    assert str(raised.value) == f"{data}: expected training examples of udpos in 'eu', found none"
 
 
 @pytest.mark.parametrize("part", ["dev", "test"])
@@ -56,7 +56,7 @@ def test_what_is_tested_in_english_is_not_learnt(write_data, part):
     data = write_data("udpos", parts={"en": (part,), "ru": ("test",)})
     with pytest.raises(ConfigError) as raised:
         training_examples(data, "udpos", "en", is_zero_shot=True)
-    assert str(raised.value) == f"{data}: udpos has no examples in 'en' to learn from"
+    assert str(raised.value) == f"{data}: expected training examples of udpos in 'en', found none"
     assert len(texts.tested_examples(data, "udpos", "en", is_zero_shot=True)[1]) == 12
 
 
@@ -76,8 +76,8 @@ def test_a_language_without_labels_is_refused(write_data):
     with pytest.raises(ConfigError) as raised:
         texts.tested_examples(data, "udpos", "ru", is_zero_shot=True)
     assert str(raised.value) == (
-        f"{data}: udpos has neither test nor dev with labels in 'ru'; leave it out by --languages, or the task by "
-        "--tasks"
+        f"{data}: expected labels of udpos in 'ru' (test or dev), found none; exclude the language by "
+        "--languages or the task by --tasks"
     )
 
 
@@ -101,7 +101,7 @@ def test_the_dev_that_xquad_translates_is_not_learnt(write_data):
     (data / "squad" / "train-v1.1.json").unlink()
     assert training_examples(data, "xquad", "en", is_zero_shot=True)[0] == "train of tydiqa"
     (data / "tydiqa" / "tydiqa-goldp-v1.1-train" / "tydiqa.goldp.en.train.json").unlink()
-    with pytest.raises(ConfigError, match="xquad has no examples in 'en' to learn from"):
+    with pytest.raises(ConfigError, match="expected training examples of xquad in 'en', found none"):
         training_examples(data, "xquad", "en", is_zero_shot=True)
 
 
@@ -135,7 +135,8 @@ def test_where_everything_is_tested_there_is_no_text(write_data):
     with pytest.raises(ConfigError) as raised:
         language_text("ru", data, None)
     assert str(raised.value) == (
-        f"{data}: no text of 'ru' to learn beside what is tested: give --texts FOLDER with a file such as ru.txt.gz"
+        f"{data}: expected text in 'ru' outside the test sets, found none; give --texts FOLDER with a file "
+        "such as ru.txt.gz"
     )
 
 

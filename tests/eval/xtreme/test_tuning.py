@@ -10,7 +10,7 @@ from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
-from ecsuite.eval.xtreme.tuning import scores_of, tune
+from ecsuite.eval.xtreme.tuning import finetune, logits_of
 
 NUM_SYMBOLS = 9
 RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)
@@ -22,11 +22,11 @@ def make(tiny):
     """A body and a head."""
 
     def make(kind="decoder"):
-        body = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
-        body.set_embedding(
+        backbone = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
+        backbone.set_embedding(
             torch.nn.functional.normalize(initial_embedding(NUM_SYMBOLS, tiny.width, generator()))
         )
-        return body, LabelHead(body.width, 2, generator())
+        return backbone, LabelHead(backbone.width, 2, generator())
 
     return make
 
@@ -44,115 +44,127 @@ def rows(lengths=(3, 7, 5, 4, 6, 3, 8, 5), targets=None):
     return Rows(ids=ids, targets=targets, padding=0)
 
 
-def tuned(
-    body, head, given, rules=RULES, *, through_body, parameters=None, report_progress=lambda share: None
+def trained(
+    backbone,
+    head,
+    given,
+    rules=RULES,
+    *,
+    trains_backbone,
+    parameters=None,
+    report_progress=lambda share: None,
 ):
-    tuned = [*head.parameters(), *(body.parameters() if through_body else ())]
-    tune(
-        body,
+    trained = [*head.parameters(), *(backbone.parameters() if trains_backbone else ())]
+    finetune(
+        backbone,
         head,
         given,
         rules,
-        parameters or tuned,
-        through_body=through_body,
+        parameters or trained,
+        trains_backbone=trains_backbone,
         generator=generator(),
         report_progress=report_progress,
     )
 
 
-def num_right(body, head, given):
-    said = [scores.argmax(-1) for scores in scores_of(body, head, given)]
+def num_right(backbone, head, given):
+    predicted = [logits.argmax(-1) for logits in logits_of(backbone, head, given)]
     return sum(
-        int((row == torch.tensor(target)).sum()) for row, target in zip(said, given.targets, strict=True)
+        int((row == torch.tensor(target)).sum()) for row, target in zip(predicted, given.targets, strict=True)
     )
 
 
 @KINDS
 def test_a_head_learns_what_states_tell(make, kind):
-    body, head = make(kind)
-    given, before = rows(), {name: weight.clone() for name, weight in body.state_dict().items()}
+    backbone, head = make(kind)
+    given, before = rows(), {name: weight.clone() for name, weight in backbone.state_dict().items()}
     wanted = given.num_tokens - len(given)
-    tuned(body, head, given, through_body=False)
-    assert num_right(body, head, given) == wanted
-    assert all(torch.equal(weight, before[name]) for name, weight in body.state_dict().items())
-    assert all(weight.grad is None for weight in body.parameters())
+    trained(backbone, head, given, trains_backbone=False)
+    assert num_right(backbone, head, given) == wanted
+    assert all(torch.equal(weight, before[name]) for name, weight in backbone.state_dict().items())
+    assert all(weight.grad is None for weight in backbone.parameters())
 
 
 @KINDS
 def test_the_body_can_learn_with_it(make, kind):
-    body, head = make(kind)
-    before = {name: weight.clone() for name, weight in body.state_dict().items()}
-    tuned(body, head, rows(), replace(RULES, lr=0.01), through_body=True)
-    assert num_right(body, head, rows()) == rows().num_tokens - len(rows())
-    assert not any(torch.equal(weight, before[name]) for name, weight in body.named_parameters())
+    backbone, head = make(kind)
+    before = {name: weight.clone() for name, weight in backbone.state_dict().items()}
+    trained(backbone, head, rows(), replace(RULES, lr=0.01), trains_backbone=True)
+    assert num_right(backbone, head, rows()) == rows().num_tokens - len(rows())
+    assert not any(torch.equal(weight, before[name]) for name, weight in backbone.named_parameters())
 
 
 def test_what_is_not_among_the_tuned_stays(make):
-    body, head = make()
-    before = body.embedding.weight.clone()
-    kept = [*head.parameters(), *body.without_embedding().values()]
-    tuned(body, head, rows(), through_body=True, parameters=kept)
-    assert torch.equal(body.embedding.weight, before)
+    backbone, head = make()
+    before = backbone.embedding.weight.clone()
+    kept = [*head.parameters(), *backbone.without_embedding().values()]
+    trained(backbone, head, rows(), trains_backbone=True, parameters=kept)
+    assert torch.equal(backbone.embedding.weight, before)
 
 
 def test_the_same_seed_tunes_the_same(make):
     first, second = make(), make()
-    for body, head in (first, second):
-        tuned(body, head, rows(), through_body=True)
+    for backbone, head in (first, second):
+        trained(backbone, head, rows(), trains_backbone=True)
     assert torch.equal(first[1].linear.weight, second[1].linear.weight)
     assert torch.equal(first[0].embedding.weight, second[0].embedding.weight)
 
 
 def test_stretches_are_learnt(make):
     """An answer begins at symbol 1 and ends at symbol 2."""
-    body, _ = make("encoder")
-    head = SpanHead(body.width, generator())
+    backbone, _ = make("encoder")
+    head = SpanHead(backbone.width, generator())
     ids = [[3, 1, 4, 2], [1, 2, 3, 5, 4], [4, 4, 3, 1, 2], [1, 5, 5, 2, 3, 3]]
     given = Rows(ids=ids, targets=[(row.index(1), row.index(2)) for row in ids], padding=0)
-    tuned(body, head, given, replace(RULES, epochs=100), through_body=False)
-    found = [tuple(scores.argmax(0).tolist()) for scores in scores_of(body, head, given)]
+    trained(backbone, head, given, replace(RULES, epochs=100), trains_backbone=False)
+    found = [tuple(logits.argmax(0).tolist()) for logits in logits_of(backbone, head, given)]
     assert found == given.targets
 
 
 def test_scores_are_those_of_each_row_by_itself(make, monkeypatch):
     monkeypatch.setattr(module, "TEST_BATCH", 3)
-    body, head = make("encoder")
+    backbone, head = make("encoder")
     given = rows()
-    together = scores_of(body, head, given)
-    assert [scores.shape for scores in together] == [(len(row), 2) for row in given.ids]
-    for row, scores in zip(given.ids, together, strict=True):
-        (alone,) = scores_of(body, head, Rows(ids=[row], targets=[row], padding=0))
-        assert torch.allclose(scores, alone, atol=1e-5)
-    assert not body.training and not together[0].requires_grad
+    together = logits_of(backbone, head, given)
+    assert [logits.shape for logits in together] == [(len(row), 2) for row in given.ids]
+    for row, logits in zip(given.ids, together, strict=True):
+        (alone,) = logits_of(backbone, head, Rows(ids=[row], targets=[row], padding=0))
+        assert torch.allclose(logits, alone, atol=1e-5)
+    assert not backbone.training and not together[0].requires_grad
 
 
 def test_the_share_that_is_done_is_told(make):
-    told = []
-    body, head = make()
-    tuned(
-        body, head, rows(), replace(RULES, epochs=2, batch=3), through_body=False, report_progress=told.append
+    shares = []
+    backbone, head = make()
+    trained(
+        backbone,
+        head,
+        rows(),
+        replace(RULES, epochs=2, batch=3),
+        trains_backbone=False,
+        report_progress=shares.append,
     )
-    assert told == pytest.approx([share / 6 for share in range(1, 7)])
+    assert shares == pytest.approx([share / 6 for share in range(1, 7)])
 
 
 def test_no_epochs_change_nothing(make):
-    body, head = make()
+    backbone, head = make()
     before = head.linear.weight.clone()
-    tuned(body, head, rows(), replace(RULES, epochs=0), through_body=True)
+    trained(backbone, head, rows(), replace(RULES, epochs=0), trains_backbone=True)
     assert torch.equal(head.linear.weight, before)
 
 
 def test_a_warm_up_longer_than_the_tuning_is_slow_but_sound(make):
-    body, head = make()
+    backbone, head = make()
     before = head.linear.weight.clone()
-    tuned(body, head, rows(), replace(RULES, epochs=1, batch=8, warmup=500), through_body=False)
+    trained(backbone, head, rows(), replace(RULES, epochs=1, batch=8, warmup=500), trains_backbone=False)
     moved = (head.linear.weight - before).abs().max().item()
     assert 0 < moved < 2 * RULES.lr / 500
 
 
 def test_a_loss_that_is_not_finite_is_an_error(make):
-    body, head = make()
+    backbone, head = make()
     with torch.no_grad():
         head.linear.bias.fill_(torch.inf)
     with pytest.raises(ArithmeticError, match=r"^the loss is nan at update 1 of 60$"):
-        tuned(body, head, rows(), through_body=False)
+        trained(backbone, head, rows(), trains_backbone=False)

@@ -5,7 +5,13 @@ import pytest
 
 from ecsuite.eval.xtreme.scoring import retrieval
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.retrieval import mine_bitext, mine_pairs, nearest, taken, tune_threshold
+from ecsuite.eval.xtreme.scoring.retrieval import (
+    mine_bitext,
+    mine_pairs,
+    nearest,
+    pairs_above,
+    tune_threshold,
+)
 
 
 def at(*degrees):
@@ -107,14 +113,14 @@ def test_threshold_has_the_highest_f1():
     scores = {("a", "x"): 1.5, ("b", "y"): 1.2, ("c", "z"): 1.0, ("d", "w"): 0.8}
     gold = {("a", "x"), ("b", "y")}
     assert tune_threshold(scores, gold) == pytest.approx(1.1)
-    assert taken(scores, 1.1) == gold
+    assert pairs_above(scores, 1.1) == gold
     assert tune_threshold(scores, gold | {("d", "w")}) == pytest.approx(0.8)  # the last one: its own score
     assert tune_threshold(dict(reversed(scores.items())), gold) == pytest.approx(1.1)
 
 
 def test_pairs_with_one_score_are_taken_together():
     scores = {("a", "x"): 1.0, ("b", "y"): 1.0, ("c", "z"): 1.0, ("d", "w"): 0.5}
-    assert taken(scores, tune_threshold(scores, {("a", "x")})) == {("a", "x"), ("b", "y"), ("c", "z")}
+    assert pairs_above(scores, tune_threshold(scores, {("a", "x")})) == {("a", "x"), ("b", "y"), ("c", "z")}
 
 
 def test_no_right_pair_has_no_threshold():
