@@ -45,7 +45,7 @@ def score(
     """Score a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.reports.scorecard import keep_scores, read_scores, score_corpus
+    from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
@@ -85,7 +85,7 @@ def score(
     if out is not None:
         write_json(out, data)
     if has_scores:
-        keep_scores(corpus / "scores.json", data)
+        save_scores(corpus / "scores.json", data)
     if as_json:
         print_json(data)
     else:

@@ -155,7 +155,7 @@ def read_scores(file: Path) -> dict[str, Any]:
     return without_format("scores", before, file) if isinstance(before, dict) else {}
 
 
-def keep_scores(file: Path, data: dict[str, Any]) -> None:
+def save_scores(file: Path, data: dict[str, Any]) -> None:
     """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept."""
     before = read_scores(file)
     try:

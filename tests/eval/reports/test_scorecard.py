@@ -13,7 +13,7 @@ from rich.console import Console
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import DESCRIPTIONS, METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.scorecard import keep_scores, score_corpus
+from ecsuite.eval.reports.scorecard import save_scores, score_corpus
 
 CORPUS_METRICS = [name for name in METRICS if name != "xferbench"]
 
@@ -242,10 +242,10 @@ def test_a_run_folder_keeps_scores_of_the_same_corpus(tmp_path):
 
     file = tmp_path / "scores.json"
     for sha256, value, line in [("a", 1, "x"), ("a", 2, "y"), ("a", 3, "x")]:
-        keep_scores(file, card(sha256, value, line))
+        save_scores(file, card(sha256, value, line))
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [3, 2]
-    keep_scores(file, card("b", 4, "x"))
+    save_scores(file, card("b", 4, "x"))
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [4]
     file.write_text("not JSON")
-    keep_scores(file, card("b", 5, "x"))
+    save_scores(file, card("b", 5, "x"))
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [5]
