@@ -1,13 +1,12 @@
-"""How fast ICY's agents learn: ms an update and run, updates a second, GFLOP/s against the machine's peak.
+"""Training speed of ICY's agents: ms per update and run, updates per second, GFLOP/s relative to the machine's peak.
 
-    python benchmarks/icy.py                                     # one run and several side by side, fp32 and bf16
+    python benchmarks/icy.py                                     # one run and several in parallel, fp32 and bf16
     python benchmarks/icy.py lstm receiver/hier:gru --replicas 1
-    python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # the published program beside it
+    python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # also time the published program
     python benchmarks/icy.py --row lstm --workers 2              # wall time of one whole row of one seed
 
-Each line is a process of its own with one thread, in the environment that rows give their workers; so is the published
-program. Ratios are within one run of this script: the machine's speed drifts, so lines of different runs can't be
-compared.
+Each line is measured in a separate process with one thread, in the environment of worker processes; so is the published
+program. Compare only lines of one run of this script: the machine's speed changes over time.
 """
 
 import argparse
@@ -38,24 +37,24 @@ from ecsuite.jobs.runner import WORKER_ENVIRONMENT
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]
 SEED = 123
 PEAK_SIZE = 512
-"""Side of the square product that counts as the machine's peak."""
+"""Side of the square matrices whose product measures the machine's peak."""
 NODES = {"dgsend": 1, "dgrecv": 4}
-"""Maps of a searched cell after its first; its gates are two."""
+"""Linear maps of the cells dgsend and dgrecv after the first; they have two gates."""
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 def main() -> None:
-    """Print a table, a line for each model, precision and number of replicas; or the time of a row."""
+    """Print a table with a line for each model, precision and number of replicas; or the time of a row."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("models", nargs="*", default=MODELS, help="senders, and receivers as receiver/NAME")
-    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4], help="runs side by side")
+    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4], help="numbers of runs in parallel")
     parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
-    parser.add_argument("--seconds", type=float, default=1.0, help="least length of each of three windows")
+    parser.add_argument("--seconds", type=float, default=1.0, help="minimum length of each of three windows")
     parser.add_argument("--device", default="cpu", help="auto, cpu or cuda")
     parser.add_argument("--peer", metavar="PATH", help="a checkout of the published program, to time it too")
-    parser.add_argument("--peer-python", metavar="PYTHON", default=sys.executable, help="what runs it")
-    parser.add_argument("--peer-path", metavar="FOLDER", default="", help="more places for its imports")
+    parser.add_argument("--peer-python", metavar="PYTHON", default=sys.executable, help="Python that runs it")
+    parser.add_argument("--peer-path", metavar="FOLDER", default="", help="further folders for its imports")
     parser.add_argument("--row", metavar="MODEL", help="time a whole row of one seed instead")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes of --row")
     parser.add_argument("--line", help=argparse.SUPPRESS)
@@ -87,20 +86,20 @@ def print_table(arguments: argparse.Namespace) -> None:
         if arguments.peer:
             path = os.pathsep.join(filter(None, [arguments.peer, arguments.peer_path]))
             script = PEER.replace("WINDOWS", inspect.getsource(windows))
-            question = {"seconds": arguments.seconds, **peer_names(role, spec)}
-            command = [arguments.peer_python, "-W", "ignore", "-c", script, json.dumps(question)]
+            settings = {"seconds": arguments.seconds, **peer_names(role, spec)}
+            command = [arguments.peer_python, "-W", "ignore", "-c", script, json.dumps(settings)]
             rate = float(subprocess.check_output(command, env=environment | {"PYTHONPATH": path}))
-            print_line(model, "peer", "1", rate, flops, f"  ours at best {best / rate:.1f} x as fast")
+            print_line(model, "peer", "1", rate, flops, f"  ours is at best {best / rate:.1f} x as fast")
 
 
 def print_line(model: str, program: str, replicas: str, rate: float, flops: float, end: str) -> None:
-    """Print one line; `rate` is in updates of single runs a second."""
+    """Print one line; `rate` is in updates of single runs per second."""
     figures = f"{1e3 / rate:13.2f} {rate:14,.1f} {flops / 1e6:12,.1f} {flops * rate / 1e9:8.1f} {end}"
     print(f"{model:18} {program:7} {replicas:>8} {figures}", flush=True)
 
 
 def measure(model: str, precision: str, replicas: int, seconds: float, device_name: str) -> dict[str, float]:
-    """Updates of single runs a second, and the peak of products in FLOP/s: same process, route and thread."""
+    """Updates of single runs per second, and the peak of matrix products in FLOP/s, in the same process and thread."""
     torch.set_num_threads(1)
     device = choose_device(device_name)
     square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device)
@@ -111,12 +110,12 @@ def measure(model: str, precision: str, replicas: int, seconds: float, device_na
 
 
 def make_update(model: str, precision: str, replicas: int, device: torch.device) -> Callable[[], object]:
-    """One update of all replicas as `ecsuite.eval.icy.acquisition.learn` makes it, on CONCAT."""
+    """Return a function that makes one update of all replicas on CONCAT, like `ecsuite.eval.icy.acquisition.learn`."""
     role, spec = read_model(model)
     geometry, protocol = Geometry(), Protocol(target=None, precision=precision)  # type: ignore[arg-type]
     torch.manual_seed(SEED)
     agents = [make_agent(spec, role, geometry, protocol.hidden_size) for _ in range(replicas)]
-    side_by_side = Replicas(agents, lr=protocol.lr, clip=None, device=device)
+    replica_batch = Replicas(agents, lr=protocol.lr, clip=None, device=device)
     learner = make_learner(agents[0].to(device), geometry)
     runs = [Run(grammar="concat", seed=SEED + index) for index in range(replicas)]
     run_group = RunGroup(runs, role, geometry, protocol, device)
@@ -125,16 +124,16 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
     def update() -> None:
         updates = next(counter)
         examples = run_group.examples(updates)
-        loss = learner.loss(side_by_side.parameters(), examples)
+        loss = learner.loss(replica_batch.parameters(), examples)
         for index, accuracy in enumerate(examples.accuracy.tolist()):
-            run_group.early_stoppings[index].see(updates, accuracy)
-        side_by_side.update(loss)
+            run_group.early_stoppings[index].observe(updates, accuracy)
+        replica_batch.update(loss)
 
     return update
 
 
 def windows(step: Callable[[], object], seconds: float, device: torch.device) -> list[float]:
-    """Calls a second in each of three windows, after a few calls that are not timed."""
+    """Calls per second in each of three windows, after a few warm-up calls."""
     for _ in range(3):
         step()
     rates = []
@@ -150,23 +149,23 @@ def windows(step: Callable[[], object], seconds: float, device: torch.device) ->
 
 
 def flops_per_update(role: Role, spec: AgentSpec) -> float:
-    """Multiplications and additions in the products of one update of one run: three times those forward.
+    """Multiplications and additions in the matrix products of one update of one run: three times the forward pass.
 
-    Counted is what the agent's definition needs at least, with the maps of symbols folded into what they feed, and
-    maps of zeros left out. Elementwise work is not counted. For each example, with length L, hidden size H, symbols S,
-    features F (all values of all attributes) and gates G of a cell (RNN 1, GRU 3, LSTM 4):
+    This is the minimum of the agent's definition: linear maps of symbols are folded into the layers that follow, and
+    maps of zeros are left out. Elementwise operations are not counted. For each example, with length L, hidden size H,
+    symbols S, features F (all values of all attributes) and gates G of a cell (RNN 1, GRU 3, LSTM 4):
 
         cell(I)      G H (H + I) for an input of I rows; dgsend and dgrecv 2 H (H + I) + 2 H^2 for each further map
         cells        F H + L (cell(S, or 0 if zero-input) + cell(H) for each further layer + H S)
         HUSend       F H + L (cell(0) + cell(S, or 0 for HUSendZ) + H (S + 1))
         FC1L; FC2L   F L S; F H + H L S
-        transformer  F H + 2 L H S + (2 H^2 + L (12 H^2 + (L + 1) H)) for each layer, keys and values being kept
+        transformer  F H + 2 L H S + (2 H^2 + L (12 H^2 + (L + 1) H)) for each layer, with cached keys and values
 
     and of receivers:
 
         cells; hier  L (cell(S) + cell(H) for each further layer) + H F; L (cell(S) + cell(H) + H) + H F
         FC1L; FC2L   L S F; L S H + L H F (form=sum: L S H + H F)
-        CNN          3 H^2 for each position of each block, positions halving, + H F for each that is left
+        CNN          3 H^2 for each position of each block, positions halving, + H F for each remaining position
     """
     geometry, protocol = Geometry(), Protocol()
     length, symbols = geometry.message_length, geometry.vocab_size + 1
@@ -178,7 +177,7 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
             return 2 * size * (size + rows) + NODES[spec.cell] * 2 * size**2
         if spec.cell in GATES:
             return GATES[spec.cell] * size * (size + rows)
-        return 3 * size**2 if rows else 0  # SRU: three maps of an input of its own width
+        return 3 * size**2 if rows else 0  # SRU: three maps of an input of the hidden size
 
     feedback = 0 if spec.zero_input or spec.family == "husendz:CELL" else symbols
     above = (spec.num_layers - 1) * cell(size)
@@ -211,7 +210,7 @@ def read_model(text: str) -> tuple[Role, AgentSpec]:
 
 
 def peer_names(role: Role, spec: AgentSpec) -> dict[str, str | None]:
-    """What the published program calls an agent: its model and its cell."""
+    """The published program's names of an agent's model and cell."""
     layers = f"{spec.num_layers}L" if spec.num_layers > 1 else ""
     names = {"hier:CELL": "Hier", "husenda:CELL": "HierAutoReg", "husendz:CELL": "HierZero", "cnn": "CNN"}
     names |= {"fc1l": "FC1L", "fc2l": "FC2L", "transformer": "TransDecSoft" + layers}
@@ -226,28 +225,28 @@ from __future__ import annotations
 import contextlib, io, json, statistics, sys, time, types
 import numpy as np, torch
 WINDOWS
-question = json.loads(sys.argv[1])
+request = json.loads(sys.argv[1])
 torch.set_num_threads(1)
 settings = types.SimpleNamespace(
-    model=question["model"], rnn_type=question["cell"], tokens_per_meaning=4, vocab_size=4, num_meaning_types=5,
+    model=request["model"], rnn_type=request["cell"], tokens_per_meaning=4, vocab_size=4, num_meaning_types=5,
     meanings_per_type=10, embedding_size=128, link="Soft", gumbel_tau=1.2, dropout=0.0, enable_cuda=False, opt="Adam",
     lr=1e-3, l2=0.0, clip_grad=None,
 )
 with contextlib.redirect_stdout(io.StringIO()):
     from mll import run_mem_recv, run_mem_send
-    agent = (run_mem_send if question["role"] == "sender" else run_mem_recv).Agent(params=settings)
-messages = torch.randint(0, 4, (10**5, 20))  # what is learnt does not matter to the clock
+    agent = (run_mem_send if request["role"] == "sender" else run_mem_recv).Agent(params=settings)
+messages = torch.randint(0, 4, (10**5, 20))  # the content does not affect the speed
 weights = torch.tensor([10**4, 10**3, 10**2, 10, 1])
 def update():
     meanings = torch.from_numpy(np.random.choice(10, (128, 5), replace=True))
     agent.train(meanings=meanings, utts=messages[(meanings * weights).sum(1)].t())
-print(statistics.median(windows(update, question["seconds"], torch.device("cpu"))))
+print(statistics.median(windows(update, request["seconds"], torch.device("cpu"))))
 """
-"""The published program's own update of one run, on the CPU; prints updates a second."""
+"""Runs the published program's update of one run, on the CPU; prints updates per second."""
 
 
 def time_row(model: str, num_workers: int, device: str) -> None:
-    """Time `ecsuite icy --model MODEL --seeds 123` with nothing kept from before."""
+    """Time `ecsuite icy --model MODEL --seeds 123` without a cache."""
     role, spec = read_model(model)
     config = StudyConfig(role=role, models=(str(spec),), seeds=(SEED,))
     began = time.perf_counter()

@@ -105,7 +105,7 @@ def icy(
             "--picture: expected --protocol metrics, or end-to-end with one model and one channel"
         )
     if save_corpora is not None:
-        if not config.speaks:
+        if not config.can_save_corpora:
             raise ConfigError("--save-corpora: expected senders and --protocol exact or paper")
         if cache is not None:
             raise ConfigError(

@@ -94,7 +94,7 @@ def test_the_table_s_figures_are_those_of_the_json(ecsuite, as_json):
         given_up = cell["num_censored"]
         wanted = f"{cell['mean']:.2f}"
         assert text == (">1.01" if given_up == 3 else f"≥{wanted}" if given_up else wanted)
-        assert (f"fc1l {cell['grammar'].upper()}: {given_up} of 3 runs given up at 1.01 x CONCAT" in out) == (
+        assert (f"fc1l {cell['grammar'].upper()}: {given_up} of 3 runs stopped at 1.01 x CONCAT" in out) == (
             given_up > 0
         )
     assert "3 seeds (5, 9, 2)" in out
@@ -141,11 +141,11 @@ def test_a_hopeless_run_is_given_up_early_only_if_asked_for(ecsuite):
     ]  # fmt: skip
     code, out, _ = ecsuite(*command)
     assert code == 0 and ">2" in out
-    assert "fc1l HOL: 1 of 1 runs given up at 2 x CONCAT, at accuracy 0." in out
+    assert "fc1l HOL: 1 of 1 runs stopped at 2 x CONCAT, at accuracy 0." in out
     code, out, _ = ecsuite(*command, "--early-verdict")
     assert code == 0
-    assert "hopeless" in out and "verdict:early" in out
-    assert "fc1l HOL: 1 of 1 runs given up by an early verdict, at accuracy 0." in out
+    assert "stopped early" in out and "verdict:early" in out
+    assert "fc1l HOL: 1 of 1 runs stopped early (early_verdict), at accuracy 0." in out
 
 
 def test_a_second_call_computes_nothing_and_says_the_same(monkeypatch, as_json):
@@ -290,12 +290,12 @@ MISTAKES = {
     "icy --model lstm,hidden=0": "ecsuite icy: lstm: hidden: expected a number from 1 to 999999, got '0'",
     "icy --model husendz:grru": "ecsuite icy: unknown cell 'grru'; did you mean 'gru'?",
     "icy --model cnn": "ecsuite icy: unknown sender 'cnn'",
-    "icy --model lstm --model LSTM": "ecsuite icy: models: lstm stands there twice",
+    "icy --model lstm --model LSTM": "ecsuite icy: models: expected different names, got lstm twice",
     "icy --model lstm --role speaker": "ecsuite icy: role: unknown value 'speaker'; did you mean 'sender'?",
     "icy --model lstm --protocol exakt": "ecsuite icy: protocol: unknown value 'exakt'; did you mean 'exact'?",
     "icy --model lstm --channel gumball": "ecsuite icy: unknown channel 'gumball'; did you mean 'gumbel'?",
-    "icy --model lstm --channel gumbel": "ecsuite icy: --channel gumbel belongs to --protocol budget or end-to-end",
-    "icy --model lstm --receiver gru": "ecsuite icy: --receiver belongs to --protocol end-to-end, not to exact",
+    "icy --model lstm --channel gumbel": "ecsuite icy: --channel gumbel: only for --protocol budget or end-to-end",
+    "icy --model lstm --receiver gru": "ecsuite icy: --receiver: only for --protocol end-to-end, got exact",
     "icy --model lstm --protocol end-to-end": "ecsuite icy: end-to-end: expected one receiver, or one for each",
     "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy --model lstm --grammar perm,x=1": "ecsuite icy: grammar 'perm,x=1': perm has no options, got 'x=1'",
@@ -311,9 +311,9 @@ MISTAKES = {
     "icy --model lstm --target 2": "ecsuite icy: target: expected an accuracy, more than 0 and at most 1, got 2",
     "icy --model lstm --cap 0.5": "ecsuite icy: cap_ratio: expected 1 or more, got 0.5",
     "icy --model lstm --cap inf": "ecsuite icy: cap_ratio: expected 1 or more, got inf",
-    "icy --model lstm --max-steps 9": "ecsuite icy: --max-steps belongs to --protocol budget or end-to-end, not to",
+    "icy --model lstm --max-steps 9": "ecsuite icy: --max-steps: only for --protocol budget or end-to-end, got exact",
     "icy --model lstm --clip 0": "ecsuite icy: clip: expected a number above 0, got 0",
-    "icy --model lstm --held-out 1": "ecsuite icy: held_out: expected a share from 0 to 0.9, got 1",
+    "icy --model lstm --held-out 1": "ecsuite icy: held_out: expected a fraction from 0 to 0.9, got 1",
     "icy --model lstm --precision fp16": "ecsuite icy: precision: unknown value 'fp16'; did you mean 'bf16'?",
     "icy --model lstm --hidden-size 0": "ecsuite icy: hidden_size: expected 1 to 16,384, got 0",
     "icy --model lstm --hidden-size 100000000": "ecsuite icy: hidden_size: expected 1 to 16,384, got 100,000,000",
@@ -324,7 +324,7 @@ MISTAKES = {
     "icy --model lstm --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "icy --model lstm --out a_file/rows.json": "[Errno ",
     "icy --model lstm --picture a_file/bars.png": "[Errno ",
-    "icy --protocol metrics --model lstm": "ecsuite icy: models: --protocol metrics measures the grammars themselves",
+    "icy --protocol metrics --model lstm": "ecsuite icy: models: --protocol metrics measures grammars, not models",
     "icy --protocol metrics --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_figure3, ",
     "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
@@ -387,7 +387,10 @@ def test_usage_errors_exit_with_2(ecsuite, line):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{' '.join(ROW)} 1 --picture bars.png", "--picture: expected --protocol metrics, or end-to-end with one model"),
+        (
+            f"{' '.join(ROW)} 1 --picture bars.png",
+            "--picture: expected --protocol metrics, or end-to-end with",
+        ),
         (f"{' '.join(ROW)} 1 --cache a_file", "[Errno "),
         (f"{' '.join(ROW)} 1 --save-corpora a_file", "[Errno "),
     ],

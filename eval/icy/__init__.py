@@ -1,1 +1,1 @@
-"""What the ICY paper measures: which compositional languages are acquired fast, and what metrics say of them."""
+"""Experiments of the ICY paper: how fast models learn compositional languages, and metrics of these languages."""

@@ -1,6 +1,6 @@
-"""Acquisition: train runs side by side, each until its protocol has seen enough.
+"""Acquisition: train several runs in parallel, each until its protocol stops it.
 
-Everything that a run sees is a function of its seed, so it counts the same in whatever company it is trained.
+All inputs of a run are functions of its seed, so results do not depend on which runs are batched together.
 """
 
 import time
@@ -22,28 +22,28 @@ from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 
 HELD_OUT_BATCH = 1024
-"""Held-out meanings that are checked at once."""
+"""Number of held-out meanings in a batch."""
 
-Watcher = Callable[[int, int, float], None]
-"""Told now and then: index of a run, its updates so far, its accuracy."""
+RunProgressCallback = Callable[[int, int, float], None]
+"""Called from time to time with the index of a run, its updates so far, and its accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of a run."""
+    """Result of a run."""
 
     grammar: str
     seed: int
     steps: int
-    """Updates until the language was acquired, or those made in vain."""
+    """Number of updates until the language was acquired, else the updates made."""
     reached: bool
-    """Whether it was acquired."""
+    """Whether the language was acquired."""
     is_early: bool
-    """Whether it was given up before the cap."""
+    """Whether the run was stopped before the cap without acquiring the language."""
     accuracy: float
-    """At the end, as the protocol saw it."""
+    """Accuracy at the end, as measured by the protocol."""
     floor: float
-    """Accuracy that needs no learning."""
+    """Accuracy without learning: of the most frequent symbols (sender), or chance level (receiver)."""
     held_out: float | None
     """Accuracy on all held-out meanings at the end."""
     seconds: float
@@ -61,32 +61,31 @@ def learn(
     *,
     channel: str = "soft",
     device: torch.device | None = None,
-    report_progress: Watcher = lambda index, updates, accuracy: None,
+    report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
 ) -> list[Outcome]:
-    """Train runs side by side.
+    """Train runs in parallel.
 
     Args:
-        model: Name and options of the agent.
+        model: Name and options of the model.
         role: sender or receiver.
-        geometry: Of all the languages.
-        runs: What to learn.
-        protocol: How to measure.
-        channel: What scores go through, see `ecsuite.eval.icy.channels`; over any but soft a run learns alone.
+        geometry: Sizes of all the languages.
+        runs: Runs to train.
+        protocol: Protocol of training and measurement.
+        channel: Channel of the logits, see `ecsuite.eval.icy.channels`; all but soft allow only one run.
         device: CPU if not given.
-        report_progress: Is told how it goes.
+        report_progress: Called from time to time with the state of each run.
 
     Returns:
         Outcomes in the order of the runs.
     """
     device = device or torch.device("cpu")
-    began = told = time.monotonic()
+    began = last_report = time.monotonic()
     spec = parse_agent(role, model)
     agents = []
     with torch.random.fork_rng(devices=[]):
         for run in runs:
-            torch.manual_seed(
-                run.seed
-            )  # the first weights, and nothing else, come from torch's own generator
+            # Only the initial weights come from torch's global generator.
+            torch.manual_seed(run.seed)
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
     replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
     learner = make_learner(agents[0].to(device), geometry, parse_channel(channel), runs[0].seed)
@@ -94,15 +93,15 @@ def learn(
     outcomes = dict[int, Outcome]()
     updates = 0
     with routed_products(device, protocol.precision):
-        while run_group.alive:
+        while run_group.active:
             examples = run_group.examples(updates)
             parameters = replicas.parameters()
             loss = learner.loss(parameters, examples)
             ended = []
             for place, (index, accuracy) in enumerate(
-                zip(run_group.alive, examples.accuracy.tolist(), strict=True)
+                zip(run_group.active, examples.accuracy.tolist(), strict=True)
             ):
-                decision = run_group.early_stoppings[index].see(updates, accuracy)
+                decision = run_group.early_stoppings[index].observe(updates, accuracy)
                 if decision is not None:
                     ended.append(place)
                     outcomes[index] = Outcome(
@@ -117,30 +116,30 @@ def learn(
                         seconds=time.monotonic() - began,
                         weights=replicas.replica(place),
                     )
-            if len(ended) < len(run_group.alive):
+            if len(ended) < len(run_group.active):
                 replicas.update(loss)
                 updates += 1
             if ended:
-                kept = [place for place in range(len(run_group.alive)) if place not in ended]
+                kept = [place for place in range(len(run_group.active)) if place not in ended]
                 run_group.keep(kept)
                 if kept:
                     replicas.keep(kept)
-            if time.monotonic() - told > 0.5:
-                told = time.monotonic()
-                for index in run_group.alive:
+            if time.monotonic() - last_report > 0.5:
+                last_report = time.monotonic()
+                for index in run_group.active:
                     report_progress(index, updates, run_group.early_stoppings[index].accuracy)
     return [outcomes[index] for index in range(len(runs))]
 
 
 class RunGroup:
-    """Runs that learn in step: their languages, batches and watches.
+    """Runs that are trained in parallel: their data sets, batches and early stopping.
 
     Args:
-        runs: What to learn.
+        runs: Runs to train.
         role: sender or receiver.
-        geometry: Of all the languages.
-        protocol: How to measure.
-        device: Where to put the batches.
+        geometry: Sizes of all the languages.
+        protocol: Protocol of training and measurement.
+        device: Device of the batches.
     """
 
     def __init__(
@@ -151,29 +150,29 @@ class RunGroup:
             LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
             for run in runs
         ]
-        guess = 1 / geometry.num_values
-        self.floors = [dataset.floor if role == "sender" else guess for dataset in self.datasets]
+        chance = 1 / geometry.num_values
+        self.floors = [dataset.floor if role == "sender" else chance for dataset in self.datasets]
         self.early_stoppings: list[EarlyStopping] = [
             protocol.early_stopping(run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
         ]
-        self.alive = list(range(len(runs)))
-        """Indices of the runs that go on; the place of a run in this list is that of its replica."""
+        self.active = list(range(len(runs)))
+        """Indices of the runs that are not stopped; the position of a run in this list is that of its replica."""
 
         self._block = -1
         self._meanings = self._messages = torch.zeros(0)
 
     def keep(self, places: Sequence[int]) -> None:
-        """Let only the runs at these places go on."""
-        self.alive = [self.alive[place] for place in places]
+        """Continue only the runs at these positions of `active`."""
+        self.active = [self.active[place] for place in places]
         self._meanings, self._messages = self._meanings[:, list(places)], self._messages[:, :, list(places)]
 
     def examples(self, updates: int) -> SupervisedBatch:
-        """The batches of all runs that go on."""
+        """The batches of all active runs."""
         block, place = divmod(updates, BLOCK)
         if block != self._block:
             self._block = block
             meanings, messages = zip(
-                *(self.datasets[index].block(block) for index in self.alive), strict=True
+                *(self.datasets[index].block(block) for index in self.active), strict=True
             )
             self._meanings = torch.stack(meanings, dim=1).to(
                 self.device
@@ -183,7 +182,7 @@ class RunGroup:
 
     def held_out_accuracy(self, learner: Learner, parameters: Parameters, place: int) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""
-        dataset = self.datasets[self.alive[place]]
+        dataset = self.datasets[self.active[place]]
         if not len(dataset.held_out):
             return None
         own = {name: value[place : place + 1].detach() for name, value in parameters.items()}

@@ -1,4 +1,4 @@
-"""A course: one language to learn, and the batches that teach it, all of it a function of the seed."""
+"""The training batches of one language; a deterministic function of the seed."""
 
 from dataclasses import dataclass
 
@@ -12,27 +12,27 @@ from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.randomness import random_words
 
 BLOCK = 64
-"""Batches that are drawn at once."""
+"""Number of batches that are drawn at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """One language to learn."""
+    """One training run: a language, and its limit of updates."""
 
     grammar: str
     seed: int
     cap: int | None = None
-    """Most updates; None for no end but the target."""
+    """Maximum number of updates; None: the run ends only at the target."""
 
 
 class LanguageDataset:
     """The batches of a run. Batches of one seed have the same meanings in all languages.
 
     Args:
-        run: What to learn.
-        geometry: Of the language.
-        batch_size: Meanings in a batch, drawn uniformly and independently of each other.
-        held_out: Share of meanings never to train on; which ones is the seed's choice, the same for all languages.
+        run: Grammar and seed of the language.
+        geometry: Sizes of the language.
+        batch_size: Number of meanings in a batch, drawn uniformly and independently.
+        held_out: Fraction of meanings held out from training; the seed selects them, the same for all grammars.
     """
 
     def __init__(self, run: Run, geometry: Geometry, *, batch_size: int, held_out: float) -> None:
@@ -48,14 +48,14 @@ class LanguageDataset:
         self.held_out = np.sort(order[:num_held_out])
 
     def block(self, number: int) -> tuple[Tensor, Tensor]:
-        """The batches number * BLOCK and on: meanings (BLOCK, attributes, batch), messages (BLOCK, length, batch)."""
+        """Batches from number * BLOCK: meanings (BLOCK, attributes, batch), messages (BLOCK, length, batch)."""
         places = np.arange(number * BLOCK, (number + 1) * BLOCK) * self.batch_size
         indices = (places[:, None] + np.arange(self.batch_size)).ravel()
         words = random_words(self.seed, "icy", indices, 1)[:, 0] % np.uint64(len(self.train))
         return self.examples(self.train[words.astype(np.int64)].reshape(BLOCK, self.batch_size))
 
     def examples(self, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Meanings (batches, attributes, batch) and messages (batches, length, batch) of indices (batches, batch)."""
+        """Meanings (batches, attributes, batch), messages (batches, length, batch) of ids (batches, batch)."""
         weights = self.geometry.num_values ** np.arange(self.geometry.num_attributes)[::-1]
         meanings = chosen[:, None] // weights[:, None] % self.geometry.num_values
         messages = self.messages[chosen].transpose(0, 2, 1).astype(np.int64)

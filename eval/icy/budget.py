@@ -1,7 +1,7 @@
-"""Budget: how much of each grammar is learnt in the updates that CONCAT takes (Perkins 2021, appendices G and J).
+"""Protocol `budget`: accuracy on each grammar after as many updates as CONCAT needs (Perkins 2021, appendices G and J).
 
-CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed, and what counts is
-the accuracy then: Tables 16, 17 and 20. Where acquisition asks how long, and may have to give up, this has an answer.
+CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed; then the accuracy is
+measured: Tables 16, 17 and 20. Unlike the number of updates to a target, it is defined for every run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
-from ecsuite.eval.icy.supervised import VERSION as TEACHING_VERSION
-from ecsuite.eval.icy.supervised import teaching
+from ecsuite.eval.icy.supervised import VERSION as SUPERVISED_VERSION
+from ecsuite.eval.icy.supervised import training_job
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -28,7 +28,7 @@ from ecsuite.grammars.icy import language, majority_accuracy, parse
 from ecsuite.jobs.runner import Job, JobRunner
 
 VERSION = 1
-"""Raised whenever the same inputs would give other accuracies than before."""
+"""Increased whenever the same inputs would give different accuracies than before."""
 
 BASIS = "concat"
 """The grammar that sets the budget."""
@@ -37,10 +37,10 @@ GRAMMARS: Mapping[Role, tuple[str, ...]] = {
     "sender": ("perm", "proj", "rot", "shufdet", "hol", "pairsum"),
     "receiver": ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum"),
 }
-"""What is compared with CONCAT. A sender cannot know which order of words SHUF drew (appendix H)."""
+"""Grammars that are compared with CONCAT. A sender cannot predict the word orders that SHUF draws (appendix H)."""
 
 RED_BELOW, GREEN_ABOVE = 0.5, 0.8
-"""Accuracies that the paper's Table 20 colours."""
+"""Limits of the colours in the paper's Table 20."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,19 +49,19 @@ class BudgetCell:
 
     grammar: str
     runs: tuple[Mapping[str, Any], ...]
-    """One a seed: seed, steps, reached, accuracy, floor, held_out."""
+    """One per seed: seed, steps, reached, accuracy, floor, held_out."""
     mean: float | None
-    """Mean accuracy; None if CONCAT never set a budget."""
+    """Mean accuracy; None if CONCAT reached the target with no seed."""
     half_width: float | None
-    """Half of the mean's 95 % interval; None for fewer than two runs."""
+    """Half-width of the mean's 95 % interval; None for fewer than two runs."""
     floor: float
-    """Mean accuracy that needs no learning: of each position's most frequent symbol, or of a guess."""
+    """Mean accuracy without learning: of each position's most frequent symbol (sender), or chance level (receiver)."""
     held_out: float | None
     """Mean accuracy on held-out meanings, if any were held out."""
 
     @property
     def style(self) -> str:
-        """Red where less than half is right, green above four fifths."""
+        """Red below an accuracy of 0.5, green above 0.8."""
         if self.mean is None:
             return "dim"
         return "red" if self.mean < RED_BELOW else "green" if self.mean > GREEN_ABOVE else ""
@@ -75,7 +75,7 @@ class BudgetRow:
     role: Role
     channel: str
     parameters: int
-    """As the paper counts them."""
+    """Number of parameters as counted in the paper."""
     seeds: tuple[int, ...]
     steps: float | None
     """CONCAT's mean updates to the target, over the seeds that reached it; None if none did."""
@@ -84,12 +84,12 @@ class BudgetRow:
     reason: str | None
     """Why accuracies are missing."""
     signature: str
-    """Everything that can change the figures."""
+    """Everything that can change the results."""
     published: Mapping[str, float]
-    """The paper's accuracies, where it has any."""
+    """The paper's accuracies, if it reports any."""
 
     def to_json(self) -> dict[str, Any]:
-        """The row as JSON-ready data."""
+        """Return the row as JSON-serialisable data."""
         return asdict(self)
 
 
@@ -110,23 +110,23 @@ def budget_rows(
     """Train every model over every channel: on CONCAT to the target, then on each grammar for as many updates.
 
     Args:
-        models: Names and options.
-        role: Of the models.
-        geometry: Of the languages.
-        seeds: Of languages, weights, batches and noise.
-        protocol: How to measure; `exact` reports the mean of its window about the last update, `paper` one batch.
-        runner: Where it is done.
-        grammars: What to compare with CONCAT; those of the paper's tables if not given.
-        channels: What the models' scores go through, see `ecsuite.eval.icy.channels`.
-        target: CONCAT's accuracy that ends its training, 0 to 1.
-        max_steps: Updates after which CONCAT is given up.
+        models: Names and options of the models.
+        role: Role of the models.
+        geometry: Sizes of the languages.
+        seeds: Seeds of languages, weights, batches and noise.
+        protocol: Protocol of measurement; `exact`: mean of a window around the last update, `paper`: one batch.
+        runner: Runs the jobs.
+        grammars: Grammars to compare with CONCAT; those of the paper's tables if not given.
+        channels: Channels of the models' logits, see `ecsuite.eval.icy.channels`.
+        target: Accuracy at which training on CONCAT ends, 0 to 1.
+        max_steps: Maximum number of updates on CONCAT.
         device: cpu or cuda.
 
     Returns:
-        A row for each channel and model, models changing faster.
+        A row for each channel and model, ordered by channel, then model.
 
     Raises:
-        ConfigError: If a name or number is wrong; nothing has been trained then.
+        ConfigError: If a name or number is invalid; raised before any training.
     """
     if not 0 < target <= 1:
         raise ConfigError(f"target: expected an accuracy above 0 and at most 1, got {target:g}")
@@ -137,7 +137,7 @@ def budget_rows(
     names = [str(parse_agent(role, model)) for model in models]
     links = [parse_channel(channel) for channel in channels]
     if "hashtable" in names and any(link.channel != "soft" for link in links):
-        raise ConfigError("hashtable has no scores that a channel could draw from; use --channel soft")
+        raise ConfigError("hashtable has no logits for a channel; use --channel soft")
     for grammar in grammars or ():
         parse(grammar)
     chosen = [grammar for grammar in grammars or GRAMMARS[role] if grammar != BASIS]
@@ -145,7 +145,7 @@ def budget_rows(
     kinds = [(link, name) for link in links for name in names]
 
     def job(link: SupervisedChannel, name: str, runs: list[Run], how: Protocol) -> Job:
-        return teaching(
+        return training_job(
             model=name, role=role, geometry=geometry, runs=runs, protocol=how, link=link, device=device
         )
 
@@ -195,7 +195,7 @@ def budget_rows(
 
 
 def make_table(rows: Sequence[BudgetRow]) -> Table:
-    """Rows for people: the mean, half of its 95 % interval, and faint the paper's figure; at the end the floors."""
+    """A table of mean, half-width of the 95 % interval and, in faint type, the paper's figure; the last row: floors."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model")
     for heading in ("steps", *(cell.grammar.upper() for cell in rows[0].cells)):
@@ -205,16 +205,16 @@ def make_table(rows: Sequence[BudgetRow]) -> Table:
         cells = [_cell_text(cell, row.published.get(cell.grammar)) for cell in row.cells]
         about = f"\n{row.parameters:,} params\nover {row.channel}"
         table.add_row(Text.assemble(row.model, (about, "dim")), steps, *cells, end_section=True)
-    what = "commonest" if rows[0].role == "sender" else "a guess"
+    what = "most frequent" if rows[0].role == "sender" else "chance level"
     table.add_row(Text(what), "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
     return table
 
 
 def notes(rows: Sequence[BudgetRow]) -> list[str]:
-    """What a reader of the table has to know."""
+    """Explanations below the table."""
     unit = "symbols" if rows[0].role == "sender" else "attributes"
     lines = [
-        f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT took with the same seed; "
+        f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT needed with the same seed; "
         f"red below {RED_BELOW:g}, green above {GREEN_ABOVE:g}."
     ]
     lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]
@@ -241,7 +241,7 @@ def _cell_text(cell: BudgetCell, published: float | None) -> Text:
 
 
 def _groups(seeds: Sequence[int], link: SupervisedChannel, model: str, role: Role) -> list[Sequence[int]]:
-    """Which seeds learn side by side: those of small senders over a channel without noise, where that pays."""
+    """Group the seeds that are trained in parallel: only those of small senders over a channel without noise."""
     is_small = role == "sender" and parse_agent(role, model).family in ("fc1l", "fc2l")
     size = 16 if is_small and link.channel == "soft" else 1
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
@@ -250,7 +250,7 @@ def _groups(seeds: Sequence[int], link: SupervisedChannel, model: str, role: Rol
 def _floors(
     grammars: Sequence[str], role: Role, geometry: Geometry, seeds: Sequence[int]
 ) -> dict[str, float]:
-    """The floor of each grammar, whether it was trained on or not."""
+    """The floor of each grammar, also of grammars without any run."""
     if role == "receiver":
         return dict.fromkeys(grammars, 1 / geometry.num_values)
     return {
@@ -281,7 +281,7 @@ def _row(
         best = max(run["accuracy"] for run in basis if not run["reached"])
         reason = (
             f"CONCAT reached {protocol.target:g} with {len(reached)} of {len(basis)} seeds within {max_steps:,} "
-            f"updates (others at most {best:.3f}); those alone have a budget, so raise --max-steps or lower --target"
+            f"updates (others at most {best:.3f}); only those are measured: raise --max-steps or lower --target"
         )
     cells = []
     for grammar, runs in {BASIS: basis, **rest}.items():
@@ -311,13 +311,13 @@ def _row(
         steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
         cells=tuple(cells),
         reason=reason,
-        signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}|teaching:{TEACHING_VERSION}",
+        signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}|teaching:{SUPERVISED_VERSION}",
         published=published_budget(model, role, link.channel) if geometry == Geometry() else {},
     )
 
 
 def parameters_of(model: str, role: Role, geometry: Geometry, hidden_size: int) -> int:
-    """Parameters of a model, as the paper counts them."""
+    """Number of parameters of a model, as counted in the paper."""
     return published_parameters(
         model,
         role,

@@ -1,18 +1,18 @@
-"""Links: what a supervised agent is trained on, where its scores go through a channel first.
+"""Channels of supervised training, and their losses.
 
-ICY trains agents over three channels (Perkins 2021, appendix G: SOFT, GUMB, DISCR). For scores of `parts` (the symbols
-of a message, or the attributes of an answer) with one right choice each, what is minimised is
+ICY trains agents over three channels (Perkins 2021, appendix G: SOFT, GUMB, DISCR). For logits of `parts` (the symbols
+of a message, or the attributes of a meaning) with one target each, the loss is
 
     soft        the cross-entropy
     gumbel      senders: the squared error of straight-through Gumbel-softmax samples at temperature 1.2
                 receivers: the cross-entropy of relaxed Gumbel-softmax samples at the same temperature
-    reinforce   the score-function loss of choices drawn from the softmax, whose reward is how many parts are right,
-                shared by all parts of an example, with an entropy bonus of 0.01
+    reinforce   the score-function loss of choices sampled from the softmax; the reward is the number of correct parts,
+                shared by all parts of an example; with an entropy bonus of 0.01
 
-The paper prints no losses. These are those of its program, but for receivers over gumbel: there the program samples
-nothing, and minimises the squared error of raw scores, which is `form=program`. The squared error of samples would
-teach them little: the right one of ten answers is rarely drawn (HU-receivers of GRU are then at 0.75 of CONCAT after
-1,000 updates, and at 0.99 after 564 by the cross-entropy).
+The paper does not give the losses. These are those of its program, except for receivers over gumbel: there the program
+does not sample, and minimises the squared error of the logits, which is `form=program`. The squared error of samples
+would be a weak training signal: the correct one of ten values is rarely sampled (with it, HU-receivers of GRU reach
+0.75 on CONCAT after 1,000 updates; with the cross-entropy, they reach 0.99 after 564).
 """
 
 from collections.abc import Sequence
@@ -29,35 +29,35 @@ from ecsuite.randomness import random_words
 ChannelName = Literal["soft", "gumbel", "reinforce"]
 
 TEMPERATURE = 1.2
-"""Of the Gumbel-softmax."""
+"""Temperature of the Gumbel-softmax."""
 ENTROPY_WEIGHT = 0.01
-"""Of the sum of entropies, in nats, in REINFORCE."""
-LEAST_DEVIATION = 0.1
-"""Rewards that vary less are not scaled."""
+"""Weight of the sum of entropies, in nats, in the REINFORCE loss."""
+MIN_DEVIATION = 0.1
+"""Rewards with a smaller standard deviation are not scaled."""
 
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "soft": {},
     "gumbel": {"form": ("sound", "program")},
     "reinforce": {},
 }
-"""Channels, their options and the values of those, the default first."""
+"""Channels, their options and the allowed values, the default first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SupervisedChannel:
-    """A channel as agents are trained over it; `str` gives the text that `parse_channel` reads."""
+    """A channel of supervised training; `str` gives the text that `parse_channel` reads."""
 
     channel: ChannelName = "soft"
     form: Literal["sound", "program"] = "sound"
-    """program: over gumbel, a receiver's raw scores are compared with the one-hot truth; and of a sender that was
-    taught to hear its samples, end to end, a sample is drawn of its samples."""
+    """program: over gumbel, a receiver minimises the squared error between its logits and the one-hot targets; and if a
+    sender was pretrained with its samples as feedback, end-to-end training samples once more from its samples."""
 
     def __str__(self) -> str:
         return self.channel if self.form == "sound" else f"{self.channel},form={self.form}"
 
     @property
     def signature(self) -> str:
-        """All that can change what is learnt."""
+        """Everything that can change the training."""
         if self.channel == "soft":
             return "channel:soft"
         if self.channel == "gumbel":
@@ -87,11 +87,11 @@ def parse_channel(text: str) -> SupervisedChannel:
 
 
 class Noise:
-    """Gumbel noise of a run: a function of its seed, what it is for, and the number of the update.
+    """Gumbel noise of a run: a function of seed, purpose and number of the update.
 
     Args:
-        seed: Of the run.
-        purpose: What it is for; different purposes have different noise.
+        seed: Seed of the run.
+        purpose: Label; different purposes have different noise.
     """
 
     def __init__(self, seed: int, purpose: str) -> None:
@@ -99,79 +99,79 @@ class Noise:
         self.generator = torch.Generator()
 
     def at(self, update: int) -> "Noise":
-        """Go to an update: what is drawn next is its first noise."""
+        """Set the generator to the start of an update's noise, and return self."""
         word = random_words(self.seed, f"icy-{self.purpose}", np.array([update]), 1)[0, 0]
         self.generator.manual_seed(int(word))
         return self
 
     def draw(self, shape: Sequence[int], device: torch.device) -> Tensor:
-        """The next noise of an update."""
+        """Draw the next noise of an update."""
         exponential = torch.empty(tuple(shape)).exponential_(generator=self.generator)
         return exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_().to(device)
 
 
-def draw(scores: Tensor, noise: Tensor) -> Tensor:
-    """Choices drawn from the softmax of scores (..., choices), as ids (...), by Gumbel noise of the same shape."""
-    return (scores.detach() + noise).argmax(-1)
+def draw(logits: Tensor, noise: Tensor) -> Tensor:
+    """Sample from the softmax of logits (..., choices), as ids (...), by Gumbel noise of the same shape."""
+    return (logits.detach() + noise).argmax(-1)
 
 
 def one_hot(ids: Tensor, like: Tensor) -> Tensor:
-    """Ids (...) as weights in the shape of scores (..., choices)."""
+    """Ids (...) as one-hot weights in the shape of logits (..., choices)."""
     return torch.zeros_like(like).scatter_(-1, ids.unsqueeze(-1), 1.0)
 
 
-def straight_through(scores: Tensor, noise: Tensor) -> Tensor:
-    """One-hot samples of the softmax of scores (..., choices), whose gradient is that of the relaxed sample.
+def straight_through(logits: Tensor, noise: Tensor) -> Tensor:
+    """One-hot samples of the softmax of logits (..., choices), with the gradient of the relaxed sample.
 
     Jang et al. (2017), arXiv 1611.01144, section 2.2.
     """
-    relaxed = ((scores + noise) / TEMPERATURE).softmax(-1)
+    relaxed = ((logits + noise) / TEMPERATURE).softmax(-1)
     return one_hot(relaxed.argmax(-1), relaxed) + relaxed - relaxed.detach()
 
 
 def advantages(rewards: Tensor) -> Tensor:
-    """Rewards of any shape less their mean, over their deviation if that is more than `LEAST_DEVIATION`."""
+    """Rewards of any shape minus their mean, divided by their deviation if that exceeds `MIN_DEVIATION`."""
     centred = rewards - rewards.mean()
     deviation = (centred.square().sum() / max(1, rewards.numel() - 1)).sqrt()
-    return centred / torch.where(deviation > LEAST_DEVIATION, deviation, torch.ones_like(deviation))
+    return centred / torch.where(deviation > MIN_DEVIATION, deviation, torch.ones_like(deviation))
 
 
-def score_function_loss(scores: Tensor, drawn: Tensor, advantage: Tensor) -> Tensor:
-    """The sum over all choices of -advantage log p(choice), and the entropy bonus (Williams 1992).
+def score_function_loss(logits: Tensor, drawn: Tensor, advantage: Tensor) -> Tensor:
+    """The sum over all sampled choices of -advantage log p(choice), with the entropy bonus (Williams 1992).
 
     Args:
-        scores: (batch, parts, choices).
-        drawn: What was chosen, (batch, parts).
-        advantage: (batch, parts) or (batch, 1), without a gradient.
+        logits: Shape (batch, parts, choices).
+        drawn: The sampled choices, (batch, parts).
+        advantage: Shape (batch, parts) or (batch, 1), without a gradient.
     """
-    log_probabilities = scores.log_softmax(-1)
+    log_probabilities = logits.log_softmax(-1)
     chosen = log_probabilities.gather(-1, drawn.unsqueeze(-1)).squeeze(-1)
     entropy = -(log_probabilities.exp() * log_probabilities).sum()
     return -(advantage * chosen).sum() - ENTROPY_WEIGHT * entropy
 
 
 def supervised_loss(
-    link: SupervisedChannel, scores: Tensor, truth: Tensor, noise: Tensor | None, *, is_answer: bool
+    link: SupervisedChannel, logits: Tensor, targets: Tensor, noise: Tensor | None, *, is_receiver: bool
 ) -> Tensor:
-    """What an agent minimises that is told the truth.
+    """Loss of an agent on known targets.
 
     Args:
-        link: What its scores go through.
-        scores: (batch, parts, choices).
-        truth: The right choices, (batch, parts).
-        noise: Gumbel noise in the shape of the scores; None for soft, which has none.
-        is_answer: Whether they are a receiver's, whose losses are summed over parts where a sender's are averaged.
+        link: Channel of the logits.
+        logits: Shape (batch, parts, choices).
+        targets: The correct choices, (batch, parts).
+        noise: Gumbel noise in the shape of the logits; None for soft, which has none.
+        is_receiver: Whether the agent is a receiver, whose losses are summed over parts; a sender's are averaged.
     """
     if noise is None:
-        loss = nn.functional.cross_entropy(scores.flatten(0, 1), truth.flatten())
-        return loss * truth.shape[1] if is_answer else loss
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return loss * targets.shape[1] if is_receiver else loss
     if link.channel == "reinforce":
-        drawn = draw(scores, noise)
-        num_right = (drawn == truth).sum(1, keepdim=True).float()  # (batch, 1)
-        return score_function_loss(scores, drawn, advantages(num_right))
-    if is_answer and link.form == "sound":
+        drawn = draw(logits, noise)
+        num_right = (drawn == targets).sum(1, keepdim=True).float()  # (batch, 1)
+        return score_function_loss(logits, drawn, advantages(num_right))
+    if is_receiver and link.form == "sound":
         return supervised_loss(
-            SupervisedChannel(), (scores + noise) / TEMPERATURE, truth, None, is_answer=True
+            SupervisedChannel(), (logits + noise) / TEMPERATURE, targets, None, is_receiver=True
         )
-    said = scores if is_answer else straight_through(scores, noise)
-    return nn.functional.mse_loss(said, one_hot(truth, said))
+    weights = logits if is_receiver else straight_through(logits, noise)
+    return nn.functional.mse_loss(weights, one_hot(targets, weights))

@@ -1,4 +1,4 @@
-"""What a trained sender says of all meanings, as a corpus."""
+"""The messages of a trained sender for all meanings, as a corpus."""
 
 import hashlib
 from dataclasses import replace
@@ -16,49 +16,51 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 
 BATCH = 4096
-"""Meanings that are spoken of at once."""
+"""Number of meanings in a batch."""
 
 
-def write_speech(outcome: Outcome, model: str, geometry: Geometry, protocol: Protocol, folder: Path) -> Path:
-    """Write the likeliest symbols of a trained sender, for all meanings of the language that it learnt.
+def write_sender_corpus(
+    outcome: Outcome, model: str, geometry: Geometry, protocol: Protocol, folder: Path
+) -> Path:
+    """Write the messages of a trained sender, with argmax symbols, for all meanings of the language that it learnt.
 
     Args:
-        outcome: With the sender's parameters.
-        model: Name and options of the sender.
-        geometry: Of the language.
-        protocol: That it was trained by.
-        folder: Where each corpus gets a folder of its own.
+        outcome: Result of the training run, with the sender's parameters.
+        model: Name and options of the sender model.
+        geometry: Sizes of the language.
+        protocol: Protocol with which the sender was trained.
+        folder: Parent folder; each corpus gets its own folder.
 
     Returns:
         The corpus's folder.
     """
-    taught = language(outcome.grammar, geometry, outcome.seed)
+    target = language(outcome.grammar, geometry, outcome.seed)
     sender = make_agent(parse_agent("sender", model), "sender", geometry, protocol.hidden_size)
     sender.load_state_dict(outcome.weights)
     features = np.zeros(
-        (len(taught.meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32
+        (len(target.meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32
     )
-    np.put_along_axis(features, taught.meanings[..., None], 1.0, axis=2)
-    said = []
+    np.put_along_axis(features, target.meanings[..., None], 1.0, axis=2)
+    batches = []
     with torch.no_grad():
         for batch in torch.from_numpy(features).flatten(1).split(BATCH):
             builder = LogitsBuilder(geometry.message_length)
             sender(batch, builder)
-            # EOS is never a target, and a message has a fixed length: only content symbols are said.
-            said.append(torch.stack(builder.scores)[..., 1:].argmax(-1).t() + 1)
-    messages = torch.cat(said).numpy().astype(taught.messages.dtype)
-    corpus = replace(taught, messages=messages).corpus()
+            # EOS is never a target, and messages have a fixed length: choose among content symbols only.
+            batches.append(torch.stack(builder.logits)[..., 1:].argmax(-1).t() + 1)
+    messages = torch.cat(batches).numpy().astype(target.messages.dtype)
+    corpus = replace(target, messages=messages).corpus()
     about = {
         "speaker": model,
-        "taught": taught.signature,
+        "taught": target.signature,
         "protocol": protocol.signature(),
         "updates": outcome.steps,
-        "symbol_accuracy": float((messages == taught.messages).mean()),
+        "symbol_accuracy": float((messages == target.messages).mean()),
     }
     metadata = {key: value for key, value in corpus.metadata.items() if key != "signature"} | about
     name = f"{model}_{outcome.grammar}_{outcome.seed}".replace(":", "-").replace(",", "-")
-    how = f"{geometry}|{protocol.signature()}"
-    if how != f"{Geometry()}|{Protocol().signature()}":
-        name += "_" + hashlib.sha256(how.encode()).hexdigest()[:8]  # another setting, another folder
+    settings = f"{geometry}|{protocol.signature()}"
+    if settings != f"{Geometry()}|{Protocol().signature()}":
+        name += "_" + hashlib.sha256(settings.encode()).hexdigest()[:8]  # other settings, other folder
     write_corpus(replace(corpus, metadata=metadata), folder / name)
     return folder / name

@@ -1,4 +1,4 @@
-"""Curves of training end to end: means over the seeds, and their picture as in figure 7 of the ICY paper."""
+"""Curves of end-to-end training: means over the seeds, and their plot as in figure 7 of the ICY paper."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ PANELS = {
     "sender": "sender in the original language",
     "receiver": "receiver in the original language",
 }
-"""What the figure shows."""
+"""Panels of the figure, with their axis labels."""
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
-"""So that lines differ without colour, too."""
+"""Line styles, so that lines differ without colour, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Curve:
-    """One measure along the updates."""
+    """One measure over the updates."""
 
     updates: tuple[float, ...]
-    """Made at each point."""
+    """Number of updates at each point."""
     means: tuple[float, ...]
-    """Over the seeds; those of loss and end_to_end are also over the updates since the point before."""
+    """Means over the seeds; those of loss and end_to_end are also over the updates since the previous point."""
     half_widths: tuple[float, ...] | None
     """Half of each mean's 95 % interval; None for a single seed."""
 
 
 def curves(row: "PairRow") -> dict[str, dict[str, Curve]]:
-    """The curves of a pair, by grammar and by measure of `PANELS`; grammars of which no run was made are left out."""
+    """The curves of a pair, by grammar and by measure of `PANELS`; grammars without any run are left out."""
     found: dict[str, dict[str, Curve]] = {}
     for cell in row.cells:
         made: list[Mapping[str, Sequence[float]]] = [
@@ -51,22 +51,22 @@ def curves(row: "PairRow") -> dict[str, dict[str, Curve]]:
 
 
 def draw_curves(row: "PairRow") -> bytes:
-    """Draw a panel a measure, a line a grammar, the 95 % interval shaded.
+    """Draw a panel per measure and a line per grammar, with the 95 % interval shaded.
 
     Returns:
         A PNG.
 
     Raises:
-        ConfigError: If matplotlib is not installed, or no run was made.
+        ConfigError: If matplotlib is not installed, or there is no run.
     """
     try:
         from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
     except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[pictures]'") from None
+        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
     found = curves(row)
     if not found:
         raise ConfigError(
-            "nothing to draw: no pair was taught to the target; raise the cap or lower the target"
+            "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
         )
 
     figure = Figure(figsize=(10, 6.4), dpi=150, layout="constrained")
@@ -93,12 +93,14 @@ def draw_curves(row: "PairRow") -> bytes:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(found), frameon=False, fontsize=9)
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})  # the same picture, the same bytes
+    figure.savefig(
+        buffer, format="png", metadata={"Software": None}
+    )  # no version, so that bytes are reproducible
     return buffer.getvalue()
 
 
 def write_curves(row: "PairRow", path: Path | str) -> None:
-    """Write the picture, a PNG. See `draw_curves`."""
+    """Write the plot as a PNG. See `draw_curves`."""
     write_atomically(path, draw_curves(row))
 
 

@@ -1,4 +1,4 @@
-"""The picture of a study of grammars: bars as in the ICY paper's figure 3."""
+"""The figure of protocol `metrics`: bars as in the ICY paper's figure 3."""
 
 from io import BytesIO
 from pathlib import Path
@@ -11,19 +11,18 @@ from ecsuite.eval.icy.grammar_metrics import Study
 from ecsuite.eval.icy.measures import MEASURES
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00", "#F0E442", "#000000")
-"""Okabe and Ito's, which colour-blind people tell apart."""
+"""The palette of Okabe and Ito, which colour-blind people can distinguish."""
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
-"""So that bars differ without colour, too."""
+"""Hatching, so that bars differ without colour, too."""
 
 
 def draw_bars(study: Study, file: Path) -> None:
-    """Draw a group of bars a grammar, a bar a measure, with the 95 % confidence interval, as in the paper's figure 3.
+    """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
 
-    Measures between 0 and 1 stand on the left-hand axis, others on the right-hand one; `none` stands where a
-    measure is undefined.
+    Metrics between 0 and 1 use the left-hand axis, others the right-hand one; `none` marks an undefined metric.
 
     Args:
-        study: What was measured.
+        study: The measured study.
         file: The PNG to write.
 
     Raises:
@@ -86,5 +85,7 @@ def draw_bars(study: Study, file: Path) -> None:
         handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False, fontsize=9
     )
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})  # the same picture, the same bytes
+    figure.savefig(
+        buffer, format="png", metadata={"Software": None}
+    )  # no version, so that bytes are reproducible
     write_atomically(file, buffer.getvalue())

@@ -1,7 +1,8 @@
-"""End to end: how much of a language survives when those who were taught it go on together.
+"""Protocol `end-to-end`: accuracy in the original language of a pretrained pair after end-to-end training.
 
-A receiver and a sender are taught the same language, each to the target. Then both train end to end over a channel, and
-their accuracy in the original language is measured: at the end (Perkins 2021, Table 18) and all along (figure 7).
+A sender and a receiver are pretrained on the same language, each to the target. Then both are trained end to end over a
+channel, and their accuracy in the original language is measured: at the end (Perkins 2021, Table 18) and during
+training (figure 7).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from ecsuite.eval.icy.pairs import train_pair
 from ecsuite.eval.icy.pretraining import PretrainedAgents, SenderReceiverPair, pretrain
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
-from ecsuite.eval.icy.supervised import VERSION as TEACHING_VERSION
+from ecsuite.eval.icy.supervised import VERSION as SUPERVISED_VERSION
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
@@ -28,16 +29,16 @@ from ecsuite.grammars.icy import language, majority_accuracy, parse
 from ecsuite.jobs.runner import Job, JobRunner
 
 VERSION = 1
-"""Raised whenever the same inputs would give other figures than before."""
+"""Increased whenever the same inputs would give different results than before."""
 
 GRAMMARS = ("concat", "perm", "rot", "shufdet", "pairsum")
 """The columns of Table 18."""
 
 MEASURES = {
-    "sender": "the sender's symbols, by the original language",
-    "receiver": "the receiver's answers to the original language",
-    "end_to_end": "its answers to the sender over the channel, mean of the last updates",
-    "greedy": "its answers to the sender's likeliest symbols",
+    "sender": "the sender's symbols, compared with the original language",
+    "receiver": "the receiver's attribute values for messages of the original language",
+    "end_to_end": "the receiver's attribute values for the sender's messages, mean of the last updates",
+    "greedy": "the receiver's attribute values for the sender's argmax symbols",
 }
 """Accuracies at the end, 0 to 1."""
 
@@ -48,9 +49,9 @@ Supervision = Literal["soft", "same"]
 
 SUPERVISIONS: dict[Supervision, str] = {
     "soft": "by cross-entropy",
-    "same": "over the channel that joins them afterwards",
+    "same": "over the same channel as in end-to-end training",
 }
-"""How agents are taught before they meet."""
+"""How agents are pretrained."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,13 +60,13 @@ class PairCell:
 
     grammar: str
     runs: tuple[Mapping[str, Any], ...]
-    """One a seed: seed, taught (steps, reached, accuracy by role), reason; without a reason what `train_pair` gives."""
+    """Per seed: seed, taught (steps, reached, accuracy by role), reason; if it is None, result of `train_pair`."""
     figures: Mapping[str, tuple[float, float | None] | None]
-    """Each of `MEASURES`: mean and half of its 95 % interval, over the runs that were made; None if none was."""
+    """Each of `MEASURES`: mean and half-width of its 95 % interval, over the completed runs; None if there are none."""
     num_masked: int
-    """Runs that were not made, because an agent was not taught to the target."""
+    """Number of runs left out because an agent did not reach the target in pretraining."""
     floors: Mapping[str, float]
-    """Accuracy that needs no learning, of sender and receiver."""
+    """Accuracy without learning, of sender and receiver."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,15 +80,15 @@ class PairRow:
     """As the paper counts them."""
     seeds: tuple[int, ...]
     max_steps: int
-    """Updates end to end."""
+    """Number of end-to-end updates."""
     cells: tuple[PairCell, ...]
     signature: str
-    """Everything that can change the figures."""
+    """Everything that can change the results."""
     published: Mapping[str, float]
-    """The paper's accuracies after 10,000 updates, the sender's or the receiver's, where it has any."""
+    """The paper's accuracies after 10,000 updates, of sender or receiver, if it reports any."""
 
     def to_json(self) -> dict[str, Any]:
-        """The row as JSON-ready data."""
+        """Return the row as JSON-serialisable data."""
         return asdict(self)
 
 
@@ -106,28 +107,28 @@ def end_to_end_rows(
     max_supervised_steps: int = 20_000,
     device: str = "cpu",
 ) -> list[PairRow]:
-    """Teach each agent each language, then train the pairs end to end.
+    """Pretrain each agent on each language, then train the pairs end to end.
 
     Args:
-        pairs: Sender and receiver, names and options.
-        geometry: Of the languages.
-        seeds: Of languages, weights, batches and noise.
-        protocol: How supervision is measured, and how all are trained; `cap_ratio` times the updates that the slower
-            of a pair took for CONCAT end the supervision in other grammars.
-        runner: Where it is done.
-        grammars: Languages.
-        channels: Between sender and receiver, see `ecsuite.eval.icy.channels`.
-        max_steps: Updates end to end.
-        target: Accuracy that ends supervision, 0 to 1; pairs of which one has not come to it are masked.
-        supervised: How they are taught, a key of `SUPERVISIONS`.
-        max_supervised_steps: Updates after which the supervision in CONCAT is given up.
+        pairs: Names and options of sender and receiver.
+        geometry: Sizes of the languages.
+        seeds: Seeds of languages, weights, batches and noise.
+        protocol: Protocol of pretraining, and training settings; pretraining on other grammars than CONCAT is limited
+            to `cap_ratio` times the updates that the slower agent of the pair needed for CONCAT.
+        runner: Runs the jobs.
+        grammars: Grammars to train on.
+        channels: Channels between sender and receiver, see `ecsuite.eval.icy.channels`.
+        max_steps: Number of end-to-end updates.
+        target: Accuracy that ends pretraining, 0 to 1; runs in which an agent does not reach it are left out.
+        supervised: Method of pretraining, a key of `SUPERVISIONS`.
+        max_supervised_steps: Maximum number of pretraining updates on CONCAT.
         device: cpu or cuda.
 
     Returns:
-        A row for each channel and pair, pairs changing faster.
+        A row for each channel and pair, ordered by channel, then pair.
 
     Raises:
-        ConfigError: If a name or number is wrong; nothing has been trained then.
+        ConfigError: If a name or number is invalid; raised before any training.
     """
     if not 0 < target <= 1:
         raise ConfigError(f"target: expected an accuracy above 0 and at most 1, got {target:g}")
@@ -152,7 +153,7 @@ def end_to_end_rows(
             sender=sender,
             receiver=receiver,
             link=link,
-            taught_over=link if supervised == "same" else SupervisedChannel(),
+            pretraining_channel=link if supervised == "same" else SupervisedChannel(),
         )
         for link in links
         for sender, receiver in named
@@ -167,23 +168,27 @@ def end_to_end_rows(
         device=device,
         runner=runner,
     )
-    ready = {place: taught for place, taught in pretrained.items() if taught.reason is None}
-    jobs = [_job(*place, taught, geometry, how, max_steps, device) for place, taught in ready.items()]
+    ready = {key: agents for key, agents in pretrained.items() if agents.reason is None}
+    jobs = [_job(*key, agents, geometry, how, max_steps, device) for key, agents in ready.items()]
     trained = dict(zip(ready, runner.run(jobs), strict=True))
 
     runs = {
-        place: {
-            "seed": place[2],
-            "taught": taught.to_json(),
-            "reason": taught.reason,
-            **trained.get(place, {}),
+        key: {
+            "seed": key[2],
+            "taught": agents.to_json(),
+            "reason": agents.reason,
+            **trained.get(key, {}),
         }
-        for place, taught in pretrained.items()
+        for key, agents in pretrained.items()
     }
     floors = {grammar: _floors(grammar, geometry, seeds) for grammar in grammars}
     about = [str(geometry), f"grammars:{GRAMMARS_VERSION}", f"seeds:{','.join(map(str, seeds))}"]
     about += [f"supervised:{supervised}", f"max-supervised-steps:{max_supervised_steps}"]
-    about += [f"max-steps:{max_steps}", how.signature(), f"end-to-end:{VERSION}|teaching:{TEACHING_VERSION}"]
+    about += [
+        f"max-steps:{max_steps}",
+        how.signature(),
+        f"end-to-end:{VERSION}|teaching:{SUPERVISED_VERSION}",
+    ]
     return [
         PairRow(
             sender=pair.sender,
@@ -220,7 +225,7 @@ def _job(
     pair: SenderReceiverPair,
     grammar: str,
     seed: int,
-    taught: PretrainedAgents,
+    pretrained: PretrainedAgents,
     geometry: Geometry,
     protocol: Protocol,
     max_steps: int,
@@ -233,12 +238,12 @@ def _job(
         "grammar": grammar,
         "seed": seed,
         "channel": str(pair.link),
-        "hears_samples": pair.taught_over.channel == "gumbel",
+        "feeds_back_samples": pair.pretraining_channel.channel == "gumbel",
         "protocol": protocol,
         "max_steps": max_steps,
         "device": device,
-        "sender_weights": taught.outcomes["sender"]["weights"],
-        "receiver_weights": taught.outcomes["receiver"]["weights"],
+        "sender_weights": pretrained.outcomes["sender"]["weights"],
+        "receiver_weights": pretrained.outcomes["receiver"]["weights"],
     }
     key = {
         "what": "end-to-end",
@@ -248,17 +253,17 @@ def _job(
         "grammar": [grammar, GRAMMARS_VERSION],
         "seed": seed,
         "channel": pair.link.signature,
-        "taught": [pair.taught_over.signature, taught.cap],
+        "taught": [pair.pretraining_channel.signature, pretrained.cap],
         "protocol": protocol.signature(),
         "max_steps": max_steps,
         "device": device,
-        "version": [VERSION, TEACHING_VERSION],
+        "version": [VERSION, SUPERVISED_VERSION],
     }
     return Job(function=train_pair, inputs=inputs, key=key, work=max_steps)
 
 
 def make_table(rows: Sequence[PairRow]) -> Table:
-    """Rows for people: accuracies at the end, mean ± half of the 95 % interval, and faint the paper's."""
+    """A table of final accuracies: mean ± half-width of the 95 % interval, and the paper's figures in faint type."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_lines=True)
     table.add_column("sender, receiver", no_wrap=True)
     table.add_column("accuracy", no_wrap=True)
@@ -273,26 +278,28 @@ def make_table(rows: Sequence[PairRow]) -> Table:
             after = "" if row.max_steps == PUBLISHED_STEPS else f", {PUBLISHED_STEPS:,}"
             labels.append(f"\npaper{after}", "dim")
         table.add_row(name, labels, *(_cell_text(cell, row) for cell in row.cells))
-    for role, what in (("sender", "commonest symbol"), ("receiver", "a guess")):
+    for role, what in (("sender", "most frequent symbol"), ("receiver", "chance level")):
         table.add_row(what, role, *(f"{cell.floors[role]:.3f}" for cell in rows[0].cells), style="dim")
     return table
 
 
 def notes(rows: Sequence[PairRow]) -> list[str]:
-    """What a reader of the table has to know."""
+    """Explanations below the table."""
     lines = [
         f"{seeds_text(rows[0].seeds)}. "
         + "; ".join(f"{name.replace('_', ' ')}: {what}" for name, what in MEASURES.items())
     ]
     for row in rows:
         for cell in row.cells:
-            who = f"{row.sender} and {row.receiver} over {row.channel}, {cell.grammar.upper()}"
+            pair = f"{row.sender} and {row.receiver} over {row.channel}, {cell.grammar.upper()}"
             reasons = [f"seed {run['seed']}: {run['reason']}" for run in cell.runs if run["reason"]]
             if reasons:
-                lines.append(f"{who}: {cell.num_masked} of {len(cell.runs)} masked ({'; '.join(reasons)}).")
+                lines.append(
+                    f"{pair}: {cell.num_masked} of {len(cell.runs)} runs left out ({'; '.join(reasons)})."
+                )
             held_out = [run["held_out"] for run in cell.runs if run.get("held_out") is not None]
             if held_out:
-                lines.append(f"{who}, greedy on held-out meanings: {sum(held_out) / len(held_out):.3f}.")
+                lines.append(f"{pair}, greedy on held-out meanings: {sum(held_out) / len(held_out):.3f}.")
     return [*lines, *(row.signature for row in rows)]
 
 
@@ -301,7 +308,7 @@ def _cell_text(cell: PairCell, row: PairRow) -> Text:
     for name in MEASURES:
         figure = cell.figures[name]
         if figure is None:
-            texts.append(Text("masked", "dim"))
+            texts.append(Text("left out", "dim"))
         else:
             spread = "" if figure[1] is None else f" ± {figure[1]:.3f}"
             texts.append(Text(f"{figure[0]:.3f}{spread}"))
@@ -314,18 +321,22 @@ def _cell_text(cell: PairCell, row: PairRow) -> Text:
 def _cell(
     grammar: str, runs: Sequence[Mapping[str, Any]], floors: Mapping[str, float], protocol: Protocol
 ) -> PairCell:
-    made = [run for run in runs if run["reason"] is None]
+    completed = [run for run in runs if run["reason"] is None]
     figures = {
-        name: mean_and_half_width([run[name] for run in made], published=protocol.name == "paper")
-        if made
+        name: mean_and_half_width([run[name] for run in completed], published=protocol.name == "paper")
+        if completed
         else None
         for name in MEASURES
     }
     return PairCell(
-        grammar=grammar, runs=tuple(runs), figures=figures, num_masked=len(runs) - len(made), floors=floors
+        grammar=grammar,
+        runs=tuple(runs),
+        figures=figures,
+        num_masked=len(runs) - len(completed),
+        floors=floors,
     )
 
 
 def _floors(grammar: str, geometry: Geometry, seeds: Sequence[int]) -> dict[str, float]:
-    commonest = [majority_accuracy(language(grammar, geometry, seed).messages) for seed in seeds]
-    return {"sender": sum(commonest) / len(commonest), "receiver": 1 / geometry.num_values}
+    majority = [majority_accuracy(language(grammar, geometry, seed).messages) for seed in seeds]
+    return {"sender": sum(majority) / len(majority), "receiver": 1 / geometry.num_values}

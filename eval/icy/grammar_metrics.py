@@ -1,4 +1,4 @@
-"""A study: what the compositionality metrics say of the artificial grammars (ICY's figure 3, Tables 9 and 10)."""
+"""Protocol `metrics`: compositionality metrics of the artificial grammars (ICY's figure 3, Tables 9 and 10)."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,27 +26,27 @@ METRICS = ("topsim_hamming", "posdis", "bosdis", "hce", "residual_entropy", "tre
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One measure of one grammar, over the seeds."""
+    """One metric of one grammar, over the seeds."""
 
     grammar: str
     measure: str
     mean: float | None
-    """Over the seeds where it is defined; None if it is nowhere."""
+    """Mean over the seeds for which it is defined; None if there are none."""
     ci95: float | None
-    """Half the width of the 95 % confidence interval, Student's t over the seeds; None below two values."""
+    """Half-width of the 95 % confidence interval, Student's t over the seeds; None for fewer than two values."""
     values: tuple[float | None, ...]
-    """One a seed."""
+    """One per seed."""
     reason: str | None
-    """Why the first value that is None is so."""
+    """Why the first undefined value is undefined."""
     published: float | None
-    """The paper's figure, where it prints one."""
+    """The paper's figure, if it reports one."""
     signatures: tuple[str, ...]
-    """One a seed: what was measured and how."""
+    """One per seed: signatures of language and metric."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
-    """What was compared and what came out."""
+    """Settings and results of a study."""
 
     grammars: tuple[str, ...]
     geometry: Geometry
@@ -56,11 +56,11 @@ class Study:
     about: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The study as data that `json.dumps(…, allow_nan=False)` takes."""
+        """Return the study as data for `json.dumps(…, allow_nan=False)`."""
         return asdict(self)
 
     def table(self) -> Table:
-        """A row a grammar, a column a measure: mean ± 95 % CI, and the paper's figure faint beneath it."""
+        """A row per grammar, a column per metric: mean ± 95 % CI, and the paper's figure in faint type below it."""
         table = Table(
             title=self.about or None, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
         )
@@ -71,7 +71,7 @@ class Study:
         cells = {(row.grammar, row.measure): _cell(row) for row in self.rows}
         for grammar in self.grammars:
             table.add_row(grammar, *(cells[grammar, name] for name in self.metrics))
-        arrows = "↑ compositional is high, ↓ compositional is low"
+        arrows = "↑ high is compositional, ↓ low is compositional"
         printed = ", faint: the paper's" if any(row.published is not None for row in self.rows) else ""
         table.caption = Text(
             f"{self.geometry}, {len(self.seeds)} seeds, mean ± 95 % CI{printed}; {arrows}", "dim"
@@ -87,12 +87,12 @@ def run_study(
 
     Args:
         config: Any of `about` (a line), `grammars`, `geometry` (`num_attributes`, `num_values`, `word_length`,
-            `vocab_size`), `seeds`, `metrics`, `published` (`table9` or `table10`: figures to print beside
-            ours). What is not said is as in the paper's figure 3.
+            `vocab_size`), `seeds`, `metrics`, `published` (`table9` or `table10`: figures to show for
+            comparison). The defaults are those of the paper's figure 3.
         progress: Called as `progress(label, done, total)`.
 
     Raises:
-        ConfigError: If a key, a name or a number is wrong; nothing has been computed then.
+        ConfigError: If a key, a name or a number is invalid; raised before any computation.
     """
     known = dict.fromkeys(("about", "grammars", "geometry", "seeds", "metrics", "published"))
     for key in config:
@@ -128,21 +128,21 @@ def grammar_metrics(
     published: str | None = None,
     progress: Callable[[str, float, float], None] = no_progress,
 ) -> list[Row]:
-    """Measure languages of each grammar, one a seed.
+    """Measure languages of each grammar, one per seed.
 
     Args:
-        names: Of the grammars, see `ecsuite.grammars.icy.language`.
-        geometry: Of all languages.
-        seeds: Of the languages, and of what a metric draws.
+        names: Names of the grammars, see `ecsuite.grammars.icy.language`.
+        geometry: Sizes of all languages.
+        seeds: Seeds of the languages, and of the metrics' random draws.
         metrics: Names in `MEASURES`.
-        published: The paper's table to set beside ours, a key of `GRAMMAR_METRICS`.
+        published: The paper's table for comparison, a key of `GRAMMAR_METRICS`.
         progress: Called as `progress(label, done, total)`, in languages.
 
     Returns:
-        A row for each grammar and metric, metrics changing faster.
+        A row for each grammar and metric, ordered by grammar, then metric.
 
     Raises:
-        ConfigError: If a grammar, metric or table is not known, or the geometry impossible.
+        ConfigError: If a grammar, metric or table is unknown, or the geometry invalid.
     """
     measures = {name: look_up("metric", name, MEASURES) for name in metrics}
     figures = {} if published is None else look_up("table", published, GRAMMAR_METRICS)
@@ -183,7 +183,7 @@ def write_rows(rows: Iterable[Row], path: Path | str) -> None:
 
 
 def _cell(row: Row) -> Text:
-    """A row in a table: mean ± half-width, how many seeds if not all, the paper's figure faint."""
+    """A table cell: mean ± half-width, number of defined seeds if not all, the paper's figure in faint type."""
     if row.mean is None:
         return Text("none", "dim")
     digits = 4 if row.mean < 10 else 2
@@ -199,17 +199,17 @@ def _is_list(value: object) -> bool:
 
 
 def _names(config: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """A list of different names from a config."""
+    """Read a list of different names from a config."""
     names = config.get(key, default)
     if not _is_list(names) or not names or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"{key}: expected a list of names, got {names!r}")
     if len(set(names)) < len(names):
-        raise ConfigError(f"{key}: a name stands there twice: {', '.join(names)}")
+        raise ConfigError(f"{key}: expected different names, got {', '.join(names)}")
     return tuple(names)
 
 
 def _geometry(tree: object) -> Geometry:
-    """The geometry from a config's section."""
+    """Read the geometry from a section of a config."""
     if not isinstance(tree, Mapping):
         raise ConfigError(f"geometry: expected a section with keys, got {tree!r}")
     for key, value in tree.items():

@@ -1,6 +1,6 @@
-"""Pupils: any agent learns from a lesson, the way its module defines, where there is no faster one.
+"""Learners of all agents: the generic training path with autograd, used if there is no fused learner.
 
-The fast ones are in `eval.icy.fast`.
+The fused learners are in `eval.icy.fast`.
 """
 
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from ecsuite.grammars.geometry import Geometry
 
 
 class LogitsBuilder:
-    """A line of fixed length that keeps the scores, and lets the sender hear their softmax.
+    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender.
 
     Args:
         length: Symbols in a message.
@@ -34,30 +34,30 @@ class LogitsBuilder:
 
     def __init__(self, length: int) -> None:
         self.length = length
-        self.scores: list[Tensor] = []
+        self.logits: list[Tensor] = []
 
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
-        return len(self.scores) == self.length
+        return len(self.logits) == self.length
 
-    def step(self, scores: Tensor) -> Tensor:
-        """Scores (batch, vocab_size + 1) to weights of the same shape."""
-        self.scores.append(scores)
-        return scores.softmax(-1)
+    def step(self, logits: Tensor) -> Tensor:
+        """Add logits (batch, vocab_size + 1); returns weights of the same shape as feedback."""
+        self.logits.append(logits)
+        return logits.softmax(-1)
 
     def message(self) -> Message:
-        """What was said, as weights (length, batch, vocab_size + 1)."""
-        weights = torch.stack(self.scores).softmax(-1)
+        """Return the message, as weights (length, batch, vocab_size + 1)."""
+        weights = torch.stack(self.logits).softmax(-1)
         length = torch.full_like(weights[0, :, 0], self.length)
         return Message(symbols=weights, ends=None, length=length)
 
 
 class SampledMessageBuilder(LogitsBuilder):
-    """A line that keeps the scores, and lets the sender hear what it said: one-hot rows.
+    """Message builder that keeps the logits and feeds one-hot symbols back to the sender.
 
     Args:
-        noise: Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for the likeliest.
+        noise: Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax.
         length: Symbols in a message.
     """
 
@@ -65,22 +65,22 @@ class SampledMessageBuilder(LogitsBuilder):
         super().__init__(length)
         self.noise = noise
 
-    def step(self, scores: Tensor) -> Tensor:
+    def step(self, logits: Tensor) -> Tensor:
         """See the base class."""
-        place = len(self.scores)
-        self.scores.append(scores)
+        position = len(self.logits)
+        self.logits.append(logits)
         if self.noise is None:
-            return one_hot(scores.argmax(-1), scores)
-        return straight_through(scores, self.noise[:, place])
+            return one_hot(logits.argmax(-1), logits)
+        return straight_through(logits, self.noise[:, position])
 
 
 def is_autoregressive(sender: nn.Module) -> bool:
-    """Whether what a sender says changes what it says next."""
+    """Whether a sender gets its previous symbol as input."""
     return isinstance(sender, Decoder) and sender.embed is not None
 
 
 def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
-    """An agent as the ICY paper has it; a receiver with its answer, (batch, attributes, values)."""
+    """Make an agent as in the ICY paper; a receiver with an output layer for (batch, attributes, values)."""
     shape = {
         "vocab_size": geometry.vocab_size,
         "max_len": geometry.message_length,
@@ -96,40 +96,40 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
 def make_learner(
     agent: nn.Module, geometry: Geometry, link: SupervisedChannel | None = None, seed: int = 0
 ) -> Learner:
-    """How an agent learns: by its fast way, or as its module says.
+    """Make the learner of an agent: fused if there is one, else generic.
 
     Args:
-        agent: As `make_agent` makes it.
-        geometry: Of the language.
-        link: The channel that its scores go through; soft if not given. Over others a pupil has one replica.
-        seed: Of the noise of the channel.
+        agent: As returned by `make_agent`.
+        geometry: Sizes of the language.
+        link: The channel of its logits; soft if not given. Learners over other channels have one replica.
+        seed: Seed of the channel's noise.
 
     Raises:
-        ConfigError: If a hashtable is to learn over a channel: it has no scores to draw from.
+        ConfigError: If a hashtable is given a channel other than soft: it has no logits.
     """
     link = link or SupervisedChannel()
     if isinstance(agent, AttributeClassifier):
         return ReceiverLearner(agent, geometry, link, seed)
     if isinstance(agent, HashtableSender):
         if link.channel != "soft":
-            raise ConfigError(f"hashtable learns nothing over the channel {link}; use --channel soft")
+            raise ConfigError(f"hashtable cannot be trained over the channel {link}; use --channel soft")
         return LookupTableLearner(agent)
-    fast = make_fused_sender(agent) if link.channel == "soft" else None
-    return fast or SenderLearner(agent, geometry, link, seed)
+    fused = make_fused_sender(agent) if link.channel == "soft" else None
+    return fused or SenderLearner(agent, geometry, link, seed)
 
 
 class ModuleLearner(Learner):
-    """What pupils share that learn through their module, replica by replica.
+    """Base class of learners that call their module, replica by replica.
 
     Args:
-        module: A module of the right kind; its own parameters are not used.
-        geometry: Of the language.
-        link: The channel that its scores go through.
-        seed: Of the channel's noise.
+        module: A module of the agent's type; its own parameters are not used.
+        geometry: Sizes of the language.
+        link: The channel of its logits.
+        seed: Seed of the channel's noise.
     """
 
     purpose: str
-    """What the noise is for, which decides what it is."""
+    """Purpose of the noise, see `Noise`."""
 
     def __init__(self, module: nn.Module, geometry: Geometry, link: SupervisedChannel, seed: int) -> None:
         self.module, self.geometry, self.link = module, geometry, link
@@ -152,18 +152,18 @@ class ModuleLearner(Learner):
         return torch.stack(losses).sum()
 
     def noise(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
-        """The channel's noise in this update, on the device of `like`; None for a channel without."""
+        """The channel's noise in this update, on the device of `like`; None for a channel without noise."""
         return None if self.link.channel == "soft" else self.source.draw(shape, like.device)
 
     @abstractmethod
     def replica_loss(
         self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
     ) -> tuple[Tensor, Tensor]:
-        """Loss of one replica, and its share of right answers."""
+        """Loss and accuracy of one replica."""
 
 
 class SenderLearner(ModuleLearner):
-    """A sender. Its accuracy is that of its likeliest symbols, said without noise."""
+    """Learner of a sender. Its accuracy is that of its argmax symbols, without noise."""
 
     purpose = "sender"
 
@@ -174,26 +174,28 @@ class SenderLearner(ModuleLearner):
         features = examples.features[index].t().contiguous()
         messages = examples.messages[:, index, 0].t()  # (batch, length)
         noise = self.noise((*messages.shape, examples.num_symbols), features)
-        hears_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
-        scores = self.speak(parameters, features, noise if hears_samples else None, hears_samples)
-        loss = supervised_loss(self.link, scores, messages, noise, is_answer=False)
-        if hears_samples:
+        feeds_back_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
+        logits = self.message_logits(
+            parameters, features, noise if feeds_back_samples else None, feeds_back_samples
+        )
+        loss = supervised_loss(self.link, logits, messages, noise, is_receiver=False)
+        if feeds_back_samples:
             with torch.no_grad():
-                scores = self.speak(parameters, features, None, hears_samples)
-        return loss, (scores.argmax(-1) == messages).float().mean()
+                logits = self.message_logits(parameters, features, None, feeds_back_samples)
+        return loss, (logits.argmax(-1) == messages).float().mean()
 
-    def speak(
-        self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, hears_samples: bool
+    def message_logits(
+        self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, feeds_back_samples: bool
     ) -> Tensor:
-        """The scores of a message, (batch, length, vocab_size + 1)."""
+        """The logits of messages, (batch, length, vocab_size + 1)."""
         length = self.geometry.message_length
-        builder = SampledMessageBuilder(length, noise) if hears_samples else LogitsBuilder(length)
+        builder = SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
         functional_call(self.module, parameters, (features, builder))
-        return torch.stack(builder.scores, dim=1)
+        return torch.stack(builder.logits, dim=1)
 
 
 class ReceiverLearner(ModuleLearner):
-    """A receiver. Its accuracy is that of its likeliest answers."""
+    """Learner of a receiver. Its accuracy is that of its argmax attribute values."""
 
     purpose = "receiver"
 
@@ -207,20 +209,20 @@ class ReceiverLearner(ModuleLearner):
         self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        answers = self.answers(parameters, examples.messages[:, index, 0])
+        logits = self.attribute_logits(parameters, examples.messages[:, index, 0])
         meanings = examples.meanings[index].t()  # (batch, attributes)
         loss = supervised_loss(
-            self.link, answers, meanings, self.noise(answers.shape, answers), is_answer=True
+            self.link, logits, meanings, self.noise(logits.shape, logits), is_receiver=True
         )
-        return loss, (answers.argmax(-1) == meanings).float().mean()
+        return loss, (logits.argmax(-1) == meanings).float().mean()
 
-    def answers(self, parameters: dict[str, Tensor], symbols: Tensor) -> Tensor:
-        """Scores (batch, attributes, values) of what was said, ids (length, batch)."""
+    def attribute_logits(self, parameters: dict[str, Tensor], symbols: Tensor) -> Tensor:
+        """Logits (batch, attributes, values) for messages, ids (length, batch)."""
         if self.fused_receiver is None:
             length = torch.full((symbols.shape[1],), float(len(symbols)), device=symbols.device)
             message = Message(symbols=symbols, ends=None, length=length)
-            read: Tensor = functional_call(self.module, parameters, (message, torch.float32))
-            return read
+            logits: Tensor = functional_call(self.module, parameters, (message, torch.float32))
+            return logits
         own = {name: value.unsqueeze(0) for name, value in parameters.items()}
         state = self.fused_receiver.final_state(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
             0
@@ -230,18 +232,18 @@ class ReceiverLearner(ModuleLearner):
 
 
 class LookupTableLearner(Learner):
-    """A hashtable: says what it knows, and is then told. It has no weights, so there can be only one of it.
+    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica.
 
     Args:
-        sender: Where to remember.
+        sender: The hashtable.
     """
 
     def __init__(self, sender: HashtableSender) -> None:
         self.sender = sender
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        """Nothing to minimise; it is told unless gradients are off."""
-        assert len(examples.meanings) == 1, "a hashtable learns alone"
+        """Compute the accuracy, and store the batch unless gradients are disabled; the loss is zero."""
+        assert len(examples.meanings) == 1, "a hashtable has one replica"
         meanings, messages = examples.meanings[0].t(), examples.messages[:, 0, 0].t()
         examples.accuracy = torch.tensor([self.sender.score(meanings, messages)])
         if torch.is_grad_enabled():

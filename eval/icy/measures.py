@@ -1,4 +1,4 @@
-"""What a study of grammars may measure: metrics of the suite, and figures as the ICY paper has them."""
+"""Metrics of protocol `metrics`: metrics of the suite, and variants as defined in the ICY paper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from ecsuite.eval.statistics.positions import attributes_or_reason, position_col
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """A figure of a language."""
+    """A metric of a language."""
 
     score: Callable[[Corpus, Options], Score]
     low_is_compositional: bool = False
     unit: str = ""
-    """Empty where it lies between 0 and 1, so that a picture shows it on the left-hand axis."""
+    """Empty if the metric lies between 0 and 1; then a figure shows it on the left-hand axis."""
 
 
 def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
-    """Topographic similarity where messages, too, differ by the number of positions that do.
+    """Topographic similarity with the Hamming distance between messages, too.
 
-    So the ICY paper's program has it; it draws 10,000 pairs, we as many as `topsim`. The metric of the suite
-    compares messages by edit distance.
+    As in the ICY paper's program, which draws 10,000 pairs; we draw as many as `topsim`. The metric `topsim` of the
+    suite uses the edit distance between messages.
     """
     attributes = attributes_or_reason(corpus)
     num_rows = len(corpus.messages)
@@ -62,8 +62,8 @@ def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     """See `resnick_residual_bits`."""
     line = signature("resent_resnick", 1, normalised="no", smoothing="none", eos="strip")
     value = resnick_residual_bits(corpus)
-    reason = "it takes two symbols in messages of equal length" if value is None else None
-    about = "bits left open, by Resnick's greedy search"
+    reason = "expected messages of equal length over exactly two symbols" if value is None else None
+    about = "residual entropy in bits, by Resnick's greedy search"
     return [Score(name="resent_resnick_bits", value=value, reason=reason, about=about, signature=line)]
 
 
@@ -72,13 +72,15 @@ def _value(metric: Metric) -> Callable[[Corpus, Options], Score]:
 
 
 def _bits(metric: Metric) -> Callable[[Corpus, Options], Score]:
-    """The bits that a metric's assignment leaves open, before normalisation."""
+    """The residual entropy of a metric in bits, before normalisation."""
 
     def score(corpus: Corpus, options: Options) -> Score:
         [full] = metric(corpus, options)
         line = full.signature.replace("normalised:yes", "normalised:no")
         name, bits = f"{full.name}_bits", full.details.get("residual_bits")
-        return Score(name=name, value=bits, reason=full.reason, about="bits left open", signature=line)
+        return Score(
+            name=name, value=bits, reason=full.reason, about="residual entropy in bits", signature=line
+        )
 
     return score
 
@@ -87,7 +89,9 @@ def _one_less_hce(corpus: Corpus, options: Options) -> Score:
     [full] = hce(corpus, options)
     value = None if full.value is None else 1.0 - full.value
     line = "1-" + full.signature
-    return Score(name="1-hce", value=value, reason=full.reason, about="share left open", signature=line)
+    return Score(
+        name="1-hce", value=value, reason=full.reason, about="normalised residual entropy", signature=line
+    )
 
 
 MEASURES: dict[str, Measure] = {
@@ -97,11 +101,11 @@ MEASURES: dict[str, Measure] = {
     "bosdis": Measure(score=_value(bosdis)),
     "hce": Measure(score=_value(hce)),
     "residual_entropy": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
-    "tre7": Measure(score=_value(plain_tre7), low_is_compositional=True, unit="error a message"),
+    "tre7": Measure(score=_value(plain_tre7), low_is_compositional=True, unit="error per message"),
     "resent_ours": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
     "resent_relax": Measure(score=_one_less_hce, low_is_compositional=True),
     "resent_ours_bits": Measure(score=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
     "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, unit="bits"),
     "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
 }
-"""By name; those that begin with `resent` are called as in the paper's Table 8, and `bits` are not normalised."""
+"""Metrics by name; names with `resent` are those of the paper's Table 8, and those in `bits` are not normalised."""

@@ -1,4 +1,4 @@
-"""From a study to its report: each protocol's one call."""
+"""Runs a study: one function for each protocol, which returns the report."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -14,10 +14,10 @@ GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
 """The columns of the paper's tables."""
 
 UPDATES_END_TO_END = 1000
-"""Of end-to-end, if not said; the paper's 10,000 take longer than anyone waits for a first look."""
+"""Default number of end-to-end updates; the paper's 10,000 take too long for a first run."""
 
-FAST = ("fc1l", "fc2l", "hashtable")
-"""Families of which ten seeds take less time than two of others."""
+FAST_FAMILIES = ("fc1l", "fc2l", "hashtable")
+"""Families for which ten seeds take less time than two seeds of others."""
 
 
 def measure(
@@ -32,11 +32,11 @@ def measure(
     """Run a study.
 
     Args:
-        config: What to measure.
-        num_workers: Processes to use.
+        config: The study.
+        num_workers: Number of processes.
         device: cpu or cuda.
-        folder: Where results are kept, so that nothing is computed twice; None keeps none.
-        save_corpora: Folder for what trained senders say of all meanings (exact and paper only).
+        folder: Folder of cached results; None: no cache.
+        save_corpora: Folder for the messages of trained senders for all meanings (exact and paper only).
         progress: Called as `progress(label, done, total)`.
     """
     if config.protocol == "metrics":
@@ -100,7 +100,7 @@ def _budget(config: StudyConfig, runner: JobRunner, device: str) -> Report:
 
 def _end_to_end(config: StudyConfig, runner: JobRunner, device: str) -> Report:
     from ecsuite.eval.icy.curves import write_curves
-    from ecsuite.eval.icy.end_to_end import GRAMMARS as DRIFTING
+    from ecsuite.eval.icy.end_to_end import GRAMMARS as DRIFT_GRAMMARS
     from ecsuite.eval.icy.end_to_end import end_to_end_rows, make_table, notes
 
     protocol = _protocol(config, default_target=0.99)
@@ -109,7 +109,7 @@ def _end_to_end(config: StudyConfig, runner: JobRunner, device: str) -> Report:
     rows = end_to_end_rows(
         list(zip(config.models, receivers, strict=True)),
         geometry=config.geometry,
-        grammars=config.grammars or DRIFTING,
+        grammars=config.grammars or DRIFT_GRAMMARS,
         seeds=config.seeds or (FIRST_SEED,),
         protocol=protocol,
         channels=config.channels or ("soft",),
@@ -146,7 +146,7 @@ def _metrics(config: StudyConfig, progress: Callable[[str, float, float], None])
 
 
 def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:
-    """What a study says of how runs are trained and measured."""
+    """The protocol of training and measurement of a study."""
     return Protocol(
         name="paper" if config.protocol == "paper" else "exact",
         target=default_target if config.target is None else config.target,
@@ -160,9 +160,9 @@ def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:
 
 
 def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
-    """As many seeds as take about three minutes a model on two cores; one where even that takes longer."""
+    """As many seeds as take about three minutes per model on two cores; one if even that takes longer."""
     families = {parse_agent(config.role, model).family for model in config.models}
-    if families <= set(FAST) and config.role == "sender":
+    if families <= set(FAST_FAMILIES) and config.role == "sender":
         count = 10
     else:
         count = 1 if "transformer" in families or config.role == "receiver" else 2

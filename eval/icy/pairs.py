@@ -1,7 +1,7 @@
-"""Pairs: a sender and a receiver that were taught one language go on together, and their language drifts.
+"""End-to-end training of a sender and a receiver that were pretrained on one language; measures their language drift.
 
-Perkins (2021), appendix G and I. They are an auto-encoder: the receiver answers with the meaning that the sender saw.
-Neither hears of the language again.
+Perkins (2021), appendices G and I. The pair is an auto-encoder: the receiver reconstructs the sender's meaning. The
+original language is used only for evaluation.
 """
 
 from dataclasses import dataclass
@@ -31,36 +31,36 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.runner import ProgressCallback
 
 NUM_BINS = 50
-"""Points of a curve, fewer where there are fewer updates."""
+"""Number of points of a curve; fewer if there are fewer updates."""
 
 FIRST_BLOCK, FIRST_CHECK = 2**30, 2**31
-"""Blocks of batches from which pairs learn, and by which they are checked: neither was seen under supervision."""
+"""First blocks of batches for training and for evaluation; none of them is used in pretraining."""
 
 CURVE_BATCHES, FINAL_BATCHES = 4, 16
-"""Batches in a check at a point of a curve, and at the end; protocol `paper` has one."""
+"""Number of evaluation batches at a point of a curve, and at the end; protocol `paper` uses one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """How well a pair does without noise, 0 to 1."""
+    """Accuracies of a pair without noise, 0 to 1."""
 
     sender: float
-    """The sender's likeliest symbols, by the language it was taught."""
+    """Accuracy of the sender's argmax symbols in the original language."""
     receiver: float
-    """The receiver's likeliest answers to messages of that language."""
+    """Accuracy of the receiver's argmax attribute values for messages of the original language."""
     greedy: float
-    """The receiver's likeliest answers to the sender's likeliest symbols."""
+    """Accuracy of the receiver's argmax attribute values for the sender's argmax symbols."""
 
 
 class EndToEndAgents(nn.Module):
-    """A sender and a receiver, end to end.
+    """A sender and a receiver that are trained end to end.
 
     Args:
-        sender: As `make_agent` makes it.
-        receiver: Likewise.
+        sender: As returned by `make_agent`.
+        receiver: As returned by `make_agent`.
         link: The channel between them.
-        hears_samples: Whether the sender was taught to hear samples of its symbols instead of their softmax.
-        geometry: Of the language.
+        feeds_back_samples: Whether the sender was pretrained with samples as feedback instead of their softmax.
+        geometry: Sizes of the language.
     """
 
     def __init__(
@@ -69,72 +69,72 @@ class EndToEndAgents(nn.Module):
         receiver: nn.Module,
         *,
         link: SupervisedChannel,
-        hears_samples: bool,
+        feeds_back_samples: bool,
         geometry: Geometry,
     ) -> None:
         super().__init__()
         self.sender, self.receiver = sender, receiver
         self.link, self.geometry = link, geometry
-        self.hears_samples = hears_samples and is_autoregressive(sender)
+        self.feeds_back_samples = feeds_back_samples and is_autoregressive(sender)
 
     def forward(self, meanings: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
-        """Loss, and the share of likeliest answers that are right, over the channel.
+        """Loss, and accuracy of the argmax attribute values, over the channel.
 
         Args:
-            meanings: (batch, attributes).
-            noise: Of this update.
+            meanings: Shape (batch, attributes).
+            noise: Noise of this update.
         """
         shape = (len(meanings), self.geometry.message_length, self.geometry.vocab_size + 1)
-        sampled = noise.draw(shape, meanings.device)
-        scores = self.speak(meanings, sampled)
+        symbol_noise = noise.draw(shape, meanings.device)
+        logits = self.message_logits(meanings, symbol_noise)
         if self.link.channel == "reinforce":
-            said = draw(scores, sampled)
-            answers = self.read(said)
-            drawn = draw(answers, noise.draw(answers.shape, answers.device))
-            advantage = advantages((drawn == meanings).float())  # (batch, attributes)
-            loss = score_function_loss(scores, said, advantage.mean(1, keepdim=True))
-            loss = loss + score_function_loss(answers, drawn, advantage)
+            symbols = draw(logits, symbol_noise)
+            outputs = self.attribute_logits(symbols)
+            values = draw(outputs, noise.draw(outputs.shape, outputs.device))
+            advantage = advantages((values == meanings).float())  # (batch, attributes)
+            loss = score_function_loss(logits, symbols, advantage.mean(1, keepdim=True))
+            loss = loss + score_function_loss(outputs, values, advantage)
         else:
-            answers = self.read(self._relax(scores, sampled, noise))
-            loss = nn.functional.cross_entropy(answers.flatten(0, 1), meanings.flatten())
-        return loss, (answers.argmax(-1) == meanings).float().mean()
+            outputs = self.attribute_logits(self._relax(logits, symbol_noise, noise))
+            loss = nn.functional.cross_entropy(outputs.flatten(0, 1), meanings.flatten())
+        return loss, (outputs.argmax(-1) == meanings).float().mean()
 
-    def speak(self, meanings: Tensor, noise: Tensor | None) -> Tensor:
-        """The scores of messages, (batch, length, vocab_size + 1); without noise those of the likeliest symbols."""
+    def message_logits(self, meanings: Tensor, noise: Tensor | None) -> Tensor:
+        """Logits of messages, (batch, length, vocab_size + 1); without noise, feedback is the argmax symbol."""
         length = self.geometry.message_length
-        builder = SampledMessageBuilder(length, noise) if self.hears_samples else LogitsBuilder(length)
+        builder = SampledMessageBuilder(length, noise) if self.feeds_back_samples else LogitsBuilder(length)
         self.sender(nn.functional.one_hot(meanings, self.geometry.num_values).flatten(1).float(), builder)
-        return torch.stack(builder.scores, dim=1)
+        return torch.stack(builder.logits, dim=1)
 
-    def read(self, symbols: Tensor) -> Tensor:
-        """Answers, (batch, attributes, values), to ids (batch, length) or weights (batch, length, symbols)."""
+    def attribute_logits(self, symbols: Tensor) -> Tensor:
+        """Logits (batch, attributes, values) for ids (batch, length) or weights (batch, length, symbols)."""
         length = torch.full((len(symbols),), float(symbols.shape[1]), device=symbols.device)
-        answers: Tensor = self.receiver(Message(symbols=symbols.transpose(0, 1), ends=None, length=length))
-        return answers
+        logits: Tensor = self.receiver(Message(symbols=symbols.transpose(0, 1), ends=None, length=length))
+        return logits
 
     @torch.no_grad()
     def check(self, meanings: Tensor, messages: Tensor) -> Check:
-        """Measure without noise.
+        """Evaluate without noise.
 
         Args:
-            meanings: (batch, attributes).
-            messages: What the language has for them, (batch, length).
+            meanings: Shape (batch, attributes).
+            messages: Their messages in the original language, (batch, length).
         """
-        said = self.speak(meanings, None).argmax(-1)
-        shares = {
-            "sender": said == messages,
-            "receiver": self.read(messages).argmax(-1) == meanings,
-            "greedy": self.read(said).argmax(-1) == meanings,
+        symbols = self.message_logits(meanings, None).argmax(-1)
+        correct = {
+            "sender": symbols == messages,
+            "receiver": self.attribute_logits(messages).argmax(-1) == meanings,
+            "greedy": self.attribute_logits(symbols).argmax(-1) == meanings,
         }
-        return Check(**{name: right.float().mean().item() for name, right in shares.items()})
+        return Check(**{name: right.float().mean().item() for name, right in correct.items()})
 
-    def _relax(self, scores: Tensor, sampled: Tensor, noise: Noise) -> Tensor:
-        """What a receiver hears over a channel with a gradient, (batch, length, symbols)."""
+    def _relax(self, logits: Tensor, symbol_noise: Tensor, noise: Noise) -> Tensor:
+        """The receiver's input over a differentiable channel, (batch, length, symbols)."""
         if self.link.channel == "soft":
-            return scores.softmax(-1)
-        weights = straight_through(scores, sampled)
-        if self.hears_samples and self.link.form == "program":
-            # The published program takes the samples of such a sender for scores, and draws once more.
+            return logits.softmax(-1)
+        weights = straight_through(logits, symbol_noise)
+        if self.feeds_back_samples and self.link.form == "program":
+            # The published program uses the samples of such a sender as logits, and samples once more.
             weights = straight_through(weights, noise.draw(weights.shape, weights.device))
         return weights
 
@@ -147,7 +147,7 @@ def train_pair(
     grammar: str,
     seed: int,
     channel: str,
-    hears_samples: bool,
+    feeds_back_samples: bool,
     protocol: Protocol,
     max_steps: int,
     device: str,
@@ -155,27 +155,27 @@ def train_pair(
     receiver_weights: str,
     report_progress: ProgressCallback,
 ) -> dict[str, Any]:
-    """The job of training a pair end to end, with a fresh Adam over both.
+    """The job of training a pair end to end, with one newly initialised Adam for both.
 
     Args:
-        sender: Name and options.
-        receiver: Likewise.
-        geometry: Of the language.
-        grammar: What both were taught.
-        seed: Of language, batches and noise.
-        channel: Between them.
-        hears_samples: See `EndToEndAgents`.
-        protocol: Batches, optimiser and widths.
-        max_steps: Updates to make.
+        sender: Name and options of the sender.
+        receiver: Name and options of the receiver.
+        geometry: Sizes of the language.
+        grammar: Grammar on which both were pretrained.
+        seed: Seed of language, batches and noise.
+        channel: Channel between them.
+        feeds_back_samples: See `EndToEndAgents`.
+        protocol: Batch size, optimiser settings and hidden size.
+        max_steps: Number of updates.
         device: cpu or cuda.
-        sender_weights: As `pack` wrote them.
-        receiver_weights: Likewise.
-        report_progress: Is told how it goes.
+        sender_weights: As encoded by `pack`.
+        receiver_weights: As encoded by `pack`.
+        report_progress: Called with label and progress.
 
     Returns:
-        At the end `sender`, `receiver`, `greedy` (see `Check`), `end_to_end` and `loss` (over the channel, means of the
-        updates before the last point of the curve), `held_out` (`greedy` of held-out meanings, if any), and `curve`:
-        lists with `updates` made, and the same measures but `held_out`.
+        Values at the end: `sender`, `receiver`, `greedy` (see `Check`), `end_to_end` and `loss` (over the channel,
+        means of the updates before the last point of the curve), `held_out` (`greedy` on held-out meanings), and
+        `curve`: lists of `updates` made, and of the same measures except `held_out`.
     """
     place = torch.device(device)
     agents = [
@@ -185,7 +185,7 @@ def train_pair(
     for agent, weights in zip(agents, (sender_weights, receiver_weights), strict=True):
         unpack(weights, agent)
     pair = EndToEndAgents(
-        *agents, link=parse_channel(channel), hears_samples=hears_samples, geometry=geometry
+        *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
     ).to(place)
     optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
     dataset = LanguageDataset(
@@ -240,7 +240,7 @@ def _count(protocol: Protocol, number: int) -> int:
 def _examples(
     dataset: LanguageDataset, block: int, number: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """The first batches of a block as one: meanings (number * batch, attributes), messages (number * batch, length)."""
+    """The first batches of a block: meanings (number * batch, attributes), messages (number * batch, length)."""
     meanings, messages = dataset.block(block)
     return tuple(  # type: ignore[return-value]
         part[:number].transpose(1, 2).flatten(0, 1).to(device) for part in (meanings, messages)

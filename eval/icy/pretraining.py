@@ -1,4 +1,4 @@
-"""Schooling: senders and receivers are taught languages apart, before they go on end to end."""
+"""Pretraining: senders and receivers are trained separately on a language, before end-to-end training."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,46 +10,46 @@ from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.budget import BASIS
 from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.supervised import teaching
+from ecsuite.eval.icy.supervised import training_job
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.runner import JobRunner
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SenderReceiverPair:
-    """A sender and a receiver that are to go on together."""
+    """A sender and a receiver that are trained together end to end."""
 
     sender: str
     receiver: str
     link: SupervisedChannel
-    """Between them."""
-    taught_over: SupervisedChannel
-    """Over which each is taught before."""
+    """Channel between them in end-to-end training."""
+    pretraining_channel: SupervisedChannel
+    """Channel over which each is pretrained."""
 
     def by_role(self) -> dict[Role, str]:
-        """The models by role."""
+        """Return the models by role."""
         return {"sender": self.sender, "receiver": self.receiver}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PretrainedAgents:
-    """What came of teaching a couple one language with one seed."""
+    """Result of pretraining a pair on one language with one seed."""
 
     cap: int | None = None
-    """Updates after which each would have been given up; None if neither was taught."""
+    """Maximum number of updates of each agent; None if neither was pretrained."""
     outcomes: Mapping[Role, Mapping[str, Any]]
-    """What `teach` says of each, weights included."""
+    """Result of `train_supervised` for each role, weights included."""
     reason: str | None
-    """Why they cannot go on; None if they can."""
+    """Why the pair is not trained end to end; None if it is."""
 
     def to_json(self) -> dict[str, Any]:
-        """Steps, reached and accuracy by role."""
+        """Return steps, reached and accuracy by role."""
         kept = ("steps", "reached", "accuracy")
         return {role: {key: outcome[key] for key in kept} for role, outcome in self.outcomes.items()}
 
 
-_Ask = tuple[Role, str, SupervisedChannel, str, int, int]
-"""Who, what model, over which channel, what grammar, with which seed, and with which cap."""
+_Request = tuple[Role, str, SupervisedChannel, str, int, int]
+"""Role, model, channel, grammar, seed, cap."""
 
 
 def pretrain(
@@ -63,28 +63,28 @@ def pretrain(
     device: str,
     runner: JobRunner,
 ) -> dict[tuple[SenderReceiverPair, str, int], PretrainedAgents]:
-    """Teach all couples all languages: first CONCAT, and then the others as long as that lets them.
+    """Pretrain all pairs on all languages: first on CONCAT, whose updates determine the caps of the other grammars.
 
     Args:
-        pairs: Who; an agent that is in several is taught once, unless their caps differ.
-        grammars: Languages.
-        seeds: Of languages, weights, batches and noise.
-        geometry: Of the languages.
-        protocol: With the target. `cap_ratio` times the updates that the slower of a couple took for CONCAT are the cap
-            of all other grammars.
-        max_steps: Updates after which CONCAT is given up.
+        pairs: Senders and receivers; an agent of several pairs is trained once, unless their caps differ.
+        grammars: Grammars to train on.
+        seeds: Seeds of languages, weights, batches and noise.
+        geometry: Sizes of the languages.
+        protocol: Training protocol with the target. The cap of all grammars but CONCAT is `cap_ratio` times the updates
+            that the slower agent of a pair needed for CONCAT.
+        max_steps: Maximum number of updates on CONCAT.
         device: cpu or cuda.
-        runner: Where it is done.
+        runner: Runs the jobs.
     """
-    outcomes: dict[_Ask, Mapping[str, Any]] = {}
+    outcomes: dict[_Request, Mapping[str, Any]] = {}
 
-    def ask(pair: SenderReceiverPair, role: Role, grammar: str, seed: int, cap: int) -> _Ask:
-        return (role, pair.by_role()[role], pair.taught_over, grammar, seed, cap)
+    def request(pair: SenderReceiverPair, role: Role, grammar: str, seed: int, cap: int) -> _Request:
+        return (role, pair.by_role()[role], pair.pretraining_channel, grammar, seed, cap)
 
-    def teach_all(asked: Sequence[_Ask]) -> None:
-        new = list(dict.fromkeys(asked))
+    def run_jobs(requests: Sequence[_Request]) -> None:
+        new = list(dict.fromkeys(requests))
         jobs = [
-            teaching(
+            training_job(
                 model=model,
                 role=role,
                 geometry=geometry,
@@ -99,22 +99,22 @@ def pretrain(
         outcomes.update({key: result[0] for key, result in zip(new, runner.run(jobs), strict=True)})
 
     caps: dict[tuple[SenderReceiverPair, str, int], int] = {}
-    teach_all(
+    run_jobs(
         [
-            ask(pair, role, BASIS, seed, max_steps)
+            request(pair, role, BASIS, seed, max_steps)
             for pair, seed in product(pairs, seeds)
             for role in pair.by_role()
         ]
     )
     for pair, seed in product(pairs, seeds):
-        both = [outcomes[ask(pair, role, BASIS, seed, max_steps)] for role in pair.by_role()]
+        both = [outcomes[request(pair, role, BASIS, seed, max_steps)] for role in pair.by_role()]
         caps[pair, BASIS, seed] = max_steps
         if all(outcome["reached"] for outcome in both):
             cap = int(protocol.cap_ratio * max(outcome["steps"] for outcome in both))
             caps |= {(pair, grammar, seed): cap for grammar in grammars if grammar != BASIS}
-    teach_all(
+    run_jobs(
         [
-            ask(pair, role, grammar, seed, cap)
+            request(pair, role, grammar, seed, cap)
             for (pair, grammar, seed), cap in caps.items()
             if grammar != BASIS
             for role in pair.by_role()
@@ -123,18 +123,20 @@ def pretrain(
 
     found: dict[tuple[SenderReceiverPair, str, int], PretrainedAgents] = {}
     for pair, grammar, seed in product(pairs, grammars, seeds):
-        most = caps.get((pair, grammar, seed))
-        if most is None:
-            reason: str | None = f"{BASIS} was not learnt to {protocol.target:g} within {max_steps} updates"
+        limit = caps.get((pair, grammar, seed))
+        if limit is None:
+            reason: str | None = (
+                f"{BASIS} did not reach accuracy {protocol.target:g} within {max_steps} updates"
+            )
             found[pair, grammar, seed] = PretrainedAgents(outcomes={}, reason=reason)
             continue
-        taught = {role: outcomes[ask(pair, role, grammar, seed, most)] for role in pair.by_role()}
+        trained = {role: outcomes[request(pair, role, grammar, seed, limit)] for role in pair.by_role()}
         failed = [
-            f"the {role} came to {outcome['accuracy']:.3f} of {protocol.target:g} in {outcome['steps']} updates"
-            for role, outcome in taught.items()
+            f"{role}: accuracy {outcome['accuracy']:.3f} of {protocol.target:g} in {outcome['steps']} updates"
+            for role, outcome in trained.items()
             if not outcome["reached"]
         ]
         found[pair, grammar, seed] = PretrainedAgents(
-            cap=most, outcomes=taught, reason=" and ".join(failed) or None
+            cap=limit, outcomes=trained, reason=" and ".join(failed) or None
         )
     return found

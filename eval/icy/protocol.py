@@ -1,7 +1,7 @@
-"""Protocols: when a language counts as acquired (Perkins 2021, section 4.4), and when to stop hoping.
+"""Protocols: the criterion of acquisition (Perkins 2021, section 4.4), and the early-stopping rule.
 
-A watch sees the accuracy of every training batch before it is learnt from. Meanings are drawn afresh for each batch, so
-this is accuracy on new draws, and costs nothing.
+`EarlyStopping` gets the accuracy of every training batch before the update. Meanings are drawn independently for each
+batch, so this is the accuracy on new samples, at no extra cost.
 """
 
 from abc import ABC, abstractmethod
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 VERSION = 1
-"""Raised whenever a run with the same inputs would count other steps than before."""
+"""Increased whenever a run with the same inputs would count a different number of steps than before."""
 
-HOPELESS_AT = 0.25
-"""Share of the cap after which an early verdict may fall."""
+EARLY_STOP_AT = 0.25
+"""Fraction of the cap after which `early_verdict` may stop a run, and of the way from floor to target it requires."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,32 +21,33 @@ class Protocol:
     """How a run is trained and measured."""
 
     name: Literal["exact", "paper"] = "exact"
-    """exact: the mean accuracy of `window` batches in a row; steps are those at the window's middle. paper: one batch,
-    after the first update and then after every 50, as the published program does (without its wall-clock looks)."""
+    """exact: the mean accuracy of `window` consecutive batches; steps are those at the window's middle. paper: one
+    batch, after the first update and then after every 50, as in the published program (without its checks by wall-clock
+    time)."""
     target: float | None = 0.8
-    """Accuracy of symbols (of attributes for a receiver) at which a language counts as acquired; None: never."""
+    """Accuracy of symbols (of attributes for a receiver) at which a language counts as acquired; None: no target."""
     cap_ratio: float = 20.0
-    """A run ends at so many times the steps that CONCAT took with the same seed."""
+    """Maximum number of steps of a run, as a multiple of the steps of CONCAT with the same seed."""
     window: int = 11
-    """Batches in the mean of `exact`; odd."""
+    """Number of batches in the mean of `exact`; odd."""
     check_every: int = 50
-    """Updates between the looks of `paper`."""
+    """Number of updates between the checks of `paper`."""
     batch_size: int = 128
     lr: float = 1e-3
     """Learning rate of Adam."""
     clip: float | None = None
-    """Largest norm of a gradient. The paper says 5.0; its program never clipped."""
+    """Maximum norm of a gradient; None: no clipping. The paper says 5.0; its program does not clip."""
     hidden_size: int = 128
-    """Width of states and embeddings, unless a model says."""
+    """Size of hidden states and embeddings, unless a model sets its own."""
     held_out: float = 0.0
-    """Share of meanings that are never trained on."""
+    """Fraction of meanings that are held out from training."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: the factors of products are rounded to bf16, where the processor multiplies those faster."""
+    """bf16: the factors of matrix products are rounded to bf16 on processors where that is faster."""
     early_verdict: bool = False
-    """End a run at a quarter of its cap if it has come less than a quarter of the way from the floor to the target."""
+    """Stop a run after a quarter of its cap if it is less than a quarter of the way from the floor to the target."""
 
     def signature(self) -> str:
-        """All that can change a count of steps."""
+        """Everything that can change the number of steps."""
         looks = f"window:{self.window}" if self.name == "exact" else f"every:{self.check_every}"
         parts = [self.name, f"target:{self.target}", f"cap:{self.cap_ratio:g}", looks]
         parts += [f"batch:{self.batch_size}", f"lr:{self.lr:g}", f"clip:{self.clip or 'none'}"]
@@ -55,11 +56,11 @@ class Protocol:
         return "|".join([*parts, f"precision:{self.precision}", f"v:{VERSION}"])
 
     def early_stopping(self, cap: int | None, floor: float) -> "EarlyStopping":
-        """Watch one run.
+        """Make the early-stopping rule of one run.
 
         Args:
-            cap: Updates after which to give up; None: never.
-            floor: Accuracy that needs no learning.
+            cap: Maximum number of updates; None: unlimited.
+            floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
         """
         return (ExactEarlyStopping if self.name == "exact" else PaperEarlyStopping)(self, cap, floor)
 
@@ -69,27 +70,27 @@ class StopDecision:
     """How a run ended."""
 
     steps: int
-    """Updates until the language was acquired, or those made in vain."""
+    """Number of updates until the language was acquired, else the updates made."""
     reached: bool
-    """Whether it was acquired."""
+    """Whether the language was acquired."""
     is_early: bool = False
-    """Whether it was given up before the cap."""
+    """Whether the run was stopped before the cap without acquiring the language."""
 
 
 class EarlyStopping(ABC):
-    """One run under a protocol."""
+    """Acquisition criterion and early stopping of one run."""
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
         """See `Protocol.early_stopping`."""
         self.protocol, self.cap = protocol, cap
         self.accuracy = 0.0
-        """As the protocol last saw it."""
-        way = 0.0 if protocol.target is None else HOPELESS_AT * (protocol.target - floor)
-        self.hopeless_below = floor + way if protocol.early_verdict else 0.0
+        """The last accuracy that the protocol measured."""
+        margin = 0.0 if protocol.target is None else EARLY_STOP_AT * (protocol.target - floor)
+        self.early_stop_below = floor + margin if protocol.early_verdict else 0.0
 
-    def see(self, updates: int, accuracy: float) -> StopDecision | None:
-        """Look at a batch's accuracy after so many updates; a verdict ends the run."""
-        steps = self.look(updates, accuracy)
+    def observe(self, updates: int, accuracy: float) -> StopDecision | None:
+        """Process the accuracy of a batch after `updates` updates; a decision ends the run."""
+        steps = self.measure(updates, accuracy)
         if steps is None:
             return None
         if self.protocol.target is not None and self.accuracy >= self.protocol.target:
@@ -98,24 +99,24 @@ class EarlyStopping(ABC):
             return None
         if steps >= self.cap:
             return StopDecision(steps=steps, reached=False)
-        if steps >= HOPELESS_AT * self.cap and self.accuracy < self.hopeless_below:
+        if steps >= EARLY_STOP_AT * self.cap and self.accuracy < self.early_stop_below:
             return StopDecision(steps=steps, reached=False, is_early=True)
         return None
 
     @abstractmethod
-    def look(self, updates: int, accuracy: float) -> int | None:
-        """Set `accuracy`, and give the steps that it belongs to; None where the protocol does not look."""
+    def measure(self, updates: int, accuracy: float) -> int | None:
+        """Set `accuracy` and return the steps to which it belongs; None if the protocol does not measure here."""
 
 
 class ExactEarlyStopping(EarlyStopping):
-    """Looks after every update, through a window."""
+    """Measures the mean over a window of batches after every update."""
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
         """See `Protocol.early_stopping`."""
         super().__init__(protocol, cap, floor)
         self.window: deque[float] = deque(maxlen=protocol.window)
 
-    def look(self, updates: int, accuracy: float) -> int | None:
+    def measure(self, updates: int, accuracy: float) -> int | None:
         """See the base class."""
         self.window.append(accuracy)
         if len(self.window) < self.protocol.window:
@@ -125,9 +126,9 @@ class ExactEarlyStopping(EarlyStopping):
 
 
 class PaperEarlyStopping(EarlyStopping):
-    """Looks at single batches; counts updates from 0 as the published program does, so its steps are one less."""
+    """Measures single batches; counts updates from 0 like the published program, so steps are one less."""
 
-    def look(self, updates: int, accuracy: float) -> int | None:
+    def measure(self, updates: int, accuracy: float) -> int | None:
         """See the base class."""
         if updates == 0 or (updates - 1) % self.protocol.check_every:
             return None

@@ -1,4 +1,4 @@
-"""Replicas: many copies of one small module, trained side by side by one optimiser."""
+"""Replicas: several copies of one small module, trained in parallel by one optimiser."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
 class Replicas:
-    """Parameters of modules of one shape, in one flat buffer.
+    """Parameters of modules with equal shapes, in one flat buffer.
 
     Args:
-        modules: The modules, a replica each.
-        lr: Learning rate of Adam (Kingma & Ba 2015, arXiv 1412.6980); its other settings are the usual ones.
-        clip: Largest norm of a replica's gradient; None for no clipping.
-        device: Where to keep them.
+        modules: The modules, one for each replica.
+        lr: Learning rate of Adam (Kingma & Ba 2015, arXiv 1412.6980); its other settings are torch's defaults.
+        clip: Maximum norm of a replica's gradient; None for no clipping.
+        device: Device of the parameters.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class Replicas:
         self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
 
     def parameters(self) -> Parameters:
-        """Each parameter with a leading replica dimension, differentiable."""
+        """Return each parameter with a leading replica dimension, differentiable."""
         blocks = self.flat.split([self.count * shape.numel() for shape in self.shapes.values()])
         named = zip(self.shapes.items(), blocks, strict=True)
         return {name: block.view(self.count, *shape) for (name, shape), block in named}
 
     def update(self, loss: Tensor) -> None:
-        """One step down the sum of the replicas' losses."""
+        """Make one optimiser step on the sum of the replicas' losses."""
         if not self.shapes:
             return
         self.optimizer.zero_grad()
@@ -46,7 +46,7 @@ class Replicas:
         self.optimizer.step()
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Drop all replicas but these; what is left goes on as if nothing had happened."""
+        """Drop all replicas but these; the others continue with unchanged parameters and optimiser state."""
         old = self.optimizer.state[self.flat]
         flat = self._gather(self.flat.detach(), kept)
         moments = {name: self._gather(old[name], kept) for name in ("exp_avg", "exp_avg_sq") if old}
@@ -56,7 +56,7 @@ class Replicas:
             self.optimizer.state[self.flat] = {"step": old["step"], **moments}
 
     def replica(self, index: int) -> dict[str, Tensor]:
-        """The parameters of one replica, for `load_state_dict`."""
+        """Return the parameters of one replica, for `load_state_dict`."""
         return {name: value[index].detach().cpu().clone() for name, value in self.parameters().items()}
 
     def _gather(self, flat: Tensor, kept: Sequence[int]) -> Tensor:
@@ -65,12 +65,12 @@ class Replicas:
         rows = [block.view(self.count, -1)[list(kept)].flatten() for block in blocks]
         return torch.cat(rows) if rows else flat
 
-    def _clip(self, largest: float) -> None:
+    def _clip(self, max_norm: float) -> None:
         gradient = self.flat.grad
         assert gradient is not None
         blocks = gradient.split([self.count * shape.numel() for shape in self.shapes.values()])
         rows = [block.view(self.count, -1) for block in blocks]
         norms = torch.stack([row.square().sum(1) for row in rows]).sum(0).sqrt()
-        scales = (largest / (norms + 1e-6)).clamp(max=1)[:, None]
+        scales = (max_norm / (norms + 1e-6)).clamp(max=1)[:, None]
         for row in rows:
             row.mul_(scales)

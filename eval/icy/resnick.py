@@ -1,4 +1,4 @@
-"""Residual entropy as the program of Resnick et al. (2020) finds it, for two symbols: only for comparison."""
+"""Residual entropy as in the program of Resnick et al. (2020), for two symbols: only for comparison."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from ecsuite.eval.statistics.positions import position_columns
 
 
 def resnick_residual_bits(corpus: Corpus) -> float | None:
-    """Mean bits that positions leave open, each position given to the attribute whose values sway it most.
+    """Mean residual entropy in bits, each position being assigned to the attribute whose values influence it most.
 
-    The sway of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
+    The influence of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
     that probability's mean over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`.
     The program adds 1e-8 to every count before it takes entropies; we add nothing.
 
@@ -27,6 +27,6 @@ def resnick_residual_bits(corpus: Corpus) -> float | None:
         for values in entropies.attributes
     ]
     mean = np.concatenate(shares).mean(axis=0)
-    sway = [np.abs(share - mean).mean(axis=0) for share in shares]
-    partition = tuple(np.argmax(np.round(sway, 9), axis=0).tolist())  # rounded, so that noise breaks no tie
+    influence = [np.abs(share - mean).mean(axis=0) for share in shares]
+    partition = tuple(np.argmax(np.round(influence, 9), axis=0).tolist())  # rounding errors break no ties
     return float(entropies.residuals(partition).mean())

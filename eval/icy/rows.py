@@ -1,4 +1,4 @@
-"""Rows: what each model takes to learn each grammar, relative to CONCAT (Perkins 2021, Tables 3 to 6, 12 to 15, 19)."""
+"""Rows: updates of each model to learn each grammar, relative to CONCAT (Perkins 2021, Tables 3-6, 12-15, 19)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,25 +23,25 @@ from ecsuite.grammars.icy import canonical
 from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
 
 BASIS = "concat"
-"""The grammar that all others are measured by."""
+"""The reference grammar of all ratios."""
 
 EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufdet": 2.0, "proj": 2.3}
-"""About how long grammars take relative to CONCAT; decides only what begins first, and the ETA."""
+"""Estimated ratios of updates to CONCAT; affect only the order of jobs and the ETA."""
 
 MOST_STEPS = 100_000
-"""Updates after which CONCAT is given up, and the study with it."""
+"""Maximum number of updates on CONCAT; if it is reached, the study stops with an error."""
 
 EXPECTED_STEPS = 350
-"""About how many updates CONCAT takes; likewise."""
+"""Estimated number of updates for CONCAT; affects only the order of jobs and the ETA."""
 
-ALONE = ("hashtable", "transformer", "sru", "sru-tanh")
-"""Families that learn one at a time."""
+UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
+"""Families whose runs are trained one at a time."""
 
-SMALL = ("fc1l", "fc2l")
-"""Families so small that many learn side by side."""
+SMALL_FAMILIES = ("fc1l", "fc2l")
+"""Families so small that many runs are trained in parallel."""
 
-SHOWN = 2
-"""Runs of a job whose accuracy the progress line shows."""
+NUM_SHOWN = 2
+"""Number of runs of a job whose accuracy the progress line shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,30 +50,30 @@ class Cell:
 
     grammar: str
     runs: tuple[Mapping[str, Any], ...]
-    """One a seed: seed, steps, ratio, reached, is_early, accuracy, floor, held_out."""
+    """One per seed: seed, steps, ratio, reached, is_early, accuracy, floor, held_out."""
     mean: float
-    """Mean ratio, runs that were given up counting as what they had come to: then it is a lower bound."""
+    """Mean ratio; stopped runs count with their ratio when stopped, so that the mean is a lower bound."""
     half_width: float | None
-    """Half of the mean's 95 % interval; None for one seed, or if any run was given up."""
+    """Half-width of the mean's 95 % interval; None for one seed, or if any run was stopped."""
     num_censored: int
-    """Runs that were given up."""
+    """Number of runs that were stopped before reaching the target."""
 
     @property
     def is_early(self) -> bool:
-        """Whether any run was given up before the cap."""
+        """Whether any run was stopped before the cap."""
         return any(run["is_early"] for run in self.runs)
 
     def text(self, cap: float) -> str:
-        """The figure as people write it, with half of its interval below."""
+        """The formatted mean, with the half-width of its interval below."""
         if self.num_censored == len(self.runs):
-            return "hopeless" if self.is_early else f">{cap:g}"
+            return "stopped early" if self.is_early else f">{cap:g}"
         if self.num_censored:
-            how = "given up" if self.is_early else "capped"
+            how = "stopped" if self.is_early else "capped"
             return f"≥{_with_interval(self.mean, None)}\n{self.num_censored}/{len(self.runs)} {how}"
         return _with_interval(self.mean, self.half_width)
 
     def style(self, cap: float) -> str:
-        """Red where nothing was learnt in time, green where it took less than a third of the cap (section 4.4)."""
+        """Red if no run reached the target, green if the mean is below a third of the cap (section 4.4)."""
         if self.num_censored == len(self.runs):
             return "red"
         return "green" if not self.num_censored and self.mean < cap / 3 else ""
@@ -86,18 +86,18 @@ class Row:
     model: str
     role: Role
     parameters: int
-    """As the paper counts them."""
+    """Number of parameters as counted in the paper."""
     seeds: tuple[int, ...]
     concat_steps: Mapping[str, Any]
     """mean, half_width, runs."""
     cells: tuple[Cell, ...]
     signature: str
-    """Everything that can change the figures."""
+    """Everything that can change the results."""
     published: Mapping[str, tuple[float, float]]
-    """The paper's means and half-widths, where it has any."""
+    """The paper's means and half-widths, if it reports any."""
 
     def to_json(self) -> dict[str, Any]:
-        """The row as JSON-ready data."""
+        """Return the row as JSON-serialisable data."""
         return asdict(self)
 
 
@@ -117,16 +117,16 @@ def measure_rows(
     """Train every model on CONCAT and on every grammar with every seed.
 
     Args:
-        models: Names and options.
-        role: Of the models.
-        geometry: Of the languages.
-        grammars: What to compare with CONCAT.
-        seeds: Of languages, weights and batches.
-        protocol: How to measure.
-        runner: Where it is done.
+        models: Names and options of the models.
+        role: Role of the models.
+        geometry: Sizes of the languages.
+        grammars: Grammars to compare with CONCAT.
+        seeds: Seeds of languages, weights and batches.
+        protocol: Protocol of training and measurement.
+        runner: Runs the jobs.
         device: cpu or cuda.
-        save_corpora: Folder for what each trained sender says of all meanings.
-        table: The paper's table to show beside, `table12` to `table15`; the best one if not given.
+        save_corpora: Folder for the messages of each trained sender for all meanings.
+        table: The paper's table to show for comparison, `table12` to `table15`; the one with most seeds if not given.
     """
     specs = [parse_agent(role, model) for model in models]
     names = [str(spec) for spec in specs]
@@ -153,7 +153,7 @@ def measure_rows(
         for outcome in basis[name].values():
             if not outcome["reached"]:
                 raise ConfigError(
-                    f"{name} does not come to accuracy {protocol.target:g} on CONCAT in {MOST_STEPS:,} updates (seed "
+                    f"{name} does not reach accuracy {protocol.target:g} on CONCAT in {MOST_STEPS:,} updates (seed "
                     f"{outcome['seed']}): lower --target or raise --hidden-size"
                 )
 
@@ -189,25 +189,29 @@ def learn_and_report(
     folder: Path | None,
     report_progress: ProgressCallback,
 ) -> list[dict[str, Any]]:
-    """The job behind a row: `learn`, as JSON; saves what the senders say if there is a folder."""
+    """The job of a row: runs `learn` and returns JSON; saves the senders' corpora if a folder is given."""
     import torch
 
     from ecsuite.eval.icy.acquisition import learn
-    from ecsuite.eval.icy.corpus_generation import write_speech
+    from ecsuite.eval.icy.corpus_generation import write_sender_corpus
 
     accuracies: dict[int, float] = {}
 
-    def told(index: int, updates: int, accuracy: float) -> None:
+    def report_run(index: int, updates: int, accuracy: float) -> None:
         accuracies[index] = accuracy
         places = sorted(accuracies)
-        shown = [f"{runs[at].grammar} {runs[at].seed}: {accuracies[at]:.2f}" for at in places[:SHOWN]]
-        label = f"{model} {' '.join(shown)}{f' +{len(places) - SHOWN}' if len(places) > SHOWN else ''}"
+        shown = [f"{runs[at].grammar} {runs[at].seed}: {accuracies[at]:.2f}" for at in places[:NUM_SHOWN]]
+        label = (
+            f"{model} {' '.join(shown)}{f' +{len(places) - NUM_SHOWN}' if len(places) > NUM_SHOWN else ''}"
+        )
         report_progress(label, min(1.0, updates / _expected(runs[index])))
 
-    outcomes = learn(model, role, geometry, runs, protocol, device=torch.device(device), report_progress=told)
+    outcomes = learn(
+        model, role, geometry, runs, protocol, device=torch.device(device), report_progress=report_run
+    )
     if folder is not None and role == "sender":
         for outcome in outcomes:
-            write_speech(outcome, model, geometry, protocol, folder)
+            write_sender_corpus(outcome, model, geometry, protocol, folder)
     return [
         {key: getattr(outcome, key) for key in outcome.__dataclass_fields__ if key != "weights"}
         for outcome in outcomes
@@ -215,7 +219,7 @@ def learn_and_report(
 
 
 def make_table(rows: Sequence[Row], protocol: Protocol) -> Table:
-    """Rows for people: mean, half of the 95 % interval, and in faint type what the paper has."""
+    """A table of means and half-widths of the 95 % interval, with the paper's figures in faint type."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("model")
     for heading in ("params", "CONCAT", *(cell.grammar.upper() for cell in rows[0].cells)):
@@ -227,34 +231,34 @@ def make_table(rows: Sequence[Row], protocol: Protocol) -> Table:
             texts.append(Text(cell.text(protocol.cap_ratio), style=cell.style(protocol.cap_ratio)))
         table.add_row(*texts, end_section=not row.published)
         if row.published:
-            theirs = (_published_text(row.published.get(cell.grammar)) for cell in row.cells)
-            table.add_row("  the paper", "", "", *theirs, style="dim", end_section=True)
+            published_texts = (_published_text(row.published.get(cell.grammar)) for cell in row.cells)
+            table.add_row("  the paper", "", "", *published_texts, style="dim", end_section=True)
     return table
 
 
 def notes(rows: Sequence[Row], protocol: Protocol) -> list[str]:
-    """What a reader of the table has to know."""
-    spread = "; ± is half of the 95 % interval of the mean" if len(rows[0].seeds) > 1 else ""
+    """Explanations below the table."""
+    spread = "; ± is the half-width of the 95 % interval of the mean" if len(rows[0].seeds) > 1 else ""
     lines = [
         f"{seeds_text(rows[0].seeds)}, protocol {protocol.name}: updates to accuracy {protocol.target:g}, "
         f"relative to CONCAT with the same seed{spread}."
     ]
     for row in rows:
-        needs_no_learning = "always the most frequent symbol" if row.role == "sender" else "a guess"
+        baseline = "always the most frequent symbol" if row.role == "sender" else "chance level"
         for cell in row.cells:
             if cell.num_censored:
-                given_up = [run for run in cell.runs if not run["reached"]]
-                accuracy = sum(run["accuracy"] for run in given_up) / len(given_up)
-                floor = sum(run["floor"] for run in given_up) / len(given_up)
-                how = "by an early verdict" if cell.is_early else f"at {protocol.cap_ratio:g} x CONCAT"
+                stopped = [run for run in cell.runs if not run["reached"]]
+                accuracy = sum(run["accuracy"] for run in stopped) / len(stopped)
+                floor = sum(run["floor"] for run in stopped) / len(stopped)
+                how = "early (early_verdict)" if cell.is_early else f"at {protocol.cap_ratio:g} x CONCAT"
                 lines.append(
-                    f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs given up {how}, "
-                    f"at accuracy {accuracy:.3f} ({needs_no_learning}: {floor:.3f})."
+                    f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs stopped {how}, "
+                    f"at accuracy {accuracy:.3f} ({baseline}: {floor:.3f})."
                 )
-        of_grammars = {BASIS: row.concat_steps["runs"]} | {cell.grammar: cell.runs for cell in row.cells}
+        runs_by_grammar = {BASIS: row.concat_steps["runs"]} | {cell.grammar: cell.runs for cell in row.cells}
         held_out = [
             f"{grammar.upper()} {sum(run['held_out'] for run in runs) / len(runs):.3f}"
-            for grammar, runs in of_grammars.items()
+            for grammar, runs in runs_by_grammar.items()
             if runs[0]["held_out"] is not None
         ]
         if held_out:
@@ -308,18 +312,18 @@ def _job(
 def _groups(
     model: str, runs: Sequence[Run], role: Role, protocol: Protocol, device: str, num_workers: int
 ) -> list[list[Run]]:
-    """The runs that learn side by side: as many as pay, and no fewer groups than workers."""
+    """The runs that are trained in parallel: as many as is efficient, but no fewer groups than workers."""
     family = parse_agent(role, model).family
-    if role == "receiver" or family in ALONE:
+    if role == "receiver" or family in UNBATCHED_FAMILIES:
         most = 1
     elif device != "cpu":
         most = len(runs)
-    elif family in SMALL:
-        # Costs are those of each operation more than of its size, whatever the grammars.
+    elif family in SMALL_FAMILIES:
+        # The cost depends on the number of operations rather than on their size, for all grammars.
         most = min(16, max(1, len(runs) // num_workers))
     else:
         num_seeds = len({run.seed for run in runs})
-        fitting = 4 if protocol.precision == "bf16" else 2  # more no longer fit a core's cache
+        fitting = 4 if protocol.precision == "bf16" else 2  # more do not fit a core's cache
         most = max(1, min(fitting, num_seeds // num_workers))
         by_grammar = {run.grammar: [other for other in runs if other.grammar == run.grammar] for run in runs}
         return [list(group) for same in by_grammar.values() for group in _batched(same, most)]
@@ -327,7 +331,7 @@ def _groups(
 
 
 def _batched(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
-    """Runs in groups of a size; the last may be smaller."""
+    """Split runs into groups of a size; the last may be smaller."""
     return [runs[start : start + size] for start in range(0, len(runs), size)]
 
 
@@ -346,7 +350,7 @@ def _row(
     for grammar, outcomes in rest.items():
         runs = []
         for seed, outcome in outcomes.items():
-            # The published program rounds each ratio before it takes the mean, and may divide by a first look at 0.
+            # The published program rounds each ratio before averaging, and may divide by 0 steps (a check at update 0).
             ratio = outcome["steps"] / max(1, steps[seed])
             runs.append({**outcome, "ratio": round(ratio, 1) if is_paper else ratio})
         mean, half_width = mean_and_half_width([run["ratio"] for run in runs], published=is_paper)
@@ -369,7 +373,7 @@ def _row(
         "hidden": protocol.hidden_size,
     }
     seeds = tuple(run["seed"] for run in basis)
-    # The paper's figures stand beside ours where both measure the same.
+    # The paper's figures are shown only if both measure the same.
     is_standard = (geometry, role, protocol.hidden_size, protocol.target) == (Geometry(), "sender", 128, 0.8)
     return Row(
         model=model,

@@ -1,4 +1,4 @@
-"""A study: which models, grammars and seeds, by which protocol; one call measures it."""
+"""Config of a study: models, grammars, seeds and protocol; `measuring.measure` runs it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,90 +14,88 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
 
 FIRST_SEED = 123
-"""Where seeds begin if only their number is given, as in the paper."""
+"""First seed if only a number of seeds is given, as in the paper."""
 
 MAX_WIDTH = 16_384
-"""Widest agents: they and their gradients are kept in memory."""
+"""Maximum hidden size: agents and their gradients are held in memory."""
 
 PROTOCOLS = {
-    "exact": "updates to the target, from the accuracy of every training batch (Tables 3 to 6, 12 to 15, 19)",
-    "paper": "the same as the published program looks at it: one batch every 50 updates, rounded ratios",
-    "budget": "accuracy after as many updates as CONCAT took (Tables 16, 17, 20)",
-    "end-to-end": "how much of a grammar is left when sender and receiver train each other (Table 18, figure 7)",
-    "metrics": "what the metrics of compositionality say of the grammars themselves (figure 3, Tables 9, 10)",
+    "exact": "updates to the target accuracy, measured on every training batch (Tables 3 to 6, 12 to 15, 19)",
+    "paper": "as exact, but measured as in the published program: one batch every 50 updates, rounded ratios",
+    "budget": "accuracy after as many updates as CONCAT needed (Tables 16, 17, 20)",
+    "end-to-end": "accuracy in the original language after end-to-end training of a pair (Table 18, figure 7)",
+    "metrics": "compositionality metrics of the grammars, without training (figure 3, Tables 9, 10)",
 }
-"""Protocols by the names that users write."""
+"""Descriptions of the protocols, by the names that users write."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyConfig:
-    """Everything that a study depends on; the keys of its YAML file."""
+    """All settings of a study; the keys of its YAML file."""
 
     name: str = "icy"
     about: str = ""
-    """One line for people."""
+    """Description, one line."""
     protocol: Literal["exact", "paper", "budget", "end-to-end", "metrics"] = "exact"
     """See `PROTOCOLS`."""
     role: Literal["sender", "receiver"] = "sender"
-    """What the models are."""
+    """Role of the models."""
     models: tuple[str, ...] = ()
-    """Names and options; in `end-to-end` the senders."""
+    """Names and options of the models; in `end-to-end` the senders."""
     receivers: tuple[str, ...] = ()
     """The receivers of `end-to-end`, one for each sender or one for all."""
     channels: tuple[str, ...] = ()
-    """How scores become symbols in training, in `budget` and `end-to-end`: soft (if none), gumbel, reinforce."""
+    """Training channels of `budget` and `end-to-end`: soft, gumbel, reinforce; none: soft."""
     grammars: tuple[str, ...] = ()
-    """What to learn besides CONCAT; none: those of the paper's tables."""
+    """Grammars to learn besides CONCAT; none: those of the paper's tables."""
     seeds: tuple[int, ...] = ()
-    """Of languages, weights and batches; none: as many as take about three minutes on two cores."""
+    """Seeds of languages, weights and batches; none: as many as take about three minutes on two cores."""
     target: float | None = None
     """Accuracy that counts as acquired; none: 0.8, in `budget` and `end-to-end` 0.99."""
     cap_ratio: float = 20.0
-    """A run is given up at so many times CONCAT's updates."""
+    """Maximum number of updates of a run, as a multiple of CONCAT's updates."""
     max_steps: int | None = None
-    """Most updates of CONCAT in `budget` (20 000 if not given); updates of `end-to-end` (1000 if not given)."""
+    """Maximum updates of CONCAT in `budget` (none: 20,000); end-to-end updates in `end-to-end` (none: 1000)."""
     supervised: Literal["soft", "same"] = "soft"
-    """Over which channel `end-to-end` teaches its agents first: soft, or the same that they then go on over."""
+    """Pretraining channel of `end-to-end`: soft, or the same as in end-to-end training."""
     clip: float | None = None
-    """Largest norm of a gradient. The paper says 5.0; its program never clipped."""
+    """Maximum norm of a gradient; none: no clipping. The paper says 5.0; its program does not clip."""
     held_out: float = 0.0
-    """Share of meanings that are kept from training and asked for at the end."""
+    """Fraction of meanings that are held out from training and evaluated at the end."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: factors of products are rounded where the processor multiplies those faster."""
+    """bf16: factors of matrix products are rounded to bf16 on processors where that is faster."""
     early_verdict: bool = False
-    """Give a run up at a quarter of its cap if it is less than a quarter of the way from floor to target."""
+    """Stop a run after a quarter of its cap if it is less than a quarter of the way from floor to target."""
     hidden_size: int = 128
-    """Width of states and embeddings, unless a model says."""
+    """Size of hidden states and embeddings, unless a model sets its own."""
     num_attributes: int = 5
-    """Attributes of a meaning."""
+    """Number of attributes of a meaning."""
     num_values: int = 10
-    """Values of an attribute."""
+    """Number of values of an attribute."""
     word_length: int = 4
-    """Symbols of a word."""
+    """Number of symbols of a word."""
     vocab_size: int = 4
-    """Content symbols."""
+    """Number of content symbols."""
     metrics: tuple[str, ...] = ()
-    """What to measure in `metrics`; none: all of figure 3."""
+    """Metrics of protocol `metrics`; none: all of figure 3."""
     published: str | None = None
-    """The paper's table to print beside, such as `table12`."""
+    """The paper's table to show for comparison, such as `table12`."""
 
     def __post_init__(self) -> None:
-        """Refuse what can't be measured, before anything is.
+        """Reject invalid settings before any training.
 
         Raises:
-            ConfigError: With the key and what to change.
+            ConfigError: If a setting is invalid, or not used by the protocol.
         """
         is_of_grammars = self.protocol == "metrics"
         if not self.models and not is_of_grammars:
             raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
         if self.models and is_of_grammars:
-            raise ConfigError(
-                "models: --protocol metrics measures the grammars themselves; leave out --model"
-            )
+            raise ConfigError("models: --protocol metrics measures grammars, not models; leave out --model")
         if self.metrics and not is_of_grammars:
-            raise ConfigError(f"metrics: they belong to --protocol metrics, not to {self.protocol}")
+            raise ConfigError(f"metrics: only for --protocol metrics, got {self.protocol}")
         models = [parse_agent(self.role, model) for model in self.models]
-        if self.protocol != "end-to-end":  # there, a sender may meet several receivers
+        if self.protocol != "end-to-end":  # there, a sender may be paired with several receivers
             _refuse_repeats("models", self.models, models)
         agents = [*models, *(parse_agent("receiver", receiver) for receiver in self.receivers)]
         for width in (self.hidden_size, *(int(dict(agent.options).get("hidden", 1)) for agent in agents)):
@@ -109,12 +107,12 @@ class StudyConfig:
             if self.role != "sender":
                 raise ConfigError("end-to-end: models are the senders; leave out --role receiver")
         elif self.receivers:
-            raise ConfigError(f"--receiver belongs to --protocol end-to-end, not to {self.protocol}")
+            raise ConfigError(f"--receiver: only for --protocol end-to-end, got {self.protocol}")
         for channel in self.channels:
             parse_channel(channel)
         if set(self.channels) - {"soft"} and self.protocol not in ("budget", "end-to-end"):
             raise ConfigError(
-                f"--channel {self.channels[0]} belongs to --protocol budget or end-to-end; {self.protocol} is soft"
+                f"--channel {self.channels[0]}: only for --protocol budget or end-to-end; {self.protocol} uses soft"
             )
         _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
@@ -124,7 +122,7 @@ class StudyConfig:
         if self.max_steps is not None:
             if self.protocol not in ("budget", "end-to-end"):
                 raise ConfigError(
-                    f"--max-steps belongs to --protocol budget or end-to-end, not to {self.protocol}"
+                    f"--max-steps: only for --protocol budget or end-to-end, got {self.protocol}"
                 )
             if self.max_steps < 1:
                 raise ConfigError(f"max_steps: expected 1 or more, got {self.max_steps}")
@@ -135,7 +133,7 @@ class StudyConfig:
         if self.published is not None and self.protocol in ("exact", "paper"):
             look_up("table", self.published, ACQUISITION)
         if not 0 <= self.held_out <= 0.9:
-            raise ConfigError(f"held_out: expected a share from 0 to 0.9, got {self.held_out:g}")
+            raise ConfigError(f"held_out: expected a fraction from 0 to 0.9, got {self.held_out:g}")
         num_meanings = self.geometry.num_meanings
         if self.held_out and not 0 < round(self.held_out * num_meanings) < num_meanings:
             raise ConfigError(
@@ -145,19 +143,19 @@ class StudyConfig:
 
     @property
     def has_picture(self) -> bool:
-        """Whether its report can be drawn."""
+        """Whether its report can be plotted."""
         one_pair = self.protocol == "end-to-end" and len(self.models) == 1 and len(self.channels) <= 1
         return self.protocol == "metrics" or one_pair
 
     @property
-    def speaks(self) -> bool:
-        """Whether its trained agents have something to say: a hashtable keeps nothing that could be trained."""
+    def can_save_corpora(self) -> bool:
+        """Whether corpora of its trained senders can be saved: not of a hashtable, which has no parameters."""
         is_sender = self.role == "sender" and self.protocol in ("exact", "paper")
         return is_sender and all(parse_agent("sender", model).family != "hashtable" for model in self.models)
 
     @property
     def geometry(self) -> Geometry:
-        """The size of the languages."""
+        """Sizes of the languages."""
         return Geometry(
             num_attributes=self.num_attributes,
             num_values=self.num_values,
@@ -167,11 +165,11 @@ class StudyConfig:
 
 
 def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyConfig:
-    """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and change it.
+    """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
 
     Args:
-        name_or_file: None begins from the defaults.
-        changes: Values by key; those that are None change nothing.
+        name_or_file: Name of a shipped study or path of a YAML file; None: all settings have their defaults.
+        changes: Values by key; None leaves a setting unchanged.
 
     Raises:
         ConfigError: If there is no such study, or a key or value is wrong.
@@ -187,17 +185,17 @@ def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyCon
 
 
 def named_studies() -> dict[str, str]:
-    """The shipped studies, each with its line."""
+    """The shipped studies, each with its description."""
     return {f"paper/{name}": load_study(name, {}).about for name in _shipped()}
 
 
 def _shipped() -> dict[str, Traversable]:
-    """The files of the shipped studies, by name; `configs/paper/` has other papers' studies, too."""
+    """The files of the shipped ICY studies, by name; `configs/paper/` also has studies of other papers."""
     return {name: file for name, file in shipped_configs("paper").items() if name.startswith("icy_")}
 
 
-def _refuse_repeats(key: str, names: Sequence[str], meant: Sequence[object]) -> None:
-    """Refuse two names that mean the same."""
-    for name, meaning in zip(names, meant, strict=True):
-        if meant.count(meaning) > 1:
-            raise ConfigError(f"{key}: {name} stands there twice")
+def _refuse_repeats(key: str, names: Sequence[str], parsed: Sequence[object]) -> None:
+    """Raise an error if two names have the same meaning."""
+    for name, value in zip(names, parsed, strict=True):
+        if parsed.count(value) > 1:
+            raise ConfigError(f"{key}: expected different names, got {name} twice")

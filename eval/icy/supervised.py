@@ -1,4 +1,4 @@
-"""Teaching: the job of training a model over a channel, to a target or for a number of updates."""
+"""Supervised training of a model over a channel, as a job: to a target or for a number of updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.jobs.runner import Job, ProgressCallback
 
 VERSION = 1
-"""Raised whenever the same inputs would be learnt otherwise than before."""
+"""Increased whenever training with the same inputs would give different results than before."""
 
 EXPECTED_STEPS = 1000
-"""About how many updates CONCAT takes; decides only the ETA."""
+"""Estimated number of updates for CONCAT; affects only the ETA."""
 
 
-def teaching(
+def training_job(
     *,
     model: str,
     role: Role,
@@ -29,7 +29,7 @@ def teaching(
     device: str,
     keeps_weights: bool = False,
 ) -> Job:
-    """The job of training one model on some runs; its result is what `teach` gives."""
+    """Make the job that trains one model on some runs; its result is that of `train_supervised`."""
     inputs = {
         "model": model,
         "role": role,
@@ -54,10 +54,10 @@ def teaching(
         "version": VERSION,
     }
     work = sum(_expected(run, protocol) for run in runs)
-    return Job(function=teach, inputs=inputs, key=key, work=work)
+    return Job(function=train_supervised, inputs=inputs, key=key, work=work)
 
 
-def teach(
+def train_supervised(
     *,
     model: str,
     role: Role,
@@ -69,7 +69,7 @@ def teach(
     keeps_weights: bool,
     report_progress: ProgressCallback,
 ) -> list[dict[str, Any]]:
-    """Train a model: for each run its seed, steps, reached, accuracy, floor, held_out, and weights if they are kept."""
+    """Train a model; returns for each run seed, steps, reached, accuracy, floor, held_out, and weights if requested."""
     import torch
 
     from ecsuite.eval.icy.acquisition import learn
@@ -77,7 +77,7 @@ def teach(
 
     ends = [_expected(run, protocol) for run in runs]
 
-    def told(index: int, updates: int, accuracy: float) -> None:
+    def report_run(index: int, updates: int, accuracy: float) -> None:
         label = f"{model} {runs[index].grammar} {runs[index].seed} {accuracy:.2f}"
         report_progress(label, min(1.0, updates / ends[index]))
 
@@ -89,7 +89,7 @@ def teach(
         protocol,
         channel=channel,
         device=torch.device(device),
-        report_progress=told,
+        report_progress=report_run,
     )
     kept = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
     return [
@@ -100,7 +100,7 @@ def teach(
 
 
 def _expected(run: Run, protocol: Protocol) -> int:
-    """About how many updates a run takes."""
+    """Estimated number of updates of a run."""
     return (
         EXPECTED_STEPS
         if run.cap is None

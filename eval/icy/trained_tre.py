@@ -1,4 +1,4 @@
-"""TRE7 by gradient descent, as the ICY program finds it: an upper bound of the optimum in `eval.metrics.tre`."""
+"""TRE7 by gradient descent, as in the ICY program: an upper bound of the optimum in `eval.metrics.tre`."""
 
 from typing import Literal
 
@@ -19,19 +19,19 @@ def trained_tre7(
     lr: float = 0.01,
     num_unused_symbols: int = 2,
 ) -> float:
-    """The error that Adam reaches on the tables and, perhaps, on the projections of positions.
+    """The error that Adam reaches by training the tables and, optionally, the projections of positions.
 
-    Tables of attribute values start at zero, projections with torch's random start of a linear map; each
-    step sees all objects, and its loss is the sum of their errors. The paper means to train the
-    projections; its program leaves them as they start (`fixed`).
+    Tables of attribute values are initialised to zero, projections like torch's linear layers; each step uses all
+    objects, and its loss is the sum of their errors. In the paper the projections are trained; its program leaves
+    them at their initial values (`fixed`).
 
     Args:
         corpus: Messages of equal length with attribute values.
-        seed: Of the objects drawn and of the projections.
+        seed: Seed of the sampled objects and of the projections.
         projection: Whether the projections are trained.
-        num_steps: Adam's steps.
-        lr: Adam's learning rate.
-        num_unused_symbols: Symbols that are in the tables and never said; the program has two.
+        num_steps: Number of Adam steps.
+        lr: Learning rate of Adam.
+        num_unused_symbols: Number of symbols that are in the tables but in no message; the program has two.
 
     Returns:
         The error before the last step, the mean over objects.
@@ -41,7 +41,7 @@ def trained_tre7(
     """
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
-        raise ValueError(f"no TRE7 to train: {attributes}")
+        raise ValueError(f"TRE7: expected attribute values: {attributes}")
     rows = draw_objects(len(attributes), seed)
     columns, values = position_columns(corpus)[:, rows] - 1, torch.from_numpy(attributes[rows])
     num_positions, num_values = len(columns), int(attributes.max()) + 1

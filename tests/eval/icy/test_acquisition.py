@@ -128,7 +128,7 @@ def right_answers(agent, role, meanings, messages):
     if role == "sender":
         line = learners.LogitsBuilder(GEOMETRY.message_length)
         agent(torch.nn.functional.one_hot(meanings, 3).flatten(1).float(), line)
-        return (torch.stack(line.scores, 1).argmax(-1) == messages).float().mean().item()
+        return (torch.stack(line.logits, 1).argmax(-1) == messages).float().mean().item()
     length = torch.full((len(messages),), float(GEOMETRY.message_length))
     answers = agent(Message(symbols=messages.T, ends=None, length=length))
     return (answers.argmax(-1) == meanings).float().mean().item()
@@ -202,11 +202,11 @@ def test_what_is_not_known_is_refused():
 def test_a_school_gives_each_run_its_own_language_and_batches():
     runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
     run_group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
-    for updates, alive in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
-        run_group.keep([run_group.alive.index(index) for index in alive]) if updates else None
+    for updates, active in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
+        run_group.keep([run_group.active.index(index) for index in active]) if updates else None
         examples = run_group.examples(updates)
-        assert run_group.alive == alive
-        for place, index in enumerate(alive):
+        assert run_group.active == active
+        for place, index in enumerate(active):
             dataset = LanguageDataset(runs[index], GEOMETRY, batch_size=32, held_out=0)
             meanings, messages = dataset.block(updates // 64)
             assert torch.equal(examples.meanings[place], meanings[updates % 64])

@@ -88,7 +88,7 @@ def test_receivers_have_the_floor_of_a_guess():
     rows, _ = measure(models=["fc2l"], role="receiver", channels=["soft", "gumbel"], grammars=["shuf"])
     assert [row.channel for row in rows] == ["soft", "gumbel"]
     assert all(cell.floor == pytest.approx(1 / 3) for row in rows for cell in row.cells)
-    assert "a guess" in text(rows)
+    assert "chance level" in text(rows)
 
 
 def test_the_paper_looks_at_one_batch_every_50_updates():
@@ -138,7 +138,7 @@ def test_senders_leave_out_shuf_by_default_and_receivers_do_not():
         ({"target": 0}, "target: expected an accuracy above 0 and at most 1, got 0"),
         ({"max_steps": 0}, "max-steps: expected at least 1, got 0"),
         ({"seeds": []}, "seeds: expected at least one"),
-        ({"models": ["hashtable"], "channels": ["gumbel"]}, "hashtable has no scores"),
+        ({"models": ["hashtable"], "channels": ["gumbel"]}, "hashtable has no logits"),
     ],
 )
 def test_errors_say_what_to_change(changes, message):

@@ -30,17 +30,17 @@ GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 PROTOCOL = Protocol(target=0.9, hidden_size=16, lr=0.01)
 
 
-def noise_for(scores, seed=0):
-    return Noise(seed, "test").at(0).draw(scores.shape, scores.device)
+def noise_for(logits, seed=0):
+    return Noise(seed, "test").at(0).draw(logits.shape, logits.device)
 
 
 @pytest.fixture
-def scores():
+def logits():
     return torch.randn(6, 4, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
 
 
 @pytest.fixture
-def truth():
+def targets():
     return torch.randint(5, (6, 4), generator=torch.Generator().manual_seed(2))
 
 
@@ -90,19 +90,19 @@ def test_noise_is_gumbel():
 
 
 def test_draws_follow_the_softmax():
-    scores = torch.tensor([0.5, 0.25, 0.25]).log().expand(100_000, -1)
-    shares = draw(scores, noise_for(scores)).bincount(minlength=3) / len(scores)
+    logits = torch.tensor([0.5, 0.25, 0.25]).log().expand(100_000, -1)
+    shares = draw(logits, noise_for(logits)).bincount(minlength=3) / len(logits)
     torch.testing.assert_close(shares, torch.tensor([0.5, 0.25, 0.25]), atol=0.01, rtol=0)
 
 
-def test_straight_through_says_one_hot_rows_and_feels_the_softmax(scores):
-    noise = noise_for(scores)
-    said = straight_through(scores, noise)
-    torch.testing.assert_close(said, one_hot(draw(scores, noise), said))
-    weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(3))
-    (found,) = torch.autograd.grad((said * weight).sum(), scores)
-    relaxed = ((scores + noise) / TEMPERATURE).softmax(-1)
-    (expected,) = torch.autograd.grad((relaxed * weight).sum(), scores)
+def test_straight_through_says_one_hot_rows_and_feels_the_softmax(logits):
+    noise = noise_for(logits)
+    said = straight_through(logits, noise)
+    torch.testing.assert_close(said, one_hot(draw(logits, noise), said))
+    weight = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3))
+    (found,) = torch.autograd.grad((said * weight).sum(), logits)
+    relaxed = ((logits + noise) / TEMPERATURE).softmax(-1)
+    (expected,) = torch.autograd.grad((relaxed * weight).sum(), logits)
     torch.testing.assert_close(found, expected)
 
 
@@ -118,67 +118,67 @@ def test_rewards_that_hardly_vary_are_not_scaled():
 
 
 def test_the_score_function_loss_by_hand():
-    scores = torch.tensor([[[math.log(0.25), math.log(0.75)]]])
+    logits = torch.tensor([[[math.log(0.25), math.log(0.75)]]])
     entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    loss = score_function_loss(scores, torch.tensor([[1]]), torch.tensor([[2.0]]))
+    loss = score_function_loss(logits, torch.tensor([[1]]), torch.tensor([[2.0]]))
     assert loss.item() == pytest.approx(-2 * math.log(0.75) - 0.01 * entropy)
 
 
-def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(scores, truth):
-    expected = nn.functional.cross_entropy(scores.transpose(1, 2), truth)
+def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(logits, targets):
+    expected = nn.functional.cross_entropy(logits.transpose(1, 2), targets)
     torch.testing.assert_close(
-        supervised_loss(SupervisedChannel(), scores, truth, None, is_answer=False), expected
+        supervised_loss(SupervisedChannel(), logits, targets, None, is_receiver=False), expected
     )
     torch.testing.assert_close(
-        supervised_loss(SupervisedChannel(), scores, truth, None, is_answer=True), 4 * expected
+        supervised_loss(SupervisedChannel(), logits, targets, None, is_receiver=True), 4 * expected
     )
 
 
-def test_over_gumbel_a_sender_minimises_the_share_of_wrong_samples(scores, truth):
-    noise = noise_for(scores)
-    num_wrong = (draw(scores, noise) != truth).sum().item()
-    loss = supervised_loss(SupervisedChannel(channel="gumbel"), scores, truth, noise, is_answer=False)
-    assert loss.item() == pytest.approx(2 * num_wrong / scores.numel())
+def test_over_gumbel_a_sender_minimises_the_share_of_wrong_samples(logits, targets):
+    noise = noise_for(logits)
+    num_wrong = (draw(logits, noise) != targets).sum().item()
+    loss = supervised_loss(SupervisedChannel(channel="gumbel"), logits, targets, noise, is_receiver=False)
+    assert loss.item() == pytest.approx(2 * num_wrong / logits.numel())
 
 
-def test_over_gumbel_a_receiver_minimises_the_cross_entropy_of_relaxed_samples(scores, truth):
-    noise = noise_for(scores)
-    relaxed = ((scores + noise) / 1.2).softmax(-1)
-    expected = -relaxed.gather(-1, truth[..., None]).log().mean() * truth.shape[1]
-    found = supervised_loss(SupervisedChannel(channel="gumbel"), scores, truth, noise, is_answer=True)
+def test_over_gumbel_a_receiver_minimises_the_cross_entropy_of_relaxed_samples(logits, targets):
+    noise = noise_for(logits)
+    relaxed = ((logits + noise) / 1.2).softmax(-1)
+    expected = -relaxed.gather(-1, targets[..., None]).log().mean() * targets.shape[1]
+    found = supervised_loss(SupervisedChannel(channel="gumbel"), logits, targets, noise, is_receiver=True)
     torch.testing.assert_close(found, expected)
 
 
-def test_the_published_receiver_compares_raw_scores(scores, truth):
+def test_the_published_receiver_compares_raw_scores(logits, targets):
     link = parse_channel("gumbel,form=program")
-    expected = (scores - one_hot(truth, scores)).square().mean()
+    expected = (logits - one_hot(targets, logits)).square().mean()
     torch.testing.assert_close(
-        supervised_loss(link, scores, truth, noise_for(scores), is_answer=True), expected
+        supervised_loss(link, logits, targets, noise_for(logits), is_receiver=True), expected
     )
     sound = supervised_loss(
-        SupervisedChannel(channel="gumbel"), scores, truth, noise_for(scores), is_answer=False
+        SupervisedChannel(channel="gumbel"), logits, targets, noise_for(logits), is_receiver=False
     )
-    assert torch.equal(supervised_loss(link, scores, truth, noise_for(scores), is_answer=False), sound)
+    assert torch.equal(supervised_loss(link, logits, targets, noise_for(logits), is_receiver=False), sound)
 
 
-def test_reinforce_rewards_all_parts_of_an_example_alike(scores, truth):
-    noise = noise_for(scores)
-    drawn = draw(scores, noise)
-    reward = (drawn == truth).float().sum(1)
+def test_reinforce_rewards_all_parts_of_an_example_alike(logits, targets):
+    noise = noise_for(logits)
+    drawn = draw(logits, noise)
+    reward = (drawn == targets).float().sum(1)
     advantage = (reward - reward.mean()) / reward.std()
-    log_probabilities = scores.log_softmax(-1)
+    log_probabilities = logits.log_softmax(-1)
     chosen = log_probabilities.gather(-1, drawn[..., None])[..., 0].sum(1)
     entropy = -(log_probabilities.exp() * log_probabilities).sum()
     expected = -(advantage * chosen).sum() - 0.01 * entropy
-    found = supervised_loss(SupervisedChannel(channel="reinforce"), scores, truth, noise, is_answer=False)
+    found = supervised_loss(SupervisedChannel(channel="reinforce"), logits, targets, noise, is_receiver=False)
     torch.testing.assert_close(found, expected)
 
 
 def test_a_hard_line_lets_hear_the_likeliest_symbols_or_samples():
-    scores = torch.tensor([[0.0, 2.0, 1.0]])
-    assert SampledMessageBuilder(1, None).step(scores).tolist() == [[0, 1, 0]]
+    logits = torch.tensor([[0.0, 2.0, 1.0]])
+    assert SampledMessageBuilder(1, None).step(logits).tolist() == [[0, 1, 0]]
     noise = torch.tensor([[[9.0, 0.0, 0.0]]])
-    assert SampledMessageBuilder(1, noise).step(scores).tolist() == [[1, 0, 0]]
+    assert SampledMessageBuilder(1, noise).step(logits).tolist() == [[1, 0, 0]]
 
 
 @pytest.mark.parametrize(("model", "expected"), [("gru", True), ("gru-z", False), ("fc1l", False)])
@@ -216,7 +216,7 @@ def test_equal_seeds_learn_equally_over_a_noisy_channel():
 
 def test_a_hashtable_has_no_channel():
     with pytest.raises(
-        ConfigError, match="hashtable learns nothing over the channel gumbel; use --channel soft"
+        ConfigError, match="hashtable cannot be trained over the channel gumbel; use --channel soft"
     ):
         make_learner(
             make_agent(parse_agent("sender", "hashtable"), "sender", GEOMETRY, 8),

@@ -12,7 +12,7 @@ from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy import corpus_generation as speaking
 from ecsuite.eval.icy.acquisition import Outcome, learn
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.corpus_generation import write_speech
+from ecsuite.eval.icy.corpus_generation import write_sender_corpus
 from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 from ecsuite.eval.icy.learners import make_agent
 from ecsuite.eval.icy.protocol import Protocol
@@ -35,7 +35,7 @@ def rows(corpus):
 
 @pytest.mark.parametrize("model", ["gru", "husendz:dgsend", "transformer", "fc2l", "sru"])
 def test_who_has_learnt_a_language_says_it(tmp_path, model):
-    folder = write_speech(learnt(model), model, GEOMETRY, PROTOCOL, tmp_path)
+    folder = write_sender_corpus(learnt(model), model, GEOMETRY, PROTOCOL, tmp_path)
     said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
     assert np.array_equal(said.meanings, taught.meanings)
     assert (rows(said) == taught.messages).mean() > 0.97
@@ -45,7 +45,7 @@ def test_who_has_learnt_a_language_says_it(tmp_path, model):
 
 def test_who_has_not_learnt_it_says_something_else(tmp_path):
     """After three updates: content symbols all the same, one message for every meaning."""
-    folder = write_speech(learnt("lstm", cap=3), "lstm", GEOMETRY, PROTOCOL, tmp_path)
+    folder = write_sender_corpus(learnt("lstm", cap=3), "lstm", GEOMETRY, PROTOCOL, tmp_path)
     said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
     assert len(rows(said)) == 9
     assert 1 <= rows(said).min() and rows(said).max() <= GEOMETRY.vocab_size
@@ -61,13 +61,13 @@ def test_end_of_message_is_never_said(tmp_path):
         grammar="hol", seed=1, steps=0, reached=False, is_early=False, accuracy=0, floor=0, held_out=None, seconds=0,
         weights=weights,
     )  # fmt: skip
-    said = read_corpus(write_speech(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
+    said = read_corpus(write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
     assert (rows(said) == 1).all()
 
 
 def test_the_metadata_says_who_was_taught_what(tmp_path):
     outcome = learnt("fc1l", "shufdet,decides=first", replace(PROTOCOL, target=0.5))
-    folder = write_speech(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path)
+    folder = write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path)
     metadata = json.loads((folder / "metadata.json").read_text())
     assert metadata["speaker"] == "fc1l"
     assert metadata["taught"] == "shufdet,decides:first|2x3|w2|V4|seed:5|v:1"
@@ -87,18 +87,18 @@ def test_the_metadata_says_who_was_taught_what(tmp_path):
 )
 def test_each_has_a_folder_of_its_own(tmp_path, model, grammar, name):
     outcome = learnt(model, grammar, cap=2)
-    folder = write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path)
+    folder = write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)
     assert re.fullmatch(re.escape(name) + "_[0-9a-f]{8}", folder.name), "not the benchmark's own setting"
-    write_speech(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # once more, over what is there
+    write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # once more, over what is there
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-    other = write_speech(outcome, model, GEOMETRY, replace(PROTOCOL, lr=0.5), tmp_path)
+    other = write_sender_corpus(outcome, model, GEOMETRY, replace(PROTOCOL, lr=0.5), tmp_path)
     assert other != folder, "another setting does not overwrite it"
 
 
 def test_the_same_however_many_meanings_are_spoken_of_at_once(tmp_path, monkeypatch):
     outcome = learnt("gru", cap=20)
-    whole = write_speech(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "whole")
+    whole = write_sender_corpus(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "whole")
     monkeypatch.setattr(speaking, "BATCH", 2)
-    parts = write_speech(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "parts")
+    parts = write_sender_corpus(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "parts")
     for file in ("corpus.jsonl", "meanings.jsonl", "metadata.json"):
         assert (whole / file).read_bytes() == (parts / file).read_bytes()

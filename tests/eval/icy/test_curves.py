@@ -41,7 +41,7 @@ def test_grammars_that_were_masked_are_left_out():
 
 def test_nothing_to_draw():
     pytest.importorskip("matplotlib")
-    with pytest.raises(ConfigError, match="nothing to draw: no pair was taught to the target"):
+    with pytest.raises(ConfigError, match="nothing to draw: no pair was pretrained to the target"):
         draw_curves(row(("rot", [{"reason": "not learnt"}])))
 
 

@@ -79,7 +79,7 @@ def test_resnick_s_search_takes_two_symbols():
     assert resnick_residual_bits(corpus) == 0
     three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
     score = MEASURES["resent_resnick_bits"].score(three, Options())
-    assert (score.value, score.reason) == (None, "it takes two symbols in messages of equal length")
+    assert (score.value, score.reason) == (None, "expected messages of equal length over exactly two symbols")
 
 
 def test_resnick_s_search_by_hand():
@@ -120,7 +120,7 @@ def test_undefined_topsim_by_positions(messages, meanings, reason):
 def test_undefined_measures_say_why():
     rows = grammar_metrics(["concat"], Geometry(**SMALL), [1, 2], ["resent_resnick_bits"])
     assert (rows[0].mean, rows[0].ci95, rows[0].values) == (None, None, (None, None))
-    assert rows[0].reason == "it takes two symbols in messages of equal length"
+    assert rows[0].reason == "expected messages of equal length over exactly two symbols"
 
 
 def test_the_interval_is_student_s():
@@ -193,7 +193,7 @@ def test_progress_counts_languages():
         ({"grammar": ["concat"]}, "unknown key 'grammar'; did you mean 'grammars'?"),
         ({"grammars": "concat"}, "grammars: expected a list of names, got 'concat'"),
         ({"grammars": []}, "grammars: expected a list of names, got []"),
-        ({"metrics": ["hce", "hce"]}, "metrics: a name stands there twice: hce, hce"),
+        ({"metrics": ["hce", "hce"]}, "metrics: expected different names, got hce, hce"),
         ({"metrics": ["tre"]}, "unknown metric 'tre'; did you mean 'tre7'?"),
         ({"seeds": 5}, "seeds: expected a list of integers from 0, got 5"),
         ({"seeds": [-1]}, "seeds: expected a list of integers from 0, got [-1]"),

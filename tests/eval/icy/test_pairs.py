@@ -28,7 +28,7 @@ def converse(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PR
         f"{role}_weights": pack(dict(agent.named_parameters()))
         for role, agent in zip(("sender", "receiver"), agents(sender, receiver), strict=True)
     }
-    given = {"geometry": GEOMETRY, "grammar": "concat", "hears_samples": False, "device": "cpu"}
+    given = {"geometry": GEOMETRY, "grammar": "concat", "feeds_back_samples": False, "device": "cpu"}
     return train_pair(
         sender=sender,
         receiver=receiver,
@@ -60,10 +60,10 @@ def test_a_pure_function_of_its_seed():
 
 
 def test_samples_that_are_heard_and_samples_of_samples_differ():
-    feedback = converse("gru", "gru", 5, "gumbel", hears_samples=True)
+    feedback = converse("gru", "gru", 5, "gumbel", feeds_back_samples=True)
     assert feedback != converse("gru", "gru", 5, "gumbel")
-    assert feedback != converse("gru", "gru", 5, "gumbel,form=program", hears_samples=True)
-    unheard = converse("gru-z", "gru", 5, "gumbel", hears_samples=True)
+    assert feedback != converse("gru", "gru", 5, "gumbel,form=program", feeds_back_samples=True)
+    unheard = converse("gru-z", "gru", 5, "gumbel", feeds_back_samples=True)
     assert unheard == converse("gru-z", "gru", 5, "gumbel")
 
 
@@ -75,7 +75,7 @@ def test_held_out_meanings_and_the_papers_single_batch():
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
 def test_gradients_reach_both_agents(channel):
-    pair = EndToEndAgents(*agents(), link=parse_channel(channel), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel(channel), feeds_back_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
     pair(meanings, Noise(1, "test").at(0))[0].backward()
     for agent in (pair.sender, pair.receiver):
@@ -83,15 +83,15 @@ def test_gradients_reach_both_agents(channel):
 
 
 def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
-    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
-    answers = pair.read(pair.speak(meanings, None).softmax(-1))
+    answers = pair.attribute_logits(pair.message_logits(meanings, None).softmax(-1))
     expected = -answers.log_softmax(-1).gather(-1, meanings[..., None]).mean()
     torch.testing.assert_close(pair(meanings, Noise(1, "test").at(0))[0], expected)
 
 
 def test_ids_and_one_hot_rows_are_read_alike():
-    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), hears_samples=False, geometry=GEOMETRY)
+    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
     ids = torch.tensor([[1, 2, 3, 4], [0, 4, 4, 1]])
     weights = torch.nn.functional.one_hot(ids, 5).float()
-    torch.testing.assert_close(pair.read(ids), pair.read(weights))
+    torch.testing.assert_close(pair.attribute_logits(ids), pair.attribute_logits(weights))

@@ -16,15 +16,15 @@ def pair(sender="fc2l", receiver="fc2l"):
         sender=sender,
         receiver=receiver,
         link=SupervisedChannel(channel="reinforce"),
-        taught_over=SupervisedChannel(),
+        pretraining_channel=SupervisedChannel(),
     )
 
 
-def teach(pairs, grammars=("concat", "rot"), seeds=(1,), max_steps=200, cap_ratio=2.0):
-    asked = []
+def run_pretraining(pairs, grammars=("concat", "rot"), seeds=(1,), max_steps=200, cap_ratio=2.0):
+    requests = []
     with JobRunner(num_workers=1, folder=None, progress=lambda *_: None) as runner:
         run = runner.run
-        runner.run = lambda jobs: asked.extend(jobs) or run(jobs)
+        runner.run = lambda jobs: requests.extend(jobs) or run(jobs)
         protocol = Protocol(target=0.9, hidden_size=16, lr=0.01, cap_ratio=cap_ratio)
         found = pretrain(
             pairs,
@@ -36,11 +36,11 @@ def teach(pairs, grammars=("concat", "rot"), seeds=(1,), max_steps=200, cap_rati
             device="cpu",
             runner=runner,
         )
-    return found, asked
+    return found, requests
 
 
 def test_the_slower_of_a_couple_sets_the_cap():
-    found, _ = teach([pair()])
+    found, _ = run_pretraining([pair()])
     concat, rot = found[pair(), "concat", 1], found[pair(), "rot", 1]
     steps = {role: outcome["steps"] for role, outcome in concat.outcomes.items()}
     assert concat.reason is None and concat.cap == 200
@@ -48,25 +48,25 @@ def test_the_slower_of_a_couple_sets_the_cap():
 
 
 def test_an_agent_of_two_couples_is_taught_once():
-    _, asked = teach([pair(), pair(receiver="gru")], grammars=["concat"])
-    assert len(asked) == 3
+    _, requests = run_pretraining([pair(), pair(receiver="gru")], grammars=["concat"])
+    assert len(requests) == 3
 
 
 def test_concat_is_taught_though_nobody_asks():
-    found, asked = teach([pair()], grammars=["rot"], cap_ratio=1.0)
-    assert len(asked) == 4 and list(found) == [(pair(), "rot", 1)]
-    assert "came to" in found[pair(), "rot", 1].reason
+    found, requests = run_pretraining([pair()], grammars=["rot"], cap_ratio=1.0)
+    assert len(requests) == 4 and list(found) == [(pair(), "rot", 1)]
+    assert "accuracy 0." in found[pair(), "rot", 1].reason
 
 
 def test_who_does_not_learn_concat_learns_nothing_else():
-    found, asked = teach([pair()], max_steps=6)
-    assert len(asked) == 2
-    assert found[pair(), "rot", 1].reason == "concat was not learnt to 0.9 within 6 updates"
+    found, requests = run_pretraining([pair()], max_steps=6)
+    assert len(requests) == 2
+    assert found[pair(), "rot", 1].reason == "concat did not reach accuracy 0.9 within 6 updates"
     assert found[pair(), "rot", 1].to_json() == {}
 
 
 def test_what_is_said_of_outcomes_leaves_the_weights_out():
-    found, _ = teach([pair()], grammars=["concat"])
+    found, _ = run_pretraining([pair()], grammars=["concat"])
     said = found[pair(), "concat", 1].to_json()
     assert said.keys() == {"sender", "receiver"}
     assert said["sender"].keys() == {"steps", "reached", "accuracy"}

@@ -13,7 +13,7 @@ def ended(protocol, accuracies, cap=None, floor=FLOOR):
     """The first verdict and the updates it came at, over accuracies after 0, 1, ... updates; None if there is none."""
     early_stopping = protocol.early_stopping(cap, floor)
     for updates, accuracy in enumerate(accuracies):
-        decision = early_stopping.see(updates, accuracy)
+        decision = early_stopping.observe(updates, accuracy)
         if decision is not None:
             return updates, decision
     return None
@@ -52,7 +52,7 @@ def test_exact_does_not_mind_one_lucky_batch():
 def test_exact_looks_after_every_update():
     early_stopping = exact(window=1).early_stopping(None, FLOOR)
     for updates, accuracy in enumerate([0.1, 0.5, 0.3]):
-        early_stopping.see(updates, accuracy)
+        early_stopping.observe(updates, accuracy)
         assert early_stopping.accuracy == accuracy
 
 
@@ -60,7 +60,7 @@ def test_paper_looks_after_the_first_update_and_then_after_every_fifty():
     looks = []
     early_stopping = paper().early_stopping(None, FLOOR)
     for updates in range(200):
-        early_stopping.see(updates, updates / 1000)
+        early_stopping.observe(updates, updates / 1000)
         if early_stopping.accuracy == updates / 1000 and updates:
             looks.append(updates)
     assert looks == [1, 51, 101, 151]
@@ -88,7 +88,7 @@ def test_paper_may_look_more_often(every, steps):
 
 @pytest.mark.parametrize("every", [1, 50])
 def test_paper_does_not_look_before_the_first_update(every):
-    assert paper(check_every=every).early_stopping(None, FLOOR).see(0, 1.0) is None
+    assert paper(check_every=every).early_stopping(None, FLOOR).observe(0, 1.0) is None
 
 
 def test_exact_ends_at_the_cap():
@@ -156,9 +156,9 @@ def test_watches_of_one_protocol_do_not_share_what_they_saw():
     protocol = exact()
     first, second = protocol.early_stopping(None, FLOOR), protocol.early_stopping(None, FLOOR)
     for updates in range(4):
-        first.see(updates, 1.0)
-    assert second.see(4, 1.0) is None
-    assert first.see(4, 1.0) is not None
+        first.observe(updates, 1.0)
+    assert second.observe(4, 1.0) is None
+    assert first.observe(4, 1.0) is not None
 
 
 OTHER = {

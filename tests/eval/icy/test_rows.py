@@ -93,9 +93,9 @@ def cell(*ratios, reached=True, is_early=False, mean=None, half_width=None):
         (cell(12.34, half_width=1.25), "12.3\n±1.2", ""),
         (cell(123.4, half_width=10.6), "123\n±11", ""),
         (cell(20.0, 20.0, reached=False, half_width=0.0), ">20", "red"),
-        (cell(5.0, 5.0, reached=False, is_early=True), "hopeless", "red"),
+        (cell(5.0, 5.0, reached=False, is_early=True), "stopped early", "red"),
         (cell(5.0, 20.0, reached=[True, False]), "≥12.5\n1/2 capped", ""),
-        (cell(1.0, 5.0, 5.0, reached=[True, False, False], is_early=True), "≥3.67\n2/3 given up", ""),
+        (cell(1.0, 5.0, 5.0, reached=[True, False, False], is_early=True), "≥3.67\n2/3 stopped", ""),
         (cell(0.0, 0.0, half_width=0.0), "0.00\n±0.00", "green"),
     ],
 )
@@ -163,9 +163,9 @@ def test_an_early_verdict_is_told_from_a_cap(taught):
     (row,) = measured("hol", protocol=replace(EXACT, early_verdict=True))
     (hol,) = row.cells
     assert hol.is_early
-    assert (hol.text(20), hol.style(20), hol.mean) == ("hopeless", "red", 5)
+    assert (hol.text(20), hol.style(20), hol.mean) == ("stopped early", "red", 5)
     assert any(
-        line.startswith("lstm HOL: 3 of 3 runs given up by an early verdict, at accuracy 0.500 ")
+        line.startswith("lstm HOL: 3 of 3 runs stopped early (early_verdict), at accuracy 0.500 ")
         for line in notes([row], replace(EXACT, early_verdict=True))
     )
 
@@ -204,16 +204,16 @@ def test_notes_begin_with_the_seeds(taught, seeds, text):
 def test_notes_say_what_was_given_up_and_the_floor(taught):
     lines = notes(measured("rot", "hol"), EXACT)
     assert lines[1] == (
-        "lstm ROT: 1 of 3 runs given up at 20 x CONCAT, at accuracy 0.500 (always the most frequent symbol: 0.250)."
+        "lstm ROT: 1 of 3 runs stopped at 20 x CONCAT, at accuracy 0.500 (always the most frequent symbol: 0.250)."
     )
-    assert lines[2].startswith("lstm HOL: 3 of 3 runs given up at 20 x CONCAT, ")
+    assert lines[2].startswith("lstm HOL: 3 of 3 runs stopped at 20 x CONCAT, ")
     assert lines[3].startswith("lstm: icy|sender:lstm|2x3|w2|V4|seeds:1,2,3|exact|target:0.8|cap:20|")
     assert len(lines) == 4
 
 
 def test_what_a_receiver_needs_not_learn_is_a_guess(taught):
     lines = notes(measured("rot", role="receiver"), EXACT)
-    assert lines[1].endswith("at accuracy 0.500 (a guess: 0.250).")
+    assert lines[1].endswith("at accuracy 0.500 (chance level: 0.250).")
 
 
 def test_notes_say_how_well_held_out_meanings_are_known_of_concat_too(taught):

@@ -31,7 +31,10 @@ MISTAKES = {
         {"role": "receiver", "models": ("husenda:rnn",)},
         "unknown receiver with a cell",
     ),
-    "a model twice": ({"models": ("gru", "RNNAutoReg:GRU")}, "models: gru stands there twice"),
+    "a model twice": (
+        {"models": ("gru", "RNNAutoReg:GRU")},
+        "models: expected different names, got gru twice",
+    ),
     "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
     "no receiver": ({"protocol": "end-to-end"}, "end-to-end: expected one receiver, or one for each model"),
     "three receivers for two": (
@@ -44,19 +47,19 @@ MISTAKES = {
     ),
     "a receiver alone": (
         {"receivers": ("gru",)},
-        "--receiver belongs to --protocol end-to-end, not to exact",
+        "--receiver: only for --protocol end-to-end, got exact",
     ),
     "a channel alone": (
         {"channels": ("gumbel",)},
-        "--channel gumbel belongs to --protocol budget or end-to-end; exact is soft",
+        "--channel gumbel: only for --protocol budget or end-to-end; exact uses soft",
     ),
     "most steps alone": (
         {"max_steps": 10},
-        "--max-steps belongs to --protocol budget or end-to-end, not to exact",
+        "--max-steps: only for --protocol budget or end-to-end, got exact",
     ),
     "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
     "unknown grammar": ({"grammars": ("perm", "prooj")}, "unknown grammar 'prooj'; did you mean 'proj'?"),
-    "a grammar twice": ({"grammars": ("rot", "Cumrot")}, "grammars: rot stands there twice"),
+    "a grammar twice": ({"grammars": ("rot", "Cumrot")}, "grammars: expected different names, got rot twice"),
     "unknown table": ({"published": "table7"}, "unknown table 'table7'"),
     "target 0": ({"target": 0.0}, "target: expected an accuracy, more than 0 and at most 1, got 0"),
     "target 2": ({"target": 2.0}, "target: expected an accuracy, more than 0 and at most 1, got 2"),
@@ -67,8 +70,8 @@ MISTAKES = {
     "cap 0.5": ({"cap_ratio": 0.5}, "cap_ratio: expected 1 or more, got 0.5"),
     "cap nan": ({"cap_ratio": float("nan")}, "cap_ratio: expected 1 or more, got nan"),
     "cap inf": ({"cap_ratio": float("inf")}, "cap_ratio: expected 1 or more, got inf"),
-    "held out 0.95": ({"held_out": 0.95}, "held_out: expected a share from 0 to 0.9, got 0.95"),
-    "held out nan": ({"held_out": float("nan")}, "held_out: expected a share from 0 to 0.9, got nan"),
+    "held out 0.95": ({"held_out": 0.95}, "held_out: expected a fraction from 0 to 0.9, got 0.95"),
+    "held out nan": ({"held_out": float("nan")}, "held_out: expected a fraction from 0 to 0.9, got nan"),
     "held out none": (
         {"held_out": 0.01, "num_attributes": 1},
         "held_out: 0.01 of 10 meanings is none or all of them: change --held-out or raise --num-values",
@@ -86,14 +89,14 @@ MISTAKES = {
     "a negative seed": ({"seeds": (-1,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
     "a large seed": ({"seeds": (2**63,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
     "no values": ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
-    "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols are too much"),
+    "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols do not fit"),
     "models of grammars": (
         {"protocol": "metrics"},
-        "models: --protocol metrics measures the grammars themselves; leave out --model",
+        "models: --protocol metrics measures grammars, not models; leave out --model",
     ),
     "metrics of models": (
         {"metrics": ("topsim",)},
-        "metrics: they belong to --protocol metrics, not to exact",
+        "metrics: only for --protocol metrics, got exact",
     ),
 }
 

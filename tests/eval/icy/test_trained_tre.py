@@ -43,5 +43,7 @@ def test_before_the_first_step_only_the_projections_speak():
 
 def test_a_corpus_without_attributes():
     bare = Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0.5], [1.0]]))
-    with pytest.raises(ValueError, match="no TRE7 to train: features are not attribute values"):
+    with pytest.raises(
+        ValueError, match="TRE7: expected attribute values: features are not attribute values"
+    ):
         trained_tre7(bare, 0)
