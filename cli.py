@@ -52,6 +52,7 @@ FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
     "icy": {"--early-verdict": "--early-stop"},
     "translate": {"--folder": "--cache"},
+    "xtreme": {"--body": "--backbone"},
 }
 """By command, names that options had; they are hidden and keep working."""
 

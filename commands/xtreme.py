@@ -1,4 +1,4 @@
-"""The command `xtreme`: does a body that has learnt a corpus help with tasks in human languages?"""
+"""The command `xtreme`: does pretraining on a corpus help with tasks in human languages?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,50 +19,49 @@ def xtreme(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Instead of a corpus: a Hugging Face encoder, a folder or a name on the hub."),
+        typer.Option(help="Instead of a corpus: a Hugging Face encoder, as a folder or a name on the hub."),
     ] = None,
     tasks: Annotated[
-        str, typer.Option(help="Names separated by commas, or all that the data have.")
+        str, typer.Option(help="Names separated by commas, or all: all tasks with data.")
     ] = "udpos,panx",
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the tasks' data; what `ecsuite data xtreme` got if not given."),
+        typer.Option(help="Folder of the tasks' data; by default that of `ecsuite data xtreme`."),
     ] = None,
     languages: Annotated[
         str | None,
         typer.Option(
-            help="Codes separated by commas, to be tested in beside English; the preset's if not given."
+            help="Codes of test languages beside English, separated by commas; by default those of the preset."
         ),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="adapt, monotrans, direct or in-language: how bodies meet languages.")
+        str, typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task.")
     ] = "adapt",
     preset: Annotated[str, typer.Option(help="mini, or full: the benchmark's own settings.")] = "mini",
-    body: Annotated[str, typer.Option(help="decoder or encoder.")] = "decoder",
+    backbone: Annotated[str, typer.Option(help="Model to pretrain: decoder or encoder.")] = "decoder",
     texts: Annotated[
         Path | None,
-        typer.Option(help="Folder of texts (en.txt.gz …) to learn languages from."),
+        typer.Option(help="Folder of training texts of the languages (en.txt.gz …)."),
     ] = None,
     human: Annotated[
         Path | None,
-        typer.Option(help="A text of a human language, for one more control: .txt or .txt.gz."),
+        typer.Option(help="A text in a human language, for an additional control: .txt or .txt.gz."),
     ] = None,
     seeds: Seeds = None,
-    folder: Annotated[
-        Path, typer.Option(help="Folder of finished stages, which are not computed again.")
-    ] = Path("runs/xtreme"),
+    folder: Annotated[Path, typer.Option(help="Cache folder of finished stages.")] = Path("runs/xtreme"),
     picture: Annotated[
         Path | None, typer.Option(help="Draw scores by family and by script: .svg or .png.")
     ] = None,
     baselines: Annotated[
-        bool, typer.Option("--baselines", help="Only what needs no model, such as a lexicon of English tags.")
+        bool,
+        typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
     ] = False,
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Learn a corpus, meet human languages, and do XTREME's tasks in them, beside bodies that learnt other things."""
+    """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
     if (corpus is not None) + (model is not None) + baselines != 1:
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     from ecsuite.commands.options import read_seeds
@@ -83,13 +82,13 @@ def xtreme(
     if picture is not None:
         require_matplotlib()
     folder_of_tasks = data or data_folder("xtreme")
-    spoken = () if languages is None else _names(languages)
+    test_languages = () if languages is None else _names(languages)
     if baselines:
         from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
         with Reporter() as reporter:
-            found = baseline_report(folder_of_tasks, names, spoken, reporter.progress)
-        found.publish(out=out, picture=None, as_json=as_json)
+            baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
+        baseline.publish(out=out, picture=None, as_json=as_json)
         return
     from ecsuite.eval.xtreme.experiment import xtreme_transfer
     from ecsuite.eval.xtreme.report import report
@@ -104,10 +103,10 @@ def xtreme(
                 data=folder_of_tasks,
                 tasks=names,
                 skips_missing_tasks=tasks == ALL,
-                languages=spoken,
+                languages=test_languages,
                 protocol=protocol,
                 preset=preset,
-                body=body,
+                body=backbone,
                 texts=texts,
                 human=human,
                 seeds=read_seeds(seeds, 0) or (),
@@ -120,6 +119,6 @@ def xtreme(
     report(result).publish(out=out, picture=picture, as_json=as_json)
 
 
-def _names(told: str) -> tuple[str, ...]:
-    """What stands between commas."""
-    return tuple(name.strip() for name in told.split(","))
+def _names(text: str) -> tuple[str, ...]:
+    """The names in a list separated by commas."""
+    return tuple(name.strip() for name in text.split(","))

@@ -1,4 +1,4 @@
-"""The command `xtreme-evaluate`: what the benchmark's own program computes, and how well it transfers."""
+"""The command `xtreme-evaluate`: scores predictions as XTREME's own program does."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,19 @@ from ecsuite.eval.reports.console import make_room
 
 def xtreme_evaluate(
     predictions: Annotated[Path, typer.Option(help="Folder of predictions: udpos/test-de.tsv and so on.")],
-    labels: Annotated[Path, typer.Option(help="Folder of labels, with the same names; .xz and .gz, too.")],
+    labels: Annotated[
+        Path, typer.Option(help="Folder of labels, with the same file names; also .xz and .gz.")
+    ],
     languages: Annotated[
-        str, typer.Option(help="all, or available: those that have predictions and labels.")
+        str, typer.Option(help="all, or available: the languages with predictions and labels.")
     ] = "all",
     by_language: Annotated[
-        bool, typer.Option("--by-language", help="Also a table of all languages, by family.")
+        bool, typer.Option("--by-language", help="Also print a table by language, grouped by family.")
     ] = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Score predictions for XTREME's tasks as its own program does, and tell what is lost in transfer."""
+    """Score predictions for XTREME's tasks as its own program does, with the transfer gap."""
     if out is not None:
         make_room(out)
     from ecsuite.eval.xtreme.scoring.evaluation import evaluate

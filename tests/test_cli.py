@@ -74,7 +74,7 @@ OPTIONS = {
     },
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
-        "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--body", "--texts",
+        "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--backbone", "--texts",
         "--human", "--seeds", "--folder", "--picture", "--baselines", "--workers", "--out", "--device", "--json",
         "--help",
     },

@@ -38,6 +38,13 @@ def test_a_corpus_is_tried(xtreme):
     assert result["signature"] in out
 
 
+def test_body_is_the_former_name_of_backbone(xtreme):
+    code, _, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--body", "encoder", "--out", "encoder.json")
+    assert code == 0, err
+    assert "note: --body is now called --backbone\n" in err
+    assert "|body:encoder|" in json.loads(Path("encoder.json").read_text())["signature"]
+
+
 def test_json_is_the_same_again(xtreme):
     arguments = ("corpus.jsonl", "--json", "--tasks", "udpos, tatoeba", "--languages", "ru, de")
     first, second = (xtreme(*arguments) for _ in range(2))
@@ -93,7 +100,7 @@ def test_what_cannot_be_done_is_said_in_a_line(xtreme, arguments, message):
         (["corpus.jsonl", "--languages", "xx"], "unknown language 'xx'"),
         (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
         (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
-        (["corpus.jsonl", "--body", "encorder"], "unknown backbone 'encorder'; did you mean 'encoder'?"),
+        (["corpus.jsonl", "--backbone", "encorder"], "unknown backbone 'encorder'; did you mean 'encoder'?"),
         (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),

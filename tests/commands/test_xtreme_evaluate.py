@@ -51,9 +51,9 @@ def test_the_table(run, write_submission, tmp_path):
     assert cells(out, "Tatoeba") == ["Tatoeba", "36", "accuracy", "50.0", "50.0", "25.0"]
     assert cells(out, "retrieval") == ["retrieval", "45.0"]
     assert "all nine tasks" in out and "question answering" in out
-    assert "POS: F1 of spans of tags (seqeval 0.0.12); 75.8 % of tags are right." in out
+    assert "POS: F1 of tag spans (seqeval 0.0.12); tag accuracy 75.8 %." in out
     assert "Average gap of XNLI, PAWS-X and question answering: 55.0." in out
-    assert "TyDiQA-GoldP: without an answer, which counts as wrong: ar 1, bn 1, fi 1, id 1, " in out
+    assert "TyDiQA-GoldP: questions without an answer, which count as wrong: ar 1, bn 1, fi 1, id 1, " in out
     assert out.splitlines()[-1] == evaluate(tmp_path / "predictions", tmp_path / "labels").signature
     assert_fits(out)
 
@@ -79,18 +79,18 @@ def test_few_tasks_leave_room_for_names(run, write_submission, tmp_path):
 def test_available_says_how_many(run, write_submission, tmp_path):
     write_submission(tmp_path, ("pawsx",))
     (tmp_path / "labels" / "pawsx" / "test-ja.tsv").unlink()
-    with pytest.raises(ConfigError, match=r"^labels/pawsx/test-ja.tsv is not there"):
+    with pytest.raises(ConfigError, match=r"^labels/pawsx/test-ja.tsv: no such file"):
         run()
     out = run("--languages", "available")
     assert cells(out, "PAWS-X")[:2] == ["PAWS-X", "6/7"]
-    assert "PAWS-X: 6/7 languages, not as published; without ja." in out
+    assert "PAWS-X: 6/7 languages, so not comparable with published scores; missing: ja." in out
     assert "|languages:pawsx 6/7 without ja|" in out
 
 
 def test_a_task_that_is_left_out_is_named(run, write_submission, tmp_path):
     write_submission(tmp_path, ("pawsx",))
     (tmp_path / "predictions" / "xnli").mkdir()
-    assert "Left out, only predictions or only labels: xnli." in run()
+    assert "Left out, as predictions or labels are missing: xnli." in run()
 
 
 def test_json_and_file(run, write_submission, tmp_path):

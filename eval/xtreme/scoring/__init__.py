@@ -1,6 +1,6 @@
-"""XTREME: nine tasks in forty languages, learnt in English and tested in the others.
+"""XTREME: nine tasks in forty languages, trained in English and tested in the others (Hu et al. 2020).
 
-Hu et al. (2020). `tasks.py` and `languages.py` say what there is, `reading.py` finds the data and reads it into
-`examples.py`, `scoring.py` scores what was predicted, `averaging.py` makes the benchmark's averages and the transfer
-gap of the scores, and `baselines.py` predicts what needs no model. What learns is in `ecsuite.eval.xtreme`.
+`tasks.py` lists the tasks, `reading.py` finds and reads the data (`examples.py`), `scoring.py` scores predictions,
+`averaging.py` computes the benchmark's averages and the transfer gap, and `baselines.py` predicts without a model.
+Models are in `ecsuite.eval.xtreme`.
 """

@@ -1,9 +1,9 @@
-"""Exact match and F1 of answers: SQuAD 1.1's for XQuAD and TyDiQA, MLQA's own, which knows languages, for MLQA.
+"""Exact match and F1 of answers: the rules of SQuAD 1.1 for XQuAD and TyDiQA, MLQA's rules by language for MLQA.
 
 Rajpurkar et al. (2016), section 6.1; Lewis et al. (2020), and their programs. Answers are compared in lower case,
-without punctuation and articles; F1 is that of the words that both have, a word as often as it is there. Of several
-right answers the nearest counts, for either metric on its own. SQuAD's rules are those of English in every language,
-so that a Chinese or Thai answer is mostly one word.
+without punctuation and articles; F1 is over bags of words. With several correct answers the best one counts,
+separately for each metric. SQuAD's rules are those of English for every language, so a Chinese or Thai answer is mostly
+one word.
 """
 
 import re
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ecsuite.config import look_up
 
 Normalizer = Callable[[str], list[str]]
-"""Splits an answer into the words that are compared."""
+"""Normalises an answer to a list of words for comparison."""
 
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ENGLISH_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -26,26 +26,26 @@ _ARTICLES: Mapping[str, re.Pattern[str]] = {
     "es": re.compile(r"\b(?:un|una|unos|unas|el|la|los|las)\b"),
     "vi": re.compile(r"\b(?:của|là|cái|chiếc|những)\b"),
     "de": re.compile(r"\b(?:ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b"),
-    # MLQA's program takes the letters of the Arabic article away inside words, too.
+    # MLQA's program also removes the letters of the Arabic article inside words.
     "ar": re.compile("ال"),
     "hi": _NOTHING,
     "zh": _NOTHING,
 }
-"""What MLQA leaves out, by language: its languages."""
+"""Articles that MLQA removes, by language; the keys are MLQA's languages."""
 
 _IDEOGRAM = re.compile("([\u4e00-\u9fa5])")
 
 
 def squad_words(answer: str) -> list[str]:
-    """The words of an answer by the rules of SQuAD 1.1: punctuation is ASCII's, articles are English."""
+    """The words of an answer by the rules of SQuAD 1.1: ASCII punctuation and English articles are removed."""
     return _ENGLISH_ARTICLES.sub(" ", answer.lower().translate(_ASCII_PUNCTUATION)).split()
 
 
 def mlqa_words(language: str) -> Normalizer:
-    """MLQA's rules for the answers of a language: punctuation is Unicode's, each Chinese character is a word.
+    """MLQA's rules for a language: Unicode punctuation and articles are removed; each Chinese character is a word.
 
     Raises:
-        ConfigError: If MLQA does not have the language.
+        ConfigError: If the language is not in MLQA.
     """
     articles = look_up("language of MLQA", language, _ARTICLES)
 
@@ -63,37 +63,37 @@ def answer_scores(
     """Exact match and F1, means over questions.
 
     Args:
-        predicted: Answers by the name of their question; a question without one counts as wrong.
-        gold: The name and the right answers of each question.
-        words: The rules by which answers are compared.
+        predicted: Answers by question id; a question without an answer counts as wrong.
+        gold: Id and correct answers of each question.
+        words: Normalises an answer to words.
 
     Returns:
         `exact_match` and `f1`, 0 to 100.
 
     Raises:
-        ValueError: If there is no question, or one has no right answer.
+        ValueError: If there is no question, or one has no correct answer.
     """
     if not gold:
-        raise ValueError("there is no question to score")
+        raise ValueError("expected questions, found none")
     exact_match = f1 = 0.0
     for name, answers in gold:
         if not answers:
-            raise ValueError(f"question {name} has no right answer to compare with")
+            raise ValueError(f"question {name}: expected a correct answer, found none")
         if name not in predicted:
             continue
-        said = words(predicted[name])
-        right = [words(answer) for answer in answers]
-        exact_match += any(said == answer for answer in right)
-        f1 += max(_f1(said, answer) for answer in right)
+        predicted_words = words(predicted[name])
+        gold_words = [words(answer) for answer in answers]
+        exact_match += any(predicted_words == answer for answer in gold_words)
+        f1 += max(_f1(predicted_words, answer) for answer in gold_words)
     return {"exact_match": 100 * exact_match / len(gold), "f1": 100 * f1 / len(gold)}
 
 
-def _f1(said: list[str], answer: list[str]) -> float:
-    """F1 of two bags of words; 0 where either is empty, as in both programs."""
-    num_common = (Counter(said) & Counter(answer)).total()
+def _f1(predicted_words: list[str], answer: list[str]) -> float:
+    """F1 of two bags of words; 0 if either is empty, as in both programs."""
+    num_common = (Counter(predicted_words) & Counter(answer)).total()
     if num_common == 0:
         return 0.0
-    precision, recall = num_common / len(said), num_common / len(answer)
+    precision, recall = num_common / len(predicted_words), num_common / len(answer)
     return 2 * precision * recall / (precision + recall)
 
 

@@ -9,7 +9,7 @@ from ecsuite.config import look_up
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 SOURCE = "en"
-"""The language in which tasks are learnt."""
+"""The training language of tasks."""
 
 OF_AVERAGE_GAP = ("xnli", "pawsx", "xquad", "mlqa", "tydiqa")
 """The tasks over which the paper averages the gap (table 3)."""
@@ -19,7 +19,7 @@ ByLanguage = Mapping[str, Mapping[str, float]]
 
 
 def mean(values: Iterable[float]) -> float:
-    """The plain mean, added up in the order given, as the benchmark's program does."""
+    """The mean, summed in the given order, as in the benchmark's program."""
     values = list(values)
     return sum(values) / len(values)
 
@@ -30,7 +30,7 @@ def average(by_language: ByLanguage, metric: str) -> float:
 
 
 def task_score(task: str, by_language: ByLanguage) -> float:
-    """The score of a task: the mean over its languages, for questions of exact match and F1 (table 2).
+    """The score of a task: the mean over its languages; for questions also over exact match and F1 (table 2).
 
     Raises:
         ConfigError: If there is no such task.
@@ -45,7 +45,7 @@ def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
         scores: Task scores by task.
 
     Returns:
-        The overall score first; only what has all its tasks.
+        The overall score first; only groups with scores of all their tasks.
     """
     groups: dict[str, list[str]] = {"all_task": list(TASKS)}
     for task in TASKS.values():
@@ -58,17 +58,17 @@ def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def main_score(task: str, metrics: Mapping[str, float]) -> float:
-    """The score of one language, of which the task's score is the mean."""
+    """The score of one language; the score of a task is their mean."""
     return mean(metrics[metric] for metric in look_up("task", task, TASKS).main)
 
 
 def gap_metric(task: str) -> str:
-    """The metric of the transfer gap: for questions exact match, else the task's own."""
+    """The metric of the transfer gap: exact match for questions, else the metric of the task."""
     return look_up("task", task, TASKS).main[0]
 
 
 def english_and_others(task: str, by_language: ByLanguage) -> tuple[float | None, float | None]:
-    """English and the mean of the other languages in the metric of the gap; None for what is not there."""
+    """Score in English and mean score of the other languages, in the metric of the gap; None if missing."""
     metric = gap_metric(task)
     others = [metrics[metric] for language, metrics in by_language.items() if language != SOURCE]
     english = by_language[SOURCE][metric] if SOURCE in by_language else None
@@ -76,19 +76,19 @@ def english_and_others(task: str, by_language: ByLanguage) -> tuple[float | None
 
 
 def transfer_gap(task: str, by_language: ByLanguage) -> float | None:
-    """How much is lost in transfer: English less the mean of the other languages (section 4.3, table 3).
+    """Transfer gap: English minus the mean of the other languages (section 4.3, table 3).
 
-    0 is no loss. It is as small for a model that has learnt nothing, so it tells something only beside the scores.
+    0 is no loss. It is also about 0 at chance level, so it must be read together with the scores.
 
     Returns:
-        None where English or all other languages are missing, as in retrieval, which is not learnt.
+        The gap; None if English or all other languages are missing, as in retrieval, which is not trained.
     """
     english, others = english_and_others(task, by_language)
     return None if english is None or others is None else english - others
 
 
 def average_gap(gaps: Mapping[str, float | None]) -> float | None:
-    """The mean gap over the paper's five tasks (table 3); None where one is missing."""
+    """The mean gap over the paper's five tasks (table 3); None if one is missing."""
     known = [gaps.get(task) for task in OF_AVERAGE_GAP]
-    there = [gap for gap in known if gap is not None]
-    return mean(there) if len(there) == len(known) else None
+    available_gaps = [gap for gap in known if gap is not None]
+    return mean(available_gaps) if len(available_gaps) == len(known) else None

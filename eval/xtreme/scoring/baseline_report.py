@@ -1,4 +1,4 @@
-"""What XTREME's tasks yield without any model, in every language that has labels: a table and JSON."""
+"""Scores of baselines without a model on XTREME's tasks, in every language with labels: table and JSON."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,9 +15,9 @@ from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_predict
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 HEADINGS = {"exact_match": "EM", "f1": "F1"}
-"""Names of metrics in tables."""
+"""Titles of metrics in tables."""
 VERSION = 1
-"""Raised whenever the same data would give another value."""
+"""Incremented whenever the same data would give a different value."""
 
 
 def baseline_report(
@@ -29,13 +29,13 @@ def baseline_report(
     """Score the strongest baseline of each task.
 
     Args:
-        folder: The data.
+        folder: The data folder.
         tasks: Names in `TASKS`.
-        languages: Codes; none for all of a task that have labels.
-        progress: Told how far it is.
+        languages: Codes; empty for all languages of a task with labels.
+        progress: Called as `progress(label, done, total)`.
 
     Raises:
-        ConfigError: If a language is unknown, there are no data, or they are not what they should be.
+        ConfigError: If a language is unknown, or data are missing or malformed.
     """
     for language in languages:
         look_up("language", language, LANGUAGES)
@@ -59,7 +59,7 @@ def baseline_report(
     )
     return Report(
         tables=[_table(task, names[task], by_language) for task, by_language in found.items()],
-        notes=(*_without(tasks, found), line),
+        notes=(*_notes_on_missing(tasks, found), line),
         data={"signature": line, "baselines": names, "tasks": found},
     )
 
@@ -98,10 +98,6 @@ def _table(task: str, name: str, by_language: dict[str, dict[str, Any]]) -> Any:
     return table
 
 
-def _without(tasks: Sequence[str], found: dict[str, Any]) -> list[str]:
-    """Tasks that have nothing to score against."""
-    return [
-        f"{TASKS[task].title}: no language has labels to score against."
-        for task in tasks
-        if task not in found
-    ]
+def _notes_on_missing(tasks: Sequence[str], found: dict[str, Any]) -> list[str]:
+    """Notes on tasks without labels."""
+    return [f"{TASKS[task].title}: no labels in any language." for task in tasks if task not in found]

@@ -1,8 +1,8 @@
-"""Predictions that need no model: what a score must beat to mean anything.
+"""Baselines without a model: scores below them show no learning.
 
-A lexicon of English words tags other languages by the words, numbers and punctuation marks that they share with
-English; sentences that share characters are found without knowing a language; a sentence of the context with words of
-the question answers it. What such a baseline scores, no learning is needed for.
+Tagging: a lexicon of English words tags the words, numbers and punctuation marks that other languages share with
+English. Retrieval: sentences are matched by shared characters. Questions: the answer is the sentence of the context
+that shares most words with the question.
 """
 
 import re
@@ -18,11 +18,11 @@ from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
-LEARNT_IN = "en"
-"""The language whose labels baselines may know."""
+TRAIN_LANGUAGE = "en"
+"""The language whose labels baselines may use."""
 
 Predict = Callable[[Any], Any]
-"""From examples to the predictions that `score_predictions` takes."""
+"""From examples to predictions for `score_predictions`."""
 Fit = Callable[[Path, str], Predict]
 """From the data's folder and a task to a baseline."""
 
@@ -31,22 +31,22 @@ _LONGEST_CHARACTER_SEQUENCE = 4
 
 
 def fit_baseline(folder: Path, task: str, baseline: str | None = None) -> Predict:
-    """A function from examples to predictions; the arguments are as for `baseline_predictions`."""
+    """A function from examples to predictions; arguments as for `baseline_predictions`."""
     look_up("task", task, TASKS)
     return look_up("baseline", baseline or next(iter(BASELINES[task])), BASELINES[task])(folder, task)
 
 
 def baseline_predictions(folder: Path, task: str, language: str, baseline: str | None = None) -> Any:
-    """Predict for the split of a language that can be scored.
+    """Predictions for the scored split of a language.
 
     Args:
-        folder: The data, as for `read_examples`; of pairs and tagging there must be labels in English, too.
+        folder: The data folder, as for `read_examples`; pairs and tagging also need labels in English.
         task: A name in `TASKS`.
-        language: Its code.
+        language: Code of the language.
         baseline: A name in `BASELINES[task]`; None for the first.
 
     Raises:
-        ConfigError: If there is no such baseline, there are no data, or none have labels.
+        ConfigError: If the baseline is unknown, or data or labels are missing.
     """
     return fit_baseline(folder, task, baseline)(
         read_examples(folder, task, language, _split(folder, task, language))
@@ -61,15 +61,15 @@ def score_baseline(
     Args:
         folder: As for `baseline_predictions`.
         task: A name in `TASKS`.
-        languages: Their codes; None for those of the task that have a split to score on.
+        languages: Codes of languages; None for all languages of the task with a scored split.
         baseline: As for `baseline_predictions`.
 
     Raises:
         ConfigError: As of `baseline_predictions`.
     """
     if languages is None:
-        spoken = look_up("task", task, TASKS).languages
-        languages = [language for language in spoken if scored_split(folder, task, language)]
+        task_languages = look_up("task", task, TASKS).languages
+        languages = [language for language in task_languages if scored_split(folder, task, language)]
     predict = fit_baseline(folder, task, baseline)
     scores = {}
     for language in languages:
@@ -81,56 +81,58 @@ def score_baseline(
 def _split(folder: Path, task: str, language: str) -> str:
     split = scored_split(folder, task, language)
     if split is None:
-        raise ConfigError(f"{folder}: neither test nor dev of {task} in '{language}' has labels")
+        raise ConfigError(f"{folder}: expected labels of {task} in '{language}' (test or dev), found none")
     return split
 
 
-def _learnt_from(folder: Path, task: str) -> Any:
-    """Labelled examples in English: the training data, else dev."""
-    split = "train" if find_file(folder, task, LEARNT_IN, "train") else "dev"
-    return read_examples(folder, task, LEARNT_IN, split)
+def _training_examples(folder: Path, task: str) -> Any:
+    """Labelled examples in English: train, else dev."""
+    split = "train" if find_file(folder, task, TRAIN_LANGUAGE, "train") else "dev"
+    return read_examples(folder, task, TRAIN_LANGUAGE, split)
 
 
 def _majority_of_pairs(folder: Path, task: str) -> Predict:
-    """The most frequent label of English."""
-    pairs: list[TextPair] = _learnt_from(folder, task)
+    """The most frequent label in English."""
+    pairs: list[TextPair] = _training_examples(folder, task)
     label = _most_frequent(pair.label for pair in pairs if pair.label is not None)
     return lambda examples: [label] * len(examples)
 
 
 def _majority_of_tags(folder: Path, task: str) -> Predict:
-    """The most frequent tag of English."""
-    tag = _most_frequent(chain.from_iterable(_tags(sentence) for sentence in _learnt_from(folder, task)))
+    """The most frequent tag in English."""
+    tag = _most_frequent(
+        chain.from_iterable(_tags(sentence) for sentence in _training_examples(folder, task))
+    )
     return lambda examples: [(tag,) * len(sentence.words) for sentence in examples]
 
 
 def _lexicon(folder: Path, task: str) -> Predict:
-    """The most frequent tag of each English word, whether capital or small.
+    """The most frequent tag of each English word, ignoring case.
 
-    A word that is not among them has the most frequent tag of the numbers if it consists of digits, else of all words.
+    An unknown word gets the most frequent tag of numbers if it consists of digits, else the most frequent tag.
     """
     tags_of: defaultdict[str, list[str]] = defaultdict(list)
-    for sentence in _learnt_from(folder, task):
+    for sentence in _training_examples(folder, task):
         for word, tag in zip(sentence.words, _tags(sentence), strict=True):
             tags_of[word.lower()].append(tag)
-    everywhere = _most_frequent(chain.from_iterable(tags_of.values()))
+    default_tag = _most_frequent(chain.from_iterable(tags_of.values()))
     numbers = [tag for word, tags in tags_of.items() if word.isdigit() for tag in tags]
-    of_numbers = _most_frequent(numbers) if numbers else everywhere
+    number_tag = _most_frequent(numbers) if numbers else default_tag
     tag_of = {word: _most_frequent(tags) for word, tags in tags_of.items()}
 
-    def tagged(word: str) -> str:
-        return tag_of.get(word.lower()) or (of_numbers if word.isdigit() else everywhere)
+    def predict_tag(word: str) -> str:
+        return tag_of.get(word.lower()) or (number_tag if word.isdigit() else default_tag)
 
-    return lambda examples: [tuple(map(tagged, sentence.words)) for sentence in examples]
+    return lambda examples: [tuple(map(predict_tag, sentence.words)) for sentence in examples]
 
 
 def _overlap(folder: Path, task: str) -> Predict:
-    """The sentence of the context that has most of the question's words; the first of equals."""
+    """The sentence of the context that shares most words with the question; the first of equals."""
 
     def answer(question: Question) -> str:
-        asked = set(_words(question.question))
+        question_words = set(_words(question.question))
         sentences = _END_OF_SENTENCE.split(question.context)
-        return max(sentences, key=lambda sentence: len(asked.intersection(_words(sentence)))).strip()
+        return max(sentences, key=lambda sentence: len(question_words.intersection(_words(sentence)))).strip()
 
     return lambda questions: {question.id: answer(question) for question in questions}
 
@@ -143,7 +145,7 @@ def _first_sentence(folder: Path, task: str) -> Predict:
 
 
 def _characters(folder: Path, task: str) -> Predict:
-    """The sentence with the most similar sequences of one to four characters, the rarer the more they count."""
+    """The most similar sentence by tf-idf of character n-grams of length 1 to 4."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     def rows(bitext: Bitext) -> list[int]:
@@ -155,13 +157,13 @@ def _characters(folder: Path, task: str) -> Predict:
     return rows
 
 
-def _first_row(folder: Path, task: str) -> Predict:
-    """Always the first sentence: right once, as guessing is on average."""
+def _constant_row(folder: Path, task: str) -> Predict:
+    """Always the first sentence: one is correct, as many as at random on average."""
     return lambda bitext: [0] * len(bitext.sources)
 
 
-def _nothing(folder: Path, task: str) -> Predict:
-    """No pair at all."""
+def _no_pairs(folder: Path, task: str) -> Predict:
+    """No pairs."""
     return lambda bitext: set()
 
 
@@ -177,23 +179,23 @@ BASELINES: dict[str, dict[str, Fit]] = {
     "xquad": _OF_QUESTIONS,
     "mlqa": _OF_QUESTIONS,
     "tydiqa": _OF_QUESTIONS,
-    "bucc2018": {"nothing": _nothing},
-    "tatoeba": {"characters": _characters, "first row": _first_row},
+    "bucc2018": {"nothing": _no_pairs},
+    "tatoeba": {"characters": _characters, "first row": _constant_row},
 }
-"""By task and name; the first of a task is the strongest."""
+"""Baselines by task and name; the first of a task is the strongest."""
 
 
 def _tags(sentence: TaggedSentence) -> Sequence[str]:
     if sentence.tags is None:
-        raise ConfigError(f"the English words of {' '.join(sentence.words[:5])} … have no tags to learn from")
+        raise ConfigError(f"expected tags of the English words {' '.join(sentence.words[:5])} …, found none")
     return sentence.tags
 
 
 def _most_frequent(labels: Iterable[str]) -> str:
-    """The first of equals."""
+    """The most frequent label; the first of equals."""
     return Counter(labels).most_common(1)[0][0]
 
 
 def _words(text: str) -> list[str]:
-    """Small words, without punctuation."""
+    """Words in lower case, without punctuation."""
     return re.findall(r"\w+", text.lower())

@@ -1,7 +1,7 @@
-"""Sentences in two languages: Tatoeba's, a line each, and BUCC's, a line `id<TAB>sentence` each.
+"""Reads sentences in two languages: Tatoeba's, one per line, and BUCC's, one `id<TAB>sentence` per line.
 
-Of Tatoeba, what is looked for are the English sentences, sorted as XTREME sorts them so that rows tell nothing. Only
-the original files (LASER's) know which row a sorted sentence had; XTREME's have no answers.
+Tatoeba's queries are the English sentences, sorted as in XTREME so that rows do not reveal the translations. Only the
+original files (LASER) have the original rows; XTREME's files have no gold translations.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, num_columns_in_word
 
 
 def partner(path: Path, ending: str) -> Path | None:
-    """The file of the same name but for what follows its last dot, plain or packed; None if there is none."""
+    """The file with the same stem and another ending, plain or compressed; None if there is none."""
     name = path.name
     for packed in ENDINGS[1:]:
         name = name.removesuffix(packed)
@@ -26,21 +26,21 @@ def read_tatoeba(path: Path, english_ending: str, *, is_sorted: bool) -> Bitext:
 
     Args:
         path: The sentences of the language.
-        english_ending: What follows the last dot in the name of the English file beside it.
-        is_sorted: Whether that file is sorted already (XTREME's), so that the answers are not known.
+        english_ending: Ending of the English file in the same folder, after the last dot.
+        is_sorted: Whether the English file is already sorted (XTREME), so that gold translations are unknown.
 
     Raises:
-        ConfigError: If a file is not there or cannot be read, or they have different numbers of lines.
+        ConfigError: If a file is missing or cannot be read, or the numbers of lines differ.
     """
-    english_path = _there(path, english_ending)
+    english_path = _require_partner(path, english_ending)
     targets = [line.strip() for line in read_lines(path)]
     english = [line.strip() for line in read_lines(english_path)]
     if len(targets) != len(english):
         raise ConfigError(
-            f"{path} has {len(targets)} lines, {english_path.name} has {len(english)}: expected as many"
+            f"{path}: expected {len(english)} lines as in {english_path.name}, found {len(targets)}"
         )
     if not targets:
-        raise ConfigError(f"{path}: no sentence in it")
+        raise ConfigError(f"{path}: expected sentences, found none")
     rows = sorted(range(len(english)), key=english.__getitem__)
     names = tuple(map(str, range(len(targets))))
     return Bitext(
@@ -53,26 +53,26 @@ def read_tatoeba(path: Path, english_ending: str, *, is_sorted: bool) -> Bitext:
 
 
 def read_bucc(path: Path) -> Bitext:
-    """Read sentences with names, of the other language and of English, and which translate each other, if known.
+    """Read named sentences of another language and of English, and the gold translations if there are any.
 
     Args:
-        path: The sentences of the other language; beside it `.en` and perhaps `.gold`.
+        path: The sentences of the other language; `.en` and optionally `.gold` are in the same folder.
 
     Raises:
-        ConfigError: If a file is not there or cannot be read, a line is not two columns, a name is there twice, or the
-            gold names a sentence that is not there.
+        ConfigError: If a file is missing or cannot be read, a line does not have two columns, a name is repeated,
+            or a gold pair has an unknown name.
     """
-    sources = _named(path)
-    targets = _named(_there(path, "en"))
+    sources = _read_named(path)
+    targets = _read_named(_require_partner(path, "en"))
     gold_path = partner(path, "gold")
     gold = None
     if gold_path is not None:
         pairs = []
         for number, line in enumerate(read_lines(gold_path), 1):
-            source, target = _two(line, gold_path, number, "the names of two sentences")
+            source, target = _split_in_two(line, gold_path, number, "the names of two sentences")
             if source not in sources or target not in targets:
                 missing = source if source not in sources else target
-                raise ConfigError(f"{gold_path}:{number}: no sentence is named '{missing}'")
+                raise ConfigError(f"{gold_path}:{number}: expected a sentence name, found '{missing}'")
             pairs.append((source, target))
         gold = frozenset(pairs)
     return Bitext(
@@ -84,26 +84,26 @@ def read_bucc(path: Path) -> Bitext:
     )
 
 
-def _there(path: Path, ending: str) -> Path:
+def _require_partner(path: Path, ending: str) -> Path:
     found = partner(path, ending)
     if found is None:
-        raise ConfigError(f"{path}: no file .{ending} of the same name beside it")
+        raise ConfigError(f"{path}: expected a file .{ending} of the same name beside it, found none")
     return found
 
 
-def _named(path: Path) -> dict[str, str]:
+def _read_named(path: Path) -> dict[str, str]:
     sentences: dict[str, str] = {}
     for number, line in enumerate(read_lines(path), 1):
-        name, sentence = _two(line, path, number, "a name, a tab and a sentence")
+        name, sentence = _split_in_two(line, path, number, "a name, a tab and a sentence")
         if name in sentences:
-            raise ConfigError(f"{path}:{number}: a second sentence named '{name}'")
+            raise ConfigError(f"{path}:{number}: expected unique names, found '{name}' again")
         sentences[name] = sentence
     if not sentences:
-        raise ConfigError(f"{path}: no sentence in it")
+        raise ConfigError(f"{path}: expected sentences, found none")
     return sentences
 
 
-def _two(line: str, path: Path, number: int, wanted: str) -> tuple[str, str]:
+def _split_in_two(line: str, path: Path, number: int, wanted: str) -> tuple[str, str]:
     fields = line.split("\t")
     if len(fields) != 2:
         raise ConfigError(f"{path}:{number}: expected {wanted}, found {num_columns_in_words(len(fields))}")

@@ -1,4 +1,4 @@
-"""Evaluates a folder of predictions against one of labels: every language, task and average of XTREME."""
+"""Evaluates a folder of predictions against a folder of labels: all languages, tasks and averages of XTREME."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, re
 from ecsuite.eval.xtreme.scoring.tasks import TASKS, Task
 
 VERSION = 1
-"""Raised whenever the same files would give another value."""
+"""Incremented whenever the same files would give a different value."""
 
 LANGUAGES = {
-    "all": "every language of a task; one that is missing is an error",
-    "available": "those languages that have predictions and labels",
+    "all": "every language of a task; a missing one is an error",
+    "available": "the languages with predictions and labels",
 }
 """Which languages are scored."""
 
@@ -29,31 +29,31 @@ class TaskResult:
     """The scores of one task."""
 
     task: Task
-    """Which."""
+    """The task."""
     by_language: Mapping[str, Mapping[str, float]]
-    """Metrics of each language, 0 to 100, in the task's order."""
+    """Metrics by language, 0 to 100, in the order of the task."""
     chance: Mapping[str, Mapping[str, float]]
-    """The same metrics of the best guess that looks at nothing."""
+    """The same metrics at chance level: of the best constant prediction."""
     unanswered: Mapping[str, int]
-    """Questions without an answer, which count as wrong, in the languages where there are some."""
+    """Number of questions without a predicted answer, which count as wrong, by language; only if above 0."""
 
     @property
     def score(self) -> float:
-        """The mean over languages, in the task's metric."""
+        """The mean over languages, in the metric of the task."""
         return averaging.task_score(self.task.name, self.by_language)
 
     @property
     def chance_score(self) -> float:
-        """The same of the guess."""
+        """The same at chance level."""
         return averaging.task_score(self.task.name, self.chance)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Languages of the task that were not scored."""
+        """Languages of the task without scores."""
         return tuple(language for language in self.task.languages if language not in self.by_language)
 
     def to_json(self) -> dict[str, Any]:
-        """The task's entry in the results of the benchmark's program."""
+        """The entry of the task in the results of the benchmark's program."""
         data: dict[str, Any] = {
             metric: {language: metrics[metric] for language, metrics in self.by_language.items()}
             for metric in self.task.metrics
@@ -66,23 +66,23 @@ class TaskResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """The scores of all tasks that were there."""
+    """The scores of all evaluated tasks."""
 
     tasks: tuple[TaskResult, ...]
     """In the order of the paper's tables; at least one."""
     left_out: tuple[str, ...]
-    """Tasks with only predictions or only labels."""
+    """Tasks with predictions or labels only."""
     labels: str
-    """Hash of all labels that were scored against."""
+    """Hash of all labels used."""
 
     @property
     def groups(self) -> dict[str, float]:
-        """The scores of groups, and over all; only what has all its tasks."""
+        """Scores of groups of tasks, and the overall score; only groups with all their tasks."""
         return averaging.group_scores({result.task.name: result.score for result in self.tasks})
 
     @property
     def gaps(self) -> dict[str, float | None]:
-        """The transfer gap of each task."""
+        """The transfer gap by task."""
         return {
             result.task.name: averaging.transfer_gap(result.task.name, result.by_language)
             for result in self.tasks
@@ -90,8 +90,8 @@ class Evaluation:
 
     @property
     def signature(self) -> str:
-        """The tasks, the languages and the labels that were scored."""
-        partial = [_languages(result) for result in self.tasks if result.missing]
+        """The scored tasks, languages and labels."""
+        partial = [_describe_languages(result) for result in self.tasks if result.missing]
         names = [result.task.name for result in self.tasks]
         return signature(
             "xtreme",
@@ -102,14 +102,14 @@ class Evaluation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The results with the keys of the benchmark's program, and under `ecsuite` what that does not tell."""
+        """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
         tagging = [result for result in self.tasks if result.task.kind == "tagging"]
         gaps = self.gaps
         sides = {
             result.task.name: averaging.english_and_others(result.task.name, result.by_language)
             for result in self.tasks
         }
-        ours = {
+        additional = {
             "signature": self.signature,
             "gap": gaps,
             "average_gap": averaging.average_gap(gaps),
@@ -132,36 +132,36 @@ class Evaluation:
         return {
             **self.groups,
             **{result.task.name: result.to_json() for result in self.tasks},
-            "ecsuite": ours,
+            "ecsuite": additional,
         }
 
 
 def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluation:
-    """Score every task that has a folder of predictions and one of labels.
+    """Score every task with a folder of predictions and a folder of labels.
 
     Args:
         predictions: The folder of predictions, see `submissions.py`.
-        labels: The folder of labels, of the same form.
+        labels: The folder of labels, with the same layout.
         languages: `all` or `available`.
 
     Raises:
-        ConfigError: If no task is there, a language is missing, or a file is malformed.
+        ConfigError: If there is no task, a language is missing, or a file is malformed.
     """
     look_up("choice of languages", languages, LANGUAGES)
-    there = [
+    tasks_by_folder = [
         {task for task in TASKS if (folder / task).is_dir()}
         for folder in map(_require_folder, (predictions, labels))
     ]
-    if not there[0] & there[1]:
+    if not tasks_by_folder[0] & tasks_by_folder[1]:
         raise ConfigError(
-            f"{predictions} and {labels}: expected a folder of one task in both; tasks: {', '.join(TASKS)}"
+            f"{predictions} and {labels}: expected the folder of at least one task in both; tasks: {', '.join(TASKS)}"
         )
     digest = hashlib.sha256()
-    chosen = [task for task in TASKS.values() if task.name in there[0] & there[1]]
+    chosen = [task for task in TASKS.values() if task.name in tasks_by_folder[0] & tasks_by_folder[1]]
     results = [_evaluate_task(task, predictions, labels, languages, digest) for task in chosen]
     return Evaluation(
         tasks=tuple(results),
-        left_out=tuple(task for task in TASKS if task in there[0] ^ there[1]),
+        left_out=tuple(task for task in TASKS if task in tasks_by_folder[0] ^ tasks_by_folder[1]),
         labels=digest.hexdigest()[:8],
     )
 
@@ -169,44 +169,44 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
 def _evaluate_task(
     task: Task, predictions: Path, labels: Path, languages: str, digest: "hashlib._Hash"
 ) -> TaskResult:
-    """Score a task, and let the digest see its labels."""
-    by_language, guesses = {}, {}
+    """Score a task and add its labels to the digest."""
+    by_language, chance_scores = {}, {}
     unanswered: dict[str, int] = {}
     for language in _languages_of(task, predictions, labels, languages):
         files = (require_file(folder, task.name, language) for folder in (predictions, labels))
-        predicted, right = read_submission(task.name, *files)
-        digest.update(_as_bytes([task.name, language, right]))
-        by_language[language] = score_labels(task.name, language, predicted, right)
-        guesses[language] = chance(task.name, language, right)
+        predicted, gold = read_submission(task.name, *files)
+        digest.update(_as_bytes([task.name, language, gold]))
+        by_language[language] = score_labels(task.name, language, predicted, gold)
+        chance_scores[language] = chance(task.name, language, gold)
         if task.kind == "questions":
-            num_unanswered = sum(name not in predicted for name, _ in right)
+            num_unanswered = sum(name not in predicted for name, _ in gold)
             unanswered |= {language: num_unanswered} if num_unanswered else {}
-    return TaskResult(task=task, by_language=by_language, chance=guesses, unanswered=unanswered)
+    return TaskResult(task=task, by_language=by_language, chance=chance_scores, unanswered=unanswered)
 
 
 def _require_folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise ConfigError(f"{folder}: expected a folder with a folder for each task, such as udpos")
+        raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
     return folder
 
 
 def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
     if languages == "all":
         return task.languages
-    there = tuple(
+    available = tuple(
         language
         for language in task.languages
         if all(file_of(folder, task.name, language) for folder in (predictions, labels))
     )
-    if not there:
+    if not available:
         raise ConfigError(
-            f"{predictions / task.name} and {labels / task.name}: no language has predictions and labels"
+            f"{predictions / task.name} and {labels / task.name}: expected predictions and labels of one language"
         )
-    return there
+    return available
 
 
-def _languages(result: TaskResult) -> str:
-    """How many of how many languages were scored, and which."""
+def _describe_languages(result: TaskResult) -> str:
+    """How many languages of a task were scored, and which."""
     scored, missing = tuple(result.by_language), result.missing
     which = f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
     return f"{result.task.name} {len(scored)}/{len(result.task.languages)} {which}"

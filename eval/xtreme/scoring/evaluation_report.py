@@ -1,4 +1,4 @@
-"""Tables of scored predictions: a row a task and a group, and a row a language."""
+"""Tables of scored predictions, by task and group of tasks, and by language."""
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -16,9 +16,9 @@ GROUPS = {
     "retrieval": "retrieval",
     "all_task": "all nine tasks",
 }
-"""Names of groups in tables, in their order."""
+"""Titles of groups in tables, in order."""
 MOST_WITH_NAMES = 6
-"""Columns of tasks beside which there is still room for the names of languages."""
+"""Most columns of tasks in a table that also shows the names of languages."""
 
 
 def report(evaluation: Evaluation, *, by_language: bool) -> Report:
@@ -28,7 +28,7 @@ def report(evaluation: Evaluation, *, by_language: bool) -> Report:
 
 
 def _summary(evaluation: Evaluation) -> Table:
-    """A row a task, then a row a group."""
+    """One row per task, then one row per group."""
     table = _table()
     table.add_column("task", no_wrap=True)
     table.add_column("languages", justify="right", no_wrap=True)
@@ -42,7 +42,7 @@ def _summary(evaluation: Evaluation) -> Table:
         figures = (result.score, english, others, gaps[task.name], result.chance_score)
         table.add_row(
             task.title,
-            _how_many(result),
+            _num_languages(result),
             ", ".join(METRIC_TITLES[metric] for metric in task.main),
             *map(_figure, figures),
         )
@@ -54,7 +54,7 @@ def _summary(evaluation: Evaluation) -> Table:
 
 
 def _by_language(evaluation: Evaluation) -> Table:
-    """A row a language, related ones beside each other, a column a task."""
+    """One row per language, grouped by family; one column per task."""
     with_names = len(evaluation.tasks) <= MOST_WITH_NAMES
     scored = {language for result in evaluation.tasks for language in result.by_language}
     table = _table(padding=0)
@@ -79,40 +79,40 @@ def _by_language(evaluation: Evaluation) -> Table:
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
-    """What a reader of the tables has to know; the signature last."""
+    """Notes for readers of the tables; the signature is last."""
     kinds = {result.task.kind for result in evaluation.tasks}
-    lines = ["gap: English less the mean of the others. It is about 0 at chance, too."]
+    lines = ["gap: English minus the mean of the others; it is also about 0 at chance level."]
     if "questions" in kinds:
-        lines.append("Questions: score is the mean of EM and F1; English, others and gap are EM.")
+        lines.append("Questions: the score is the mean of EM and F1; English, others and gap are EM only.")
     if "tagging" in kinds:
         lines += [_tag_accuracy(result) for result in evaluation.tasks if result.task.kind == "tagging"]
     gap = average_gap(evaluation.gaps)
     if gap is not None:
         lines.append(f"Average gap of XNLI, PAWS-X and question answering: {gap:.1f}.")
     lines += [
-        f"{result.task.title}: {_how_many(result)} languages, not as published; without "
+        f"{result.task.title}: {_num_languages(result)} languages, so not comparable with published scores; missing: "
         f"{' '.join(result.missing)}."
         for result in evaluation.tasks
         if result.missing
     ]
     lines += [
-        f"{result.task.title}: without an answer, which counts as wrong: "
+        f"{result.task.title}: questions without an answer, which count as wrong: "
         + ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
         + "."
         for result in evaluation.tasks
         if result.unanswered
     ]
     if evaluation.left_out:
-        lines.append(f"Left out, only predictions or only labels: {', '.join(evaluation.left_out)}.")
+        lines.append(f"Left out, as predictions or labels are missing: {', '.join(evaluation.left_out)}.")
     return [*lines, evaluation.signature]
 
 
 def _tag_accuracy(result: TaskResult) -> str:
     accuracy = average(result.by_language, "accuracy")
-    return f"{result.task.title}: F1 of spans of tags (seqeval 0.0.12); {accuracy:.1f} % of tags are right."
+    return f"{result.task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %."
 
 
-def _how_many(result: TaskResult) -> str:
+def _num_languages(result: TaskResult) -> str:
     scored, whole = len(result.by_language), len(result.task.languages)
     return str(whole) if scored == whole else f"{scored}/{whole}"
 
@@ -122,7 +122,7 @@ def _figure(value: float | None) -> str:
 
 
 def _short(value: float | None) -> str:
-    """At most four characters wide."""
+    """Format a score in at most four characters."""
     text = _figure(value)
     return "100" if text == "100.0" else text
 

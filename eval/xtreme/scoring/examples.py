@@ -1,52 +1,52 @@
-"""What the tasks of XTREME are made of, however it was stored."""
+"""Examples of the tasks of XTREME, independent of file formats."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaggedSentence:
-    """Words and a tag for each."""
+    """Words with one tag each."""
 
     words: tuple[str, ...]
-    """At least one."""
+    """The words; at least one."""
     tags: tuple[str, ...] | None
-    """As many; None where they are held back."""
+    """One tag per word; None if the tags are withheld."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPair:
-    """Two sentences and how they relate."""
+    """Two sentences and their relation."""
 
     first: str
     """The premise, or the first sentence."""
     second: str
     """The hypothesis, or the second sentence."""
     label: str | None
-    """The relation; None where it is held back."""
+    """The relation; None if it is withheld."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A stretch of a context."""
+    """A span of a context."""
 
     text: str
-    """What it says."""
+    """Text of the answer."""
     start: int
-    """Characters of the context before it."""
+    """Position of its first character in the context."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """A question about a context that holds its answer."""
+    """A question about a context that contains its answer."""
 
     id: str
-    """Names the question in predictions."""
+    """Identifier in predictions."""
     question: str
-    """What is asked."""
+    """Text of the question."""
     context: str
-    """Where the answer is to be found."""
+    """Text that contains the answer."""
     answers: tuple[Answer, ...]
-    """All that count as right; none where they are held back."""
+    """All correct answers; empty if they are withheld."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,12 +54,12 @@ class Bitext:
     """Sentences in two languages, of which some translate each other."""
 
     source_ids: tuple[str, ...]
-    """Names of the sentences to look for: of Tatoeba their rows, "0" and so on."""
+    """Names of the query sentences; for Tatoeba their rows, "0" and so on."""
     sources: tuple[str, ...]
-    """The sentences to look for; of Tatoeba the English ones, sorted."""
+    """The query sentences; for Tatoeba the English ones, sorted."""
     target_ids: tuple[str, ...]
-    """Names of the sentences to look among."""
+    """Names of the candidate sentences."""
     targets: tuple[str, ...]
-    """The sentences to look among."""
+    """The candidate sentences."""
     gold: frozenset[tuple[str, str]] | None
-    """Names of a sentence and its translation; None where they are held back."""
+    """Pairs of names of sentences that translate each other; None if they are withheld."""

@@ -1,9 +1,9 @@
-"""Pairs of sentences in columns: of XTREME (two sentences, a label), of XNLI, MultiNLI and PAWS-X (named columns).
+"""Reads pairs of sentences: XTREME's columns (two sentences, a label), and named columns (XNLI, MultiNLI, PAWS-X).
 
-XTREME wrote its files with Python's `csv`, which puts a field that holds a quotation mark in quotation marks and
-doubles those inside; its own programs read them back without undoing that. Here it is undone: a field that begins and
-ends with a quotation mark, and whose others are all doubled, is what it was before. A file that was written otherwise
-loses by this only the outer marks of a sentence that is one quotation. In files with named columns marks are text.
+XTREME wrote its files with Python's `csv`, which quotes a field that contains a quotation mark and doubles the marks
+inside; its own programs do not undo that on reading. Here it is undone: a field is unquoted if it begins and ends with
+a quotation mark and all others are doubled. In files written without quoting, only a sentence that is one quotation
+loses its outer marks. In files with named columns, quotation marks are text.
 """
 
 from collections.abc import Sequence
@@ -17,36 +17,36 @@ LABELS: dict[str, tuple[str, ...]] = {
     "xnli": ("contradiction", "entailment", "neutral"),
     "pawsx": ("0", "1"),
 }
-"""By task; of pawsx 1 is a paraphrase."""
+"""Labels by task; in pawsx, 1 is a paraphrase."""
 
 FIRST_COLUMNS = ("sentence1", "premise")
-"""Names that the column of the first sentence has; of XNLI and PAWS-X, and of MultiNLI."""
+"""Names of the column of the first sentence: in XNLI and PAWS-X, and in MultiNLI."""
 SECOND_COLUMNS = ("sentence2", "hypo", "hypothesis")
 LABEL_COLUMNS = ("gold_label", "label")
 LANGUAGE_COLUMN = "language"
-"""Of XNLI, whose files hold all languages."""
+"""Column of XNLI, whose files contain all languages."""
 
 _OTHER_NAMES = {"contradictory": "contradiction"}
-"""What XNLI's machine translations call a label."""
-_NUM_BYTES_OF_BEGINNING = 1 << 16
+"""Label names in XNLI's machine translations."""
+_NUM_HEADER_BYTES = 1 << 16
 
 
 def has_labels(path: Path) -> bool:
-    """Whether the first line has more than two sentences, or names the column of a label; quick."""
-    first = read_beginning(path, _NUM_BYTES_OF_BEGINNING).partition("\n")[0].split("\t")
+    """Whether the first line has a third column, or names a label column; fast."""
+    first = read_beginning(path, _NUM_HEADER_BYTES).partition("\n")[0].split("\t")
     return len(first) == 3 or any(name in first for name in LABEL_COLUMNS)
 
 
 def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
-    """Read lines `first<TAB>second<TAB>label`, or without the label where it is held back.
+    """Read lines `first<TAB>second<TAB>label`, or without the label if it is withheld.
 
     Args:
         path: The file.
-        labels: Which there may be.
+        labels: The valid labels.
 
     Raises:
-        ConfigError: If the file cannot be read, a line has another number of columns than the first, or none of the
-            labels.
+        ConfigError: If the file cannot be read, a line has a different number of columns than the first, or an
+            invalid label.
     """
     pairs = []
     num_columns = 0
@@ -55,7 +55,7 @@ def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
         num_columns = num_columns or len(fields)
         if len(fields) != num_columns or num_columns not in (2, 3):
             wanted = (
-                "two sentences alone, as in the first line"
+                "two sentences without label, as in the first line"
                 if num_columns == 2
                 else "two sentences and a label"
             )
@@ -64,27 +64,27 @@ def read_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
             )
         label = _label(fields[2], labels, path, number) if num_columns == 3 else None
         pairs.append(TextPair(first=_unquoted(fields[0]), second=_unquoted(fields[1]), label=label))
-    return _some(pairs, path, "`first<TAB>second<TAB>label`")
+    return _require_pairs(pairs, path, "`first<TAB>second<TAB>label`")
 
 
 def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[TextPair]:
     """Read pairs from a file whose first line names the columns.
 
     Args:
-        path: The file; columns that it may have besides are passed over.
-        labels: Which there may be.
-        language: Which rows to take where there is a column `language`.
+        path: The file; other columns are ignored.
+        labels: The valid labels.
+        language: Language of the rows to read, if there is a column `language`.
 
     Raises:
-        ConfigError: If the file cannot be read, lacks a column or rows of the language, or a row is not as the first
-            line says.
+        ConfigError: If the file cannot be read, lacks a column or rows of the language, or a row does not match the
+            first line.
     """
     lines = read_lines(path)
     names = lines[0].split("\t") if lines else []
     first, second, labelled = (
         _column(path, names, choices) for choices in (FIRST_COLUMNS, SECOND_COLUMNS, LABEL_COLUMNS)
     )
-    spoken = names.index(LANGUAGE_COLUMN) if LANGUAGE_COLUMN in names else None
+    language_column = names.index(LANGUAGE_COLUMN) if LANGUAGE_COLUMN in names else None
     pairs = []
     for number, line in enumerate(lines[1:], 2):
         fields = line.split("\t")
@@ -92,16 +92,16 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
             raise ConfigError(
                 f"{path}:{number}: expected {num_columns_in_words(len(names))}, found {len(fields)}"
             )
-        if spoken is not None and fields[spoken] != language:
+        if language_column is not None and fields[language_column] != language:
             continue
         label = _label(fields[labelled], labels, path, number)
         pairs.append(TextPair(first=fields[first].strip(), second=fields[second].strip(), label=label))
-    return _some(pairs, path, f"rows in '{language}'")
+    return _require_pairs(pairs, path, f"rows in '{language}'")
 
 
-def _some(pairs: list[TextPair], path: Path, wanted: str) -> list[TextPair]:
+def _require_pairs(pairs: list[TextPair], path: Path, wanted: str) -> list[TextPair]:
     if not pairs:
-        raise ConfigError(f"{path}: no pair in it; expected {wanted}")
+        raise ConfigError(f"{path}: expected {wanted}, found no pair")
     return pairs
 
 
@@ -120,7 +120,7 @@ def _label(found: str, labels: Sequence[str], path: Path, number: int) -> str:
 
 
 def _unquoted(field: str) -> str:
-    """A field as it was before `csv` quoted it, if it did."""
+    """A field without the quoting of `csv`, if it is quoted."""
     if len(field) > 1 and field[0] == field[-1] == '"':
         inside = field[1:-1].replace('""', "\0")
         if '"' not in inside:

@@ -1,8 +1,8 @@
-"""Finding and reading a task's data: XTREME's own `download` folder, or what the tasks' authors publish, or both.
+"""Finds and reads data of tasks: XTREME's own `download` folder, or the files of the tasks' authors, or both.
 
-A folder has a folder a task (and `squad`, for the training of xquad and mlqa); in it files as XTREME's scripts leave
-them, or the original ones, each plain, `.xz` or `.gz`. Where there are both, the first that has labels is read, as
-XTREME takes the labels out of its test files.
+A folder has one subfolder per task (and `squad`, the training data of xquad and mlqa), with the files of XTREME's
+scripts or the original ones, each plain, `.xz` or `.gz`. If there are both, the first with labels is read, as XTREME
+removes the labels from its test files.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,23 +24,23 @@ Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 Examples = list[TaggedSentence] | list[TextPair] | list[Question] | Bitext
-"""What a task's data are."""
+"""Examples of a task."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """Where files of one form are, and how to read them."""
+    """Paths and reader of one file format."""
 
     pattern: str
-    """Path with {language}, {iso3}, {name} (in English, small) and {split} to fill in, and * for anything."""
+    """Path with placeholders {language}, {iso3}, {name} (English, lower case) and {split}; * matches anything."""
     read: Callable[[Sequence[Path], str], Examples]
-    """Given the files and the language."""
+    """Reader, called with the files and the language."""
     is_labelled: Callable[[Path], bool]
-    """Whether there is something to score against; given the first file. Quick."""
+    """Whether the files have labels; called with the first file, and fast."""
     splits: dict[str, str]
-    """What the file's name calls a split, for each that there is."""
+    """Name of each available split in file names."""
     languages: tuple[str, ...] | None = None
-    """Those in files whose names do not say; None where the name does."""
+    """Languages of files without a language in their names; None if the name has it."""
 
 
 _ALL = {"train": "train", "dev": "dev", "test": "test"}
@@ -105,7 +105,7 @@ def _questions(pattern: str, splits: dict[str, str], languages: tuple[str, ...] 
 
 
 def _all_of_tydiqa(pattern: str) -> Layout:
-    """One file for all languages, with the language at the beginning of a question's id."""
+    """One file for all languages; the id of a question begins with the language."""
     return Layout(
         pattern=pattern,
         read=lambda paths, language: read_questions(paths[0], prefix=f"{_name(language)}-"),
@@ -178,11 +178,11 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
         _tatoeba("tatoeba/{language}-en.{language}", "en", is_sorted=True),
     ),
 }
-"""By task, XTREME's own first, but for Tatoeba, whose answers only the original files hold."""
+"""By task; XTREME's own layout is first, except for Tatoeba, whose gold translations are in the original files only."""
 
 
 def find_file(folder: Path, task: str, language: str, split: str) -> Path | None:
-    """The file that `read_examples` reads, the first of them if it reads several; None if there is none.
+    """The (first) file that `read_examples` reads; None if there is none.
 
     Raises:
         ConfigError: If there is no such task or split, or a file cannot be opened.
@@ -192,35 +192,37 @@ def find_file(folder: Path, task: str, language: str, split: str) -> Path | None
 
 
 def read_examples(folder: Path, task: str, language: str, split: str) -> Examples:
-    """A task's data in a language, in the file's order.
+    """The examples of a task in a language, in the order of the file.
 
     Args:
-        folder: Holds a folder a task.
+        folder: The folder with one subfolder per task.
         task: A name in `TASKS`.
-        language: Its code, of two letters.
-        split: train, dev or test. Of tydiqa, test is what its authors call dev, and of bucc2018 what they call
-            training, as in XTREME; train of xquad and mlqa is SQuAD's.
+        language: Code of two letters.
+        split: train, dev or test. As in XTREME, test is the authors' dev split for tydiqa and their training split for
+            bucc2018; train of xquad and mlqa is SQuAD's.
 
     Returns:
-        Tagged sentences, pairs, questions or a bitext, after the task's kind; without labels where the file has none.
+        Tagged sentences, pairs, questions or a bitext, by the kind of the task; without labels if the file has none.
 
     Raises:
-        ConfigError: If there are no such data, or they are not what they should be (file and line).
+        ConfigError: If data are missing or malformed (with file and line).
     """
     found = _find(folder, task, language, split)
     if found is None:
         patterns = [_relative(layout, language, split) for layout in LAYOUTS[task] if split in layout.splits]
         if not patterns:
             raise ConfigError(f"{task} has no {split}")
-        there = ", ".join(available(folder, task, split))
-        instead = f"there is {split} in {there}" if there else f"there is no {split} of {task} at all"
-        raise ConfigError(f"{folder}: no {split} of {task} in '{language}', such as {patterns[0]}; {instead}")
+        languages = ", ".join(available(folder, task, split)) or "none"
+        raise ConfigError(
+            f"{folder}: expected {split} of {task} in '{language}', such as {patterns[0]}, found none; "
+            f"available languages: {languages}"
+        )
     layout, paths = found
     return layout.read(paths, language)
 
 
 def available(folder: Path, task: str, split: str) -> tuple[str, ...]:
-    """Languages with that split, labelled or not: the task's, in its order, then further ones that we know.
+    """Languages with a split, labelled or not: those of the task in its order, then other known languages.
 
     Raises:
         ConfigError: If there is no such task or split.
@@ -230,7 +232,7 @@ def available(folder: Path, task: str, split: str) -> tuple[str, ...]:
 
 
 def scored_split(folder: Path, task: str, language: str) -> str | None:
-    """What predictions can be scored on: test if its labels are there, else dev if they are, else None."""
+    """The split for scoring: test if it has labels, else dev if it has labels, else None."""
     for split in ("test", "dev"):
         found = _find(folder, task, language, split)
         if found is not None and found[0].is_labelled(found[1][0]):
@@ -239,14 +241,14 @@ def scored_split(folder: Path, task: str, language: str) -> str | None:
 
 
 def _find(folder: Path, task: str, language: str, split: str) -> tuple[Layout, list[Path]] | None:
-    """The first files with labels, else the first files."""
+    """The first layout with labels, else the first layout."""
     found = _files(folder, task, language, split)
     labelled = (entry for entry in found if len(found) == 1 or entry[0].is_labelled(entry[1][0]))
     return next(labelled, found[0] if found else None)
 
 
 def _files(folder: Path, task: str, language: str, split: str) -> list[tuple[Layout, list[Path]]]:
-    """The layouts that have files there, with them in the order of their names."""
+    """The layouts with files for a split, and these files in the order of their names."""
     look_up("task", task, TASKS)
     if split not in SPLITS:
         raise unknown_name("split", split, SPLITS)
@@ -265,7 +267,7 @@ def _files(folder: Path, task: str, language: str, split: str) -> list[tuple[Lay
 
 
 def _by_name(paths: Iterable[Path]) -> list[Path]:
-    """Treebanks in the order of their names, each once, be it packed or not or both."""
+    """Treebanks in the order of their names; a plain and a compressed copy count once."""
     by_name: dict[str, Path] = {}
     for path in sorted(paths, key=lambda path: path.name):
         if path.suffix in (".conllu", *ENDINGS):
@@ -274,7 +276,7 @@ def _by_name(paths: Iterable[Path]) -> list[Path]:
 
 
 def _relative(layout: Layout, language: str, split: str) -> str:
-    """Where a layout's file is in the folder."""
+    """Path of a layout's file relative to the folder."""
     iso3, name = _iso3(language), _name(language)
     return layout.pattern.format(language=language, iso3=iso3, name=name, split=layout.splits[split])
 

@@ -1,8 +1,8 @@
 """Finds translations by sentence embeddings: nearest neighbours for Tatoeba, mined pairs for BUCC.
 
-Hu et al. (2020), section 3.2; Artetxe and Schwenk (2019), "Margin-based Parallel Corpus Mining", section 3: how much
-nearer two sentences are than their neighbours are on average. The paper of XTREME speaks of plain cosine for BUCC, its
-program uses the margin.
+Hu et al. (2020), section 3.2; Artetxe and Schwenk (2019), "Margin-based Parallel Corpus Mining", section 3: the margin
+is the similarity of two sentences relative to the mean similarity of their neighbours. For BUCC, the paper of XTREME
+describes plain cosine, but its program uses the margin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 
 NUM_NEIGHBOURS = 4
-"""Neighbours on either side over which the margin averages."""
+"""Number of neighbours on each side over which the margin averages."""
 
 Embeddings = NDArray[np.floating[Any]]
-"""A row a sentence, shape (num_sentences, width)."""
+"""One row per sentence, shape (num_sentences, width)."""
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Pair = tuple[str, str]
 
 _ROUNDING = 1e-6
-"""What single precision may make of a cosine of 0."""
+"""Rounding error of a cosine of 0 in single precision."""
 _ROWS, _COLUMNS = 1024, 16384
-"""The block of similarities that is in memory at once."""
+"""Size of the block of similarities in memory."""
 
 
 def nearest(queries: Embeddings, candidates: Embeddings) -> Ints:
     """The row of the candidate with the highest cosine for each query, the first of equals, shape (num_queries,).
 
     Raises:
-        ValueError: If there is no candidate, or widths differ.
+        ValueError: If there are no candidates, or widths differ.
     """
     return _neighbours(_unit(queries), _unit(candidates), 1)[1][:, 0]
 
@@ -41,7 +41,7 @@ def nearest(queries: Embeddings, candidates: Embeddings) -> Ints:
 def mine_pairs(
     sources: Embeddings, targets: Embeddings, num_neighbours: int = NUM_NEIGHBOURS
 ) -> tuple[Ints, Ints, Floats]:
-    """Pair sentences off, best pairs first, each sentence at most once.
+    """Select pairs greedily by score; each sentence is in at most one pair.
 
     The score of a pair is its cosine over the mean cosine of both sentences with their nearest neighbours on the
     other side (the ratio margin). Candidates are the best-scored neighbour of each source and of each target.
@@ -49,21 +49,21 @@ def mine_pairs(
     Args:
         sources: Embeddings of one side.
         targets: Embeddings of the other.
-        num_neighbours: How many neighbours; as many as there are where there are fewer.
+        num_neighbours: Number of neighbours, at most all.
 
     Returns:
-        Rows of sources, rows of targets and scores of the pairs, shape (num_pairs,) each, scores falling. A score is
-        0 where the neighbours' mean is not above 0.
+        Rows of sources, rows of targets and scores of the pairs, shape (num_pairs,) each, by decreasing score. A score
+        is 0 if the mean over neighbours is not above 0.
 
     Raises:
-        ValueError: If a side is empty, or widths differ.
+        ValueError: If one side is empty, or widths differ.
     """
     sources, targets = _unit(sources), _unit(targets)
-    forward, targets_near = _neighbours(sources, targets, min(num_neighbours, len(targets)))
-    backward, sources_near = _neighbours(targets, sources, min(num_neighbours, len(sources)))
-    level, target_level = forward.mean(1), backward.mean(1)
-    from_sources = _margin(forward, (level[:, None] + target_level[targets_near]) / 2)
-    from_targets = _margin(backward, (target_level[:, None] + level[sources_near]) / 2)
+    source_cosines, targets_near = _neighbours(sources, targets, min(num_neighbours, len(targets)))
+    target_cosines, sources_near = _neighbours(targets, sources, min(num_neighbours, len(sources)))
+    source_level, target_level = source_cosines.mean(1), target_cosines.mean(1)
+    from_sources = _margin(source_cosines, (source_level[:, None] + target_level[targets_near]) / 2)
+    from_targets = _margin(target_cosines, (target_level[:, None] + source_level[sources_near]) / 2)
     best_target, score = _best(from_sources, targets_near)
     best_source, target_score = _best(from_targets, sources_near)
 
@@ -72,9 +72,7 @@ def mine_pairs(
     scores = np.concatenate((score, target_score))
     kept = []
     paired_sources, paired_targets = np.zeros(len(sources), dtype=bool), np.zeros(len(targets), dtype=bool)
-    for pair in np.argsort(
-        -scores, kind="stable"
-    ):  # a pair is free or not only once all better ones are known
+    for pair in np.argsort(-scores, kind="stable"):  # by decreasing score, as a pair excludes later ones
         source, target = source_rows[pair], target_rows[pair]
         if not (paired_sources[source] or paired_targets[target]):
             paired_sources[source] = paired_targets[target] = True
@@ -85,13 +83,13 @@ def mine_pairs(
 def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dict[Pair, float]:
     """Scores of the pairs of names that `mine_pairs` finds in a bitext, best first.
 
-    As in the benchmark's program a text that several sentences have is one neighbour, and no pair has one: which of
-    the names would be meant is not known.
+    As in the benchmark's program, sentences with the same text count as one neighbour and are in no pair, as their
+    names are ambiguous.
 
     Args:
         bitext: The sentences.
-        sources: Their embeddings.
-        targets: Those of the sentences to look among.
+        sources: Embeddings of the queries.
+        targets: Embeddings of the candidates.
     """
     source_rows, is_source_single = _distinct(bitext.sources)
     target_rows, is_target_single = _distinct(bitext.targets)
@@ -104,14 +102,14 @@ def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dic
 
 
 def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> float:
-    """The threshold at which the pairs that reach it have the highest F1, for use on other sentences.
+    """The threshold with the highest F1 of the pairs that reach it, for use on other sentences.
 
     Args:
         scores: Scores of pairs, such as those of `mine_bitext`.
-        gold: The pairs that are right.
+        gold: The correct pairs.
 
     Returns:
-        Halfway between the last score that counts and the next; the lowest of the best. 0 if no pair is right.
+        The midpoint between the last accepted score and the next; the first maximum of F1. 0 if no pair is correct.
     """
     values = np.array(list(scores.values()), dtype=np.float64)
     order = np.argsort(-values, kind="stable")
@@ -119,7 +117,7 @@ def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> flo
     num_right = np.cumsum(np.array([pair in gold for pair in scores], dtype=np.int64)[order])
     if not len(values) or num_right[-1] == 0:
         return 0.0
-    # F1 is twice what is right over what is taken and what is gold; pairs with one score are taken together.
+    # F1 = 2 correct / (accepted + gold); pairs with equal scores are accepted together.
     f1 = 2 * num_right / (np.arange(1, len(values) + 1) + len(gold))
     f1[:-1][values[:-1] == values[1:]] = 0.0
     best = int(f1.argmax())
@@ -128,12 +126,12 @@ def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> flo
 
 
 def pairs_above(scores: Mapping[Pair, float], threshold: float) -> set[Pair]:
-    """The pairs that reach a threshold: predictions for BUCC."""
+    """The pairs with at least the threshold score: predictions for BUCC."""
     return {pair for pair, score in scores.items() if score >= threshold}
 
 
 def _unit(embeddings: Embeddings) -> Floats:
-    """Rows of length 1; a row of zeros stays one, at right angles to all."""
+    """Rows normalised to length 1; zero rows stay zero, with cosine 0 to all."""
     if embeddings.ndim != 2 or not len(embeddings):
         raise ValueError(f"expected embeddings of at least one sentence, got shape {embeddings.shape}")
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
@@ -141,9 +139,9 @@ def _unit(embeddings: Embeddings) -> Floats:
 
 
 def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tuple[Floats, Ints]:
-    """The highest cosines and whose they are, falling, shape (num_queries, num_neighbours) each."""
+    """The highest cosines and their candidates, in decreasing order, shape (num_queries, num_neighbours) each."""
     if queries.shape[1] != candidates.shape[1]:
-        raise ValueError(f"widths differ: {queries.shape[1]} and {candidates.shape[1]}")
+        raise ValueError(f"expected equal widths, got {queries.shape[1]} and {candidates.shape[1]}")
     cosines, rows = [], []
     for begin in range(0, len(queries), _ROWS):
         block = queries[begin : begin + _ROWS]
@@ -162,11 +160,11 @@ def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tup
 
 
 def _highest(values: Floats, number: int) -> tuple[Floats, Ints]:
-    """The highest values of each row and their columns, falling, the first of equals first; wipes them out."""
+    """The highest values of each row and their columns, in decreasing order; overwrites them with -inf in `values`."""
     columns = np.empty((len(values), number), dtype=np.int64)
     highest = np.empty((len(values), number), dtype=np.float32)
     rows = np.arange(len(values))
-    for place in range(number):  # for few, faster than a partition
+    for place in range(number):  # faster than a partition for a small number
         columns[:, place] = values.argmax(1)
         highest[:, place] = values[rows, columns[:, place]]
         values[rows, columns[:, place]] = -np.inf
@@ -178,13 +176,13 @@ def _margin(cosine: Floats, level: Floats) -> Floats:
 
 
 def _best(scores: Floats, rows: Ints) -> tuple[Ints, Floats]:
-    """The best-scored neighbour in each row, and its score."""
+    """The neighbour with the highest score in each row, and its score."""
     column = scores.argmax(1)[:, None]
     return np.take_along_axis(rows, column, 1)[:, 0], np.take_along_axis(scores, column, 1)[:, 0]
 
 
 def _distinct(sentences: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-    """The first row of each different sentence, and whether it is the only one."""
+    """The first row of each distinct sentence, and whether that sentence occurs once."""
     numbers: dict[str, int] = {}
     text = np.array([numbers.setdefault(sentence.strip(), len(numbers)) for sentence in sentences])
     _, first, times = np.unique(text, return_index=True, return_counts=True)

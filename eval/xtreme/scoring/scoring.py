@@ -1,8 +1,7 @@
-"""Scores what was predicted for one language of a task, 0 to 100, and what a guess that looks at nothing scores.
+"""Scores predictions for one language of a task, 0 to 100, and computes chance level.
 
-Labels are plain values, by the kind of the task: of pairs a label each, of tagging the tags of each sentence, of
-questions the name and the right answers of each, of Tatoeba the row of each sentence's translation, of BUCC the set of
-the names of sentences that translate each other.
+Labels by kind of task: pairs, one label each; tagging, the tags of each sentence; questions, id and correct answers;
+Tatoeba, the row of the translation of each sentence; BUCC, the set of pairs of names of translations.
 """
 
 from collections import Counter
@@ -17,25 +16,25 @@ from ecsuite.eval.xtreme.scoring.span_f1 import span_scores
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 MINED = "bucc2018"
-"""The task of retrieval where most sentences have no translation, so that pairs are mined."""
+"""The retrieval task in which most sentences have no translation, so pairs are mined."""
 
 
 def score_predictions(task: str, language: str, predictions: Any, gold: Any) -> dict[str, float]:
-    """Score predictions against examples, as `read_examples` gives them.
+    """Score predictions against examples from `read_examples`.
 
     Args:
-        task: The task's name.
-        language: The language's code.
+        task: Name of the task.
+        language: Code of the language.
         predictions: A sequence of labels (pairs) or of tag sequences (tagging), answers by question (questions), a
             sequence with the row of the target for each source (Tatoeba), or a set of pairs of names (BUCC).
         gold: The examples, with their labels.
 
     Returns:
-        The task's metrics, 0 to 100; for tagging also `accuracy`, the share of right tags.
+        The task's metrics, 0 to 100; for tagging also `accuracy`, the share of correct tags.
 
     Raises:
         ConfigError: If there is no such task, or MLQA has no such language.
-        ValueError: If labels are held back, there is nothing to score, or the numbers of predictions differ.
+        ValueError: If labels are withheld or empty, or the number of predictions differs from that of labels.
     """
     return score_labels(task, language, predictions, labels_of(task, gold))
 
@@ -49,20 +48,20 @@ def labels_of(task: str, gold: Any) -> Any:
     """
     kind = look_up("task", task, TASKS).kind
     if kind == "retrieval":
-        return _translations(task, gold)
+        return _gold_translations(task, gold)
     if kind == "questions":
         return [(question.id, [answer.text for answer in question.answers]) for question in gold]
     labels = [example.tags if kind == "tagging" else example.label for example in gold]
     if None in labels:
-        raise ValueError(f"{TASKS[task].title}: example {labels.index(None)} has no label to compare with")
+        raise ValueError(f"{TASKS[task].title}: example {labels.index(None)} has no label")
     return labels
 
 
 def score_labels(task: str, language: str, predictions: Any, labels: Any) -> dict[str, float]:
-    """Score predictions against labels; the rest is as for `score_predictions`."""
+    """Score predictions against labels; otherwise as `score_predictions`."""
     kind = look_up("task", task, TASKS).kind
     if not labels:
-        raise ValueError(f"{TASKS[task].title}: there is no label to compare with")
+        raise ValueError(f"{TASKS[task].title}: expected labels, found none")
     if kind == "questions":
         return answer_scores(predictions, labels, mlqa_words(language) if task == "mlqa" else squad_words)
     if task == MINED:
@@ -78,27 +77,27 @@ def score_labels(task: str, language: str, predictions: Any, labels: Any) -> dic
 
 
 def chance(task: str, language: str, labels: Any) -> dict[str, float]:
-    """What the best guess scores that is the same for every example.
+    """Chance level: metrics of the best constant prediction.
 
-    That is the most frequent label or tag, and for Tatoeba any one row. To questions and to BUCC there is no such
-    guess: 0.
+    This is the most frequent label or tag, and for Tatoeba any fixed row. Questions and BUCC have no constant
+    prediction: 0.
     """
     kind = look_up("task", task, TASKS).kind
     if kind == "pairs":
-        guesses: Any = [_most_frequent(labels)] * len(labels)
+        constant: Any = [_most_frequent(labels)] * len(labels)
     elif kind == "tagging":
         tag = _most_frequent(chain.from_iterable(labels))
-        guesses = [[tag] * len(tags) for tags in labels]
+        constant = [[tag] * len(tags) for tags in labels]
     elif task == MINED or kind == "questions":
         return dict.fromkeys(TASKS[task].metrics, 0.0)
     else:
-        guesses = [labels[0]] * len(labels)
-    return score_labels(task, language, guesses, labels)
+        constant = [labels[0]] * len(labels)
+    return score_labels(task, language, constant, labels)
 
 
-def _translations(task: str, bitext: Bitext) -> Any:
+def _gold_translations(task: str, bitext: Bitext) -> Any:
     if bitext.gold is None:
-        raise ValueError(f"{TASKS[task].title}: which sentences translate each other is held back")
+        raise ValueError(f"{TASKS[task].title}: expected gold translations, found none")
     if task == MINED:
         return bitext.gold
     row_of = {name: row for row, name in enumerate(bitext.target_ids)}

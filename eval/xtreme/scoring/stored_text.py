@@ -1,4 +1,4 @@
-"""Text of files that may be packed, whole or only its beginning; each trouble is one line that names file and line."""
+"""Reads text files, plain or compressed; errors are one line with file and line number."""
 
 import gzip
 import lzma
@@ -9,14 +9,14 @@ from typing import IO, cast
 from ecsuite.config import ConfigError
 
 ENDINGS = ("", ".xz", ".gz")
-"""What a file's name may have at its end: plain, or packed."""
+"""Endings of file names: plain, or compressed."""
 
 
 def read_text(path: Path) -> str:
-    """The whole text, with line ends as a newline each.
+    """The whole text, with each line end as a newline.
 
     Raises:
-        ConfigError: If the file cannot be read or unpacked, or is not UTF-8.
+        ConfigError: If the file cannot be read or decompressed, or is not UTF-8.
     """
     try:
         with _open(path) as file:
@@ -32,16 +32,16 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of `read_text`: only a newline ends one, and the last may lack it."""
+    """The lines of `read_text`, split at newlines only; the last line may lack one."""
     lines = read_text(path).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def read_beginning(path: Path, num_bytes: int) -> str:
-    """At most so many bytes of the text from its beginning, unpacking no more; bytes that are no text are replaced.
+    """The first `num_bytes` bytes of a text; only these are decompressed, and invalid bytes are replaced.
 
     Raises:
-        ConfigError: If the file cannot be read or unpacked.
+        ConfigError: If the file cannot be read or decompressed.
     """
     try:
         with _open(path) as file:
@@ -51,7 +51,7 @@ def read_beginning(path: Path, num_bytes: int) -> str:
 
 
 def num_columns_in_words(number: int) -> str:
-    """Such as `1 column` or `3 columns`, for messages."""
+    """A number of columns for messages, such as `1 column` or `3 columns`."""
     return f"{number} column" + "s" * (number != 1)
 
 

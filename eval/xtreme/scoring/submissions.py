@@ -1,9 +1,9 @@
-"""Reads predictions and labels from folders as the benchmark's own program takes them.
+"""Reads predictions and labels in the format of the benchmark's own program.
 
-A folder has a folder for each task with a file for each language, `test-de.tsv`, of questions `test-de.json`; any of
-them may be packed (`.xz`, `.gz`). Pairs: a label a line. Tagging: a tag a line, an empty line between sentences.
-Tatoeba: for each sentence the row of its translation, from 0. BUCC: lines of two names with a tab between. Questions:
-the labels are SQuAD's JSON, predictions an object of answers by the question's name.
+A folder has one subfolder per task with one file per language: `test-de.tsv`, for questions `test-de.json`, optionally
+compressed (`.xz`, `.gz`). Pairs: one label per line. Tagging: one tag per line, an empty line between sentences.
+Tatoeba: the row of the translation of each sentence, from 0. BUCC: lines of two names separated by a tab. Questions:
+labels are SQuAD's JSON, predictions are a JSON object of answers by question id.
 """
 
 import json
@@ -19,11 +19,11 @@ from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, read_lines, read_te
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 Sentences = list[tuple[int, list[str]]]
-"""The tags of each sentence, and the line at which it begins."""
+"""First line number and tags of each sentence."""
 
 
 def file_of(folder: Path, task: str, language: str) -> Path | None:
-    """The file of a language, packed or not; None where there is none."""
+    """The file of a language, plain or compressed; None if there is none."""
     plain = folder / task / _name(task, language)
     files = (plain.with_name(plain.name + ending) for ending in ENDINGS)
     return next((file for file in files if file.is_file()), None)
@@ -38,25 +38,25 @@ def require_file(folder: Path, task: str, language: str) -> Path:
     file = file_of(folder, task, language)
     if file is None:
         raise ConfigError(
-            f"{folder / task / _name(task, language)} is not there; "
-            "`--languages available` scores the languages that are"
+            f"{folder / task / _name(task, language)}: no such file; "
+            "`--languages available` scores the languages that have files"
         )
     return file
 
 
 def read_submission(task: str, predictions: Path, labels: Path) -> tuple[Any, Any]:
-    """Read what was predicted and what is right, of one language.
+    """Read predictions and labels of one language.
 
     Args:
-        task: The task's name.
+        task: Name of the task.
         predictions: The file of predictions.
         labels: The file of labels.
 
     Returns:
-        Both as `score_labels` takes them.
+        Predictions and labels for `score_labels`.
 
     Raises:
-        ConfigError: With file and line, if a file is malformed or the two do not belong together.
+        ConfigError: With file and line, if a file is malformed or the two do not match.
     """
     kind = TASKS[task].kind
     if kind == "questions":
@@ -66,13 +66,15 @@ def read_submission(task: str, predictions: Path, labels: Path) -> tuple[Any, An
     if task == MINED:
         return _read_pairs(predictions), _read_pairs(labels)
     parse = _row if kind == "retrieval" else _label
-    predicted, right = _read_values(predictions, labels, parse)
+    predicted, gold = _read_values(predictions, labels, parse)
     known = LABELS.get(task)
-    if known and not set(known).intersection(predicted):  # some may be no labels, where a generator said them
+    if known and not set(known).intersection(
+        predicted
+    ):  # some may be other text, if a generative model predicted them
         raise ConfigError(
             f"{predictions}:1: expected labels such as {', '.join(known)}, got {predicted[0]!r}"
         )
-    return predicted, right
+    return predicted, gold
 
 
 def _name(task: str, language: str) -> str:
@@ -82,14 +84,14 @@ def _name(task: str, language: str) -> str:
 def _read_values(
     predictions: Path, labels: Path, parse: Callable[[str, str], Any]
 ) -> tuple[list[Any], list[Any]]:
-    """A value a line of either file, and as many of them."""
-    predicted, right = (
+    """One value per line of both files, the same number in each."""
+    predicted, gold = (
         [parse(line, f"{file}:{number}") for number, line in enumerate(_lines(file), 1)]
         for file in (predictions, labels)
     )
-    place = f"{predictions}:{min(len(predicted), len(right)) + 1}"
-    _require_as_many(place, len(predicted), labels, len(right), "labels")
-    return predicted, right
+    place = f"{predictions}:{min(len(predicted), len(gold)) + 1}"
+    _require_as_many(place, len(predicted), labels, len(gold), "labels")
+    return predicted, gold
 
 
 def _label(line: str, place: str) -> str:
@@ -105,29 +107,29 @@ def _row(line: str, place: str) -> int:
 
 
 def _read_pairs(file: Path) -> frozenset[tuple[str, str]]:
-    """Pairs of names, in any order; one that is there twice counts once."""
+    """Set of pairs of names."""
     pairs = []
     for number, line in enumerate(_lines(file), 1):
         names = line.split("\t")
         if len(names) != 2 or not all(names):
-            raise ConfigError(f"{file}:{number}: expected two names with a tab between, got {line!r}")
+            raise ConfigError(f"{file}:{number}: expected two names separated by a tab, got {line!r}")
         pairs.append((names[0], names[1]))
     return frozenset(pairs)
 
 
 def _read_tags(predictions: Path, labels: Path) -> tuple[list[list[str]], list[list[str]]]:
-    """Tags of as many sentences, each as long."""
-    predicted, right = _sentences(predictions), _sentences(labels)
-    for (line, tags), (gold_line, gold_tags) in zip(predicted, right, strict=False):
+    """Tags of the sentences of both files, of equal number and lengths."""
+    predicted, gold = _sentences(predictions), _sentences(labels)
+    for (line, tags), (gold_line, gold_tags) in zip(predicted, gold, strict=False):
         if len(tags) != len(gold_tags):
             raise ConfigError(
                 f"{predictions}:{line}: expected a sentence of {len(gold_tags)} tags as at {labels}:{gold_line}, "
                 f"got {len(tags)}"
             )
     after_last = predicted[-1][0] + len(predicted[-1][1]) + 1 if predicted else 1
-    line = predicted[len(right)][0] if len(predicted) > len(right) else after_last
-    _require_as_many(f"{predictions}:{line}", len(predicted), labels, len(right), "sentences")
-    return [tags for _, tags in predicted], [tags for _, tags in right]
+    line = predicted[len(gold)][0] if len(predicted) > len(gold) else after_last
+    _require_as_many(f"{predictions}:{line}", len(predicted), labels, len(gold), "sentences")
+    return [tags for _, tags in predicted], [tags for _, tags in gold]
 
 
 def _sentences(file: Path) -> Sentences:
@@ -140,15 +142,13 @@ def _sentences(file: Path) -> Sentences:
         tags = [first[1], *(line for _, line in others)]
         wrong = next((row for row, tag in enumerate(tags) if len(tag.split()) != 1), None)
         if wrong is not None:
-            raise ConfigError(
-                f"{file}:{first[0] + wrong}: expected a tag and nothing else, got {tags[wrong]!r}"
-            )
+            raise ConfigError(f"{file}:{first[0] + wrong}: expected one tag, got {tags[wrong]!r}")
         sentences.append((first[0], tags))
     return sentences
 
 
 def _require_as_many(place: str, num_predicted: int, labels: Path, num_right: int, things: str) -> None:
-    """Refuse numbers that differ; `place` is where the first thing is missing, or too much."""
+    """Raise an error if numbers differ; `place` is the first missing or surplus line."""
     if num_right == 0:
         raise ConfigError(f"{labels}: expected {things}, the file has none")
     if num_predicted != num_right:
@@ -156,7 +156,7 @@ def _require_as_many(place: str, num_predicted: int, labels: Path, num_right: in
 
 
 def _lines(file: Path) -> list[str]:
-    """Lines without space around them; empty ones at the end are left out."""
+    """Stripped lines, without empty ones at the end."""
     lines = [line.strip() for line in read_lines(file)]
     while lines and not lines[-1]:
         lines.pop()
@@ -164,31 +164,29 @@ def _lines(file: Path) -> list[str]:
 
 
 def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
-    """Answers by question, and the right answers of each question."""
-    right = _read_questions(labels)
+    """Predicted answers by question id, and the correct answers of each question."""
+    gold = _read_questions(labels)
     predicted = _read_json(predictions)
     if not isinstance(predicted, dict):
-        raise ConfigError(f"{predictions}: expected an object of answers by question")
+        raise ConfigError(f"{predictions}: expected a JSON object of answers by question id")
     for name, answer in predicted.items():
         if not isinstance(answer, str):
-            raise ConfigError(
-                f"{predictions}: question {name}: expected a text as the answer, got {answer!r}"
-            )
-    unknown = predicted.keys() - {name for name, _ in right}
+            raise ConfigError(f"{predictions}: question {name}: expected a string as answer, got {answer!r}")
+    unknown = predicted.keys() - {name for name, _ in gold}
     if unknown:
         raise ConfigError(
             f"{predictions}: {len(unknown):,} of {len(predicted):,} questions are not in {labels}, "
             f"such as {min(unknown)}"
         )
-    return predicted, right
+    return predicted, gold
 
 
 def _read_questions(file: Path) -> list[tuple[str, list[str]]]:
-    tree = _read_json(file)
+    content = _read_json(file)
     place = "data"
     questions = []
     try:
-        for number, article in enumerate(tree["data"] if isinstance(tree, dict) else tree):
+        for number, article in enumerate(content["data"] if isinstance(content, dict) else content):
             place = f"data[{number}]"
             for paragraph in article["paragraphs"]:
                 for question in paragraph["qas"]:
@@ -210,4 +208,4 @@ def _read_json(file: Path) -> Any:
     except json.JSONDecodeError as error:
         raise ConfigError(f"{file}:{error.lineno}: not JSON: {error.msg}") from None
     except RecursionError:
-        raise ConfigError(f"{file}: not questions or answers: nested too deeply") from None
+        raise ConfigError(f"{file}: expected questions or answers, found JSON nested too deeply") from None

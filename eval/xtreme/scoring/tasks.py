@@ -9,20 +9,20 @@ Kind = Literal["pairs", "tagging", "questions", "retrieval"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """One task."""
+    """A task of the benchmark."""
 
     name: str
-    """Its folder in the benchmark."""
+    """Name of its folder in the benchmark."""
     title: str
-    """Its name in tables."""
+    """Name in tables."""
     group: str
-    """With which tasks it is averaged."""
+    """Group of tasks over which scores are averaged."""
     kind: Kind
-    """What is predicted: a label of two sentences, a tag a word, a stretch of a context, or a translation."""
+    """Kind of prediction: a label per pair, a tag per word, a span of a context, or a translation."""
     languages: tuple[str, ...]
-    """Languages of the test sets, by their codes; for retrieval those that are matched with English."""
+    """Codes of the test languages; for retrieval those paired with English."""
     metrics: tuple[str, ...]
-    """What the benchmark's program reports."""
+    """Metrics that the benchmark's program reports."""
     main: tuple[str, ...]
     """The metrics whose mean is the task's score."""
 
@@ -74,4 +74,4 @@ TASKS: Mapping[str, Task] = {
 METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 """Names of metrics in tables."""
 SHORT_TITLES = {"pawsx": "PAWS", "tydiqa": "TyDi", "tatoeba": "Tato."}
-"""Titles of tasks where there is little room."""
+"""Short titles of tasks for narrow columns."""

@@ -32,7 +32,7 @@ def test_scores_by_language_and_their_mean(folder, capsys):
     assert found["de"]["metrics"] == {"f1": 50.0, "precision": 50.0, "recall": 50.0, "accuracy": 50.0}
     assert report.data["baselines"] == {"udpos": "lexicon"}
     assert report.notes == (
-        "Tatoeba: no language has labels to score against.",
+        "Tatoeba: no labels in any language.",
         "xtreme-baselines|udpos:lexicon|v:1",
     )
     report.publish(out=None, picture=None, as_json=False)

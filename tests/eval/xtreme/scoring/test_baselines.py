@@ -59,7 +59,7 @@ def test_stripped_english_teaches_nothing(store, tmp_path):
     store("udpos/test-xx.tsv", columns("a/DET"))
     with pytest.raises(ConfigError) as error:
         baseline_predictions(tmp_path, "udpos", "xx")
-    assert str(error.value) == "the English words of One two … have no tags to learn from"
+    assert str(error.value) == "expected tags of the English words One two …, found none"
 
 
 def test_pairs_all_get_the_most_frequent_label(store, tmp_path):
@@ -105,7 +105,7 @@ def test_what_cannot_be_scored_is_said(store, tmp_path):
     store("pawsx/test-de.tsv", "a\tb\n")
     with pytest.raises(ConfigError) as error:
         baseline_predictions(tmp_path, "pawsx", "de")
-    assert str(error.value) == f"{tmp_path}: neither test nor dev of pawsx in 'de' has labels"
+    assert str(error.value) == f"{tmp_path}: expected labels of pawsx in 'de' (test or dev), found none"
 
 
 def test_unknown_baselines(tmp_path):

@@ -63,9 +63,9 @@ def test_named_sentences_and_their_gold(tmp_path):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"xx": "a\n"}, "xx-en.xx: no file .en of the same name beside it"),
-        ({"xx": "a\nb\n", "en": "a\n"}, "xx-en.xx has 2 lines, xx-en.en has 1: expected as many"),
-        ({"xx": "", "en": ""}, "xx-en.xx: no sentence in it"),
+        ({"xx": "a\n"}, "xx-en.xx: expected a file .en of the same name beside it, found none"),
+        ({"xx": "a\nb\n", "en": "a\n"}, "xx-en.xx: expected 1 lines as in xx-en.en, found 2"),
+        ({"xx": "", "en": ""}, "xx-en.xx: expected sentences, found none"),
     ],
 )
 def test_tatoebas_troubles(tmp_path, texts, message):
@@ -77,12 +77,12 @@ def test_tatoebas_troubles(tmp_path, texts, message):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"xx": "1\ta\n"}, "xx-en.xx: no file .en of the same name beside it"),
+        ({"xx": "1\ta\n"}, "xx-en.xx: expected a file .en of the same name beside it, found none"),
         ({"xx": "1\ta\n2 b\n"}, "xx-en.xx:2: expected a name, a tab and a sentence, found 1 column"),
-        ({"xx": "1\ta\n1\tb\n"}, "xx-en.xx:2: a second sentence named '1'"),
-        ({"xx": "1\ta\n", "en": ""}, "xx-en.en: no sentence in it"),
-        ({"xx": "1\ta\n", "en": "7\tb\n", "gold": "1\t8\n"}, "xx-en.gold:1: no sentence is named '8'"),
-        ({"xx": "1\ta\n", "en": "7\tb\n", "gold": "1\t7\n2\t7\n"}, "xx-en.gold:2: no sentence is named '2'"),
+        ({"xx": "1\ta\n1\tb\n"}, "xx-en.xx:2: expected unique names, found '1' again"),
+        ({"xx": "1\ta\n", "en": ""}, "xx-en.en: expected sentences, found none"),
+        ({"xx": "1\ta\n", "en": "7\tb\n", "gold": "1\t8\n"}, "xx-en.gold:1: expected a sentence name, found '8'"),
+        ({"xx": "1\ta\n", "en": "7\tb\n", "gold": "1\t7\n2\t7\n"}, "xx-en.gold:2: expected a sentence name, found '2'"),
         ({"xx": "1\ta\n", "en": "7\tb\n", "gold": "1 7\n"},
          "xx-en.gold:1: expected the names of two sentences, found 1 column"),
     ],

@@ -57,11 +57,14 @@ def test_marks_that_csv_would_have_doubled_are_text(stored, field):
     ("text", "message"),
     [
         ("a\tb\t1\nc d\t0\n", ":2: expected two sentences and a label, found 2 columns"),
-        ("a\tb\nc\td\t0\n", ":2: expected two sentences alone, as in the first line, found 3 columns"),
+        (
+            "a\tb\nc\td\t0\n",
+            ":2: expected two sentences without label, as in the first line, found 3 columns",
+        ),
         ("a\n", ":1: expected two sentences and a label, found 1 column"),
         ("a\tb\t1\n\n", ":2: expected two sentences and a label, found 1 column"),
         ("a\tb\t2\n", ":1: label '2'; expected one of 0, 1"),
-        ("", ": no pair in it; expected `first<TAB>second<TAB>label`"),
+        ("", ": expected `first<TAB>second<TAB>label`, found no pair"),
     ],
 )
 def test_bad_lines_are_named(stored, text, message):
@@ -91,7 +94,7 @@ def test_columns_have_other_names_elsewhere(stored, header):
         ("premise\ttext\tlabel\n",
          ":1: expected a column named sentence2 or hypo or hypothesis, found premise, text, label"),
         (f"{HEADER}fr\tneutral\tUn\tDeux\n", ":2: expected 5 columns, found 4"),
-        (f"{HEADER}de\tneutral\tx\tUn\tDeux\n", ": no pair in it; expected rows in 'fr'"),
+        (f"{HEADER}de\tneutral\tx\tUn\tDeux\n", ": expected rows in 'fr', found no pair"),
         (f"{HEADER}fr\t-\tx\tUn\tDeux\n",
          ":2: label '-'; expected one of contradiction, entailment, neutral"),
     ],

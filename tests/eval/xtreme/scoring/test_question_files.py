@@ -71,14 +71,14 @@ def test_questions_by_the_beginning_of_their_ids(stored):
     assert [question.question for question in read_questions(path, prefix="korean-")] == ["korean-1?"]
     with pytest.raises(ConfigError) as error:
         read_questions(path, prefix="thai-")
-    assert str(error.value) == f"{path}: no question whose id begins with 'thai-' in it"
+    assert str(error.value) == f"{path}: expected questions with ids that begin with 'thai-', found none"
 
 
 def test_an_answer_that_is_nowhere_is_an_error(stored):
     path = stored(("a", []), ("b", [("Bergen", 15)]))
     with pytest.raises(ConfigError) as error:
         read_questions(path)
-    assert str(error.value) == f"{path}: question b: its context does not hold the answer 'Bergen'"
+    assert str(error.value) == f"{path}: question b: expected the answer 'Bergen' in the context, found none"
 
 
 EXPECTED = "expected data, paragraphs, context, qas, id, question, answers, text, answer_start"
@@ -91,9 +91,9 @@ EXPECTED = "expected data, paragraphs, context, qas, id, question, answers, text
         ('{"data": 3}',
          f": not as SQuAD 1.1 at its beginning (TypeError: 'int' object is not iterable); {EXPECTED}"),
         ("{}", f": not as SQuAD 1.1 at its beginning (KeyError: 'data'); {EXPECTED}"),
-        ('{"data": []}', ": no question in it"),
+        ('{"data": []}', ": expected questions, found none"),
         ('{"data": [{"paragraphs": [{"context": 3, "qas": []}]}]}',
-         f": not as SQuAD 1.1 at its beginning (TypeError: context is no text); {EXPECTED}"),
+         f": not as SQuAD 1.1 at its beginning (TypeError: context is not a string); {EXPECTED}"),
         ('{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 7, "question": "q"}, {"id": 8}]}]}]}',
          f": not as SQuAD 1.1 after question 7 (KeyError: 'question'); {EXPECTED}"),
     ],

@@ -180,17 +180,18 @@ def test_what_is_not_there_is_said_with_what_is(store, tmp_path):
     with pytest.raises(ConfigError) as error:
         read_examples(tmp_path, "udpos", "eu", "test")
     assert str(error.value) == (
-        f"{tmp_path}: no test of udpos in 'eu', such as udpos/test-eu.tsv; there is no test of udpos at all"
+        f"{tmp_path}: expected test of udpos in 'eu', such as udpos/test-eu.tsv, found none; available languages: none"
     )
     store("udpos/test-kk.tsv", "a\tX\n")
     store("udpos/test-en.tsv", "a\tX\n")
     with pytest.raises(ConfigError) as error:
         read_examples(tmp_path, "udpos", "eu", "test")
-    assert str(error.value).endswith("; there is test in en, kk")
+    assert str(error.value).endswith("; available languages: en, kk")
     with pytest.raises(ConfigError) as error:
         read_examples(tmp_path, "xquad", "en", "train")
     assert str(error.value) == (
-        f"{tmp_path}: no train of xquad in 'en', such as squad/train-v1.1.json; there is no train of xquad at all"
+        f"{tmp_path}: expected train of xquad in 'en', such as squad/train-v1.1.json, found none; "
+        "available languages: none"
     )
 
 

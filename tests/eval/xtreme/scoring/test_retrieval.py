@@ -131,5 +131,5 @@ def test_no_right_pair_has_no_threshold():
 def test_what_is_no_embedding_is_refused():
     with pytest.raises(ValueError, match=r"at least one sentence, got shape \(0, 2\)"):
         nearest(at(0), np.zeros((0, 2)))
-    with pytest.raises(ValueError, match="widths differ: 2 and 3"):
+    with pytest.raises(ValueError, match="expected equal widths, got 2 and 3"):
         mine_pairs(at(0), np.ones((1, 3)))

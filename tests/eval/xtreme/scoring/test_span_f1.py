@@ -72,5 +72,5 @@ def test_sizes_must_agree():
             ValueError, match="as many predicted tags as there are gold tags in every sentence"
         ):
             span_scores(predicted, [["NOUN"], ["VERB"]])
-    with pytest.raises(ValueError, match="a tag is empty"):
+    with pytest.raises(ValueError, match="found an empty one"):
         span_scores([[""]], [["NOUN"]])

@@ -83,21 +83,21 @@ def test_answers(read):
         ("pawsx", "no\nyes\n", "0\n1\n", "predicted:1: expected labels such as 0, 1, got 'no'"),
         ("tatoeba", "0\n1.5\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '1.5'"),
         ("tatoeba", "0\n-1\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '-1'"),
-        ("bucc2018", "a\tx\nb\n", "a\tx\n", "predicted:2: expected two names with a tab between, got 'b'"),
+        ("bucc2018", "a\tx\nb\n", "a\tx\n", "predicted:2: expected two names separated by a tab, got 'b'"),
         ("udpos", "X\n\nX\nX\n", "X\n\nX\n", "predicted:3: expected a sentence of 1 tags as at right:3, got 2"),
         ("udpos", "X\n\nX\n", "X\n\nX\n\nX\n", "predicted:5: expected 3 sentences as in right, got 2"),
         ("udpos", "X\n\nX\n\n\nX\n", "X\n", "predicted:3: expected 1 sentences as in right, got 3"),
         ("udpos", "", "X\n", "predicted:1: expected 1 sentences as in right, got 0"),
-        ("udpos", "X\nthe\tDET\n", "X\nX\n", "predicted:2: expected a tag and nothing else, got 'the\\tDET'"),
+        ("udpos", "X\nthe\tDET\n", "X\nX\n", "predicted:2: expected one tag, got 'the\\tDET'"),
         ("xquad", "{", squad(q="a"), "predicted:1: not JSON: Expecting property name enclosed in double quotes"),
-        ("xquad", "[]", squad(q="a"), "predicted: expected an object of answers by question"),
-        ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a text as the answer, got 1"),
+        ("xquad", "[]", squad(q="a"), "predicted: expected a JSON object of answers by question id"),
+        ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a string as answer, got 1"),
         ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
         ("xquad", "{}", "[]", "right: expected questions, the file has none"),
         ("xquad", "{}", '{"version": 1}', "right: data: expected SQuAD's keys: 'data'"),
         ("xquad", "{}", asked(id="q"), "right: question q: expected SQuAD's keys: 'answers'"),
         ("xquad", "{}", asked(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
-        ("xquad", "[" * 100000, squad(q="a"), "predicted: not questions or answers: nested too deeply"),
+        ("xquad", "[" * 100000, squad(q="a"), "predicted: expected questions or answers, found JSON nested too deeply"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(refused, task, predicted, right, message):
@@ -121,7 +121,7 @@ def test_files_may_be_packed(tmp_path, ending, pack):
 def test_a_missing_file_is_named(tmp_path):
     for task, name in (("udpos", "test-de.tsv"), ("mlqa", "test-de.json")):
         with pytest.raises(
-            ConfigError, match=re.escape(f"{tmp_path / task / name} is not there; `--languages")
+            ConfigError, match=re.escape(f"{tmp_path / task / name}: no such file; `--languages")
         ):
             require_file(tmp_path, task, "de")
 

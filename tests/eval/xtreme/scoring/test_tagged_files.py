@@ -54,7 +54,7 @@ def test_words_of_wikiann_have_the_language_before_them(stored):
         ("A\tDET\ndog NOUN\n", "2: expected a word, a tab and a tag, found 1 column"),
         ("A\tDET\n\nb\tX\ndog\tNOUN\tx\n", "4: expected a word, a tab and a tag, found 3 columns"),
         ("A\tDET\tx\n", "1: expected a word, a tab and a tag, found 3 columns"),
-        ("A\n\ndog\tNOUN\n", "3: expected a word alone, as in the first line, found 2 columns"),
+        ("A\n\ndog\tNOUN\n", "3: expected a word without tag, as in the first line, found 2 columns"),
         ("A\tDET\n\ndog\t\n", "3: no tag after the tab; expected one of B-LOC, B-ORG"),
         ("A\tO\n\tO\n", "2: expected a word before the tab, found nothing"),
         ("A\tB-MISC\n", "1: tag 'B-MISC'; expected one of B-LOC, B-ORG, B-PER, I-LOC, I-ORG, I-PER, O"),
@@ -73,7 +73,7 @@ def test_no_sentence_is_an_error(stored, text):
     with pytest.raises(ConfigError) as error:
         read_tagged(path, ENTITY_TAGS)
     assert str(error.value) == (
-        f"{path}: no sentence in it; expected lines `word<TAB>tag` and a blank line after a sentence"
+        f"{path}: expected lines `word<TAB>tag` and a blank line after each sentence, found no sentence"
     )
     assert not has_tags(path)
 
@@ -130,11 +130,17 @@ def test_treebanks_follow_one_another_and_need_no_last_blank_line(stored):
     [
         ("# a\n1\tdog\tNOUN\n", ":2: expected the 10 columns of CoNLL-U, found 3"),
         (row(1, "dog", "N"), ":1: tag 'N'; expected one of ADJ, ADP, ADV"),
-        (row("a", "dog", "NOUN"), ":1: 'a' numbers no word; expected such as 1, 1-2 or 1.1"),
-        (row("1-", "dog", "NOUN"), ":1: '1-' numbers no word; expected such as 1, 1-2 or 1.1"),
-        (row("1-2", "ab", "_") + row(1, "a", "X"), ":1: words 1-2 of the sentence are not in it"),
-        (row("2-1", "ab", "_") + row(1, "a", "X"), ":1: words 2-1 of the sentence are not in it"),
-        ("# nothing\n", ": no sentence in it; expected CoNLL-U with text"),
+        (row("a", "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found 'a'"),
+        (row("1-", "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found '1-'"),
+        (
+            row("1-2", "ab", "_") + row(1, "a", "X"),
+            ":1: expected words 1-2 in the sentence, found none or only some",
+        ),
+        (
+            row("2-1", "ab", "_") + row(1, "a", "X"),
+            ":1: expected words 2-1 in the sentence, found none or only some",
+        ),
+        ("# nothing\n", ": expected CoNLL-U with text, found no sentence"),
     ],
 )
 def test_what_is_no_conllu_is_named(stored, text, message):
