@@ -179,11 +179,11 @@ class ConvolutionalReceiver(PositionalReceiver):
         num_blocks: int | None = None,
         style: Style = "egg",
     ) -> None:
-        most = max_len.bit_length() - 1
-        blocks = most if num_blocks is None else num_blocks
-        if blocks > most:
+        max_blocks = max_len.bit_length() - 1
+        blocks = max_blocks if num_blocks is None else num_blocks
+        if blocks > max_blocks:
             raise ConfigError(
-                f"cnn: expected at most blocks={most} for {max_len} symbols, got blocks={blocks}"
+                f"cnn: expected at most blocks={max_blocks} for {max_len} symbols, got blocks={blocks}"
             )
         widths = [embedding_size] + [hidden_size] * blocks
         super().__init__(state_size=widths[-1] * (max_len >> blocks), max_len=max_len)

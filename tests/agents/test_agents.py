@@ -1,4 +1,4 @@
-"""Senders and receivers as wholes: their sizes, and that they learn through every step."""
+"""Parameter counts of senders and receivers, and the choice of device and precision."""
 
 import pytest
 import torch

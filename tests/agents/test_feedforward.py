@@ -1,4 +1,4 @@
-"""Agents without a memory against their formulas, and what they make of messages that end early."""
+"""Agents without recurrence against their formulas, and their treatment of messages that end early."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ def make(name, style="egg"):
     return make_receiver(name, **SIZES, style=style)
 
 
-def spoken(ids, length=None):
+def discrete_message(ids, length=None):
     length = torch.full((ids.shape[1],), float(len(ids))) if length is None else length
     return Message(symbols=ids, ends=None, length=length)
 
@@ -35,24 +35,24 @@ def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
 
 
-def test_fc1l_adds_up_an_answer_of_each_symbol_in_its_place():
-    reader = AttributeClassifier(make("fc1l", "icy"), 2, 3)
+def test_fc1l_is_a_sum_of_embeddings_by_position():
+    classifier = AttributeClassifier(make("fc1l", "icy"), 2, 3)
     ids = torch.randint(1, 5, (6, 5))
-    table = reader.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
+    table = classifier.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
     expected = sum(table[:, position, ids[position]] for position in range(6)).t()
-    torch.testing.assert_close(reader(spoken(ids)).flatten(1), expected)
-    assert reader.answer.bias is None
-    assert reader.answer.weight.std().item() == pytest.approx(1, abs=0.2)
+    torch.testing.assert_close(classifier(discrete_message(ids)).flatten(1), expected)
+    assert classifier.answer.bias is None
+    assert classifier.answer.weight.std().item() == pytest.approx(1, abs=0.2)
 
 
 def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program():
     ids = torch.randint(1, 5, (6, 5))
     flat, total = make("fc2l", "icy"), make("fc2l,form=sum", "icy")
     expected = flat.embed(ids).tanh().transpose(0, 1).flatten(1)
-    torch.testing.assert_close(flat(spoken(ids), torch.float32)[0][0], expected)
+    torch.testing.assert_close(flat(discrete_message(ids), torch.float32)[0][0], expected)
     tables = total.embed.weight.t().view(6, 5, 8)
     expected = sum(tables[position, ids[position]] for position in range(6)).tanh()
-    torch.testing.assert_close(total(spoken(ids), torch.float32)[0][0], expected)
+    torch.testing.assert_close(total(discrete_message(ids), torch.float32)[0][0], expected)
 
 
 def test_cnn_is_torchs_convolution_pooling_and_relu():
@@ -61,7 +61,7 @@ def test_cnn_is_torchs_convolution_pooling_and_relu():
     ids = torch.randint(1, 5, (6, 5))
     expected = nn.Sequential(*blocks, nn.Flatten())(receiver.embed(ids).permute(1, 2, 0))
     assert expected.shape == (5, 8)
-    torch.testing.assert_close(receiver(spoken(ids), torch.float32)[0][0], expected)
+    torch.testing.assert_close(receiver(discrete_message(ids), torch.float32)[0][0], expected)
 
 
 def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
@@ -77,29 +77,31 @@ def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_end_is_read_as_the_message_that_ends_there(name):
+def test_state_at_each_end_is_that_of_the_prefix(name):
     receiver = make(name)
     weights = torch.rand(7, 5, 5).softmax(-1)
     ends = torch.rand(7, 5).softmax(0)
     message = Message(symbols=weights, ends=ends, length=torch.ones(5))
-    states, odds = receiver(message, torch.float32)
-    assert states.shape == (7, 5, receiver.state_size) and odds is ends
+    states, probabilities = receiver(message, torch.float32)
+    assert states.shape == (7, 5, receiver.state_size) and probabilities is ends
     for end in range(6):
         prefix = Message(symbols=weights[: end + 1], ends=None, length=torch.full((5,), end + 1.0))
         torch.testing.assert_close(receiver(prefix, torch.float32)[0][0], states[end])
-    torch.testing.assert_close(states[6], states[5])  # the forced EOS is not seen
+    torch.testing.assert_close(states[6], states[5])  # the appended EOS is left out
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ids_and_weights_are_read_alike_and_nothing_after_the_end(name):
+def test_ids_and_weights_give_equal_states_and_symbols_after_the_end_are_ignored(name):
     receiver = make(name)
     ids = torch.tensor([[2, 3, 1], [0, 1, 4], [-1, 0, 2], [-1, -1, 0]])
     length = torch.tensor([2.0, 3.0, 4.0])
-    states, _ = receiver(spoken(ids, length), torch.float32)
-    garbage = ids.clone()
-    garbage[2:, 0], garbage[3, 1] = torch.tensor([4, 3]), 1
-    torch.testing.assert_close(receiver(spoken(garbage, length), torch.float32)[0], states)
+    states, _ = receiver(discrete_message(ids, length), torch.float32)
+    changed_after_end = ids.clone()
+    changed_after_end[2:, 0], changed_after_end[3, 1] = torch.tensor([4, 3]), 1
+    torch.testing.assert_close(
+        receiver(discrete_message(changed_after_end, length), torch.float32)[0], states
+    )
     weights = one_hot(ids.clamp(min=0), 5).float()
     ends = torch.zeros(4, 3).scatter_(0, length.long()[None] - 1, 1.0)
-    relaxed, odds = receiver(Message(symbols=weights, ends=ends, length=length), torch.float32)
-    torch.testing.assert_close((relaxed * odds[..., None]).sum(0), states[0])
+    relaxed, probabilities = receiver(Message(symbols=weights, ends=ends, length=length), torch.float32)
+    torch.testing.assert_close((relaxed * probabilities[..., None]).sum(0), states[0])

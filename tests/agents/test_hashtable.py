@@ -1,4 +1,4 @@
-"""The hashtable: first told wins, the unknown is the first symbol all along."""
+"""The hashtable: the first stored message is kept, unknown meanings get symbols 1."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from ecsuite.agents.hashtable import HashtableSender
 from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 
 
-def test_it_says_what_it_was_told_first():
+def test_the_first_stored_message_is_kept():
     table = HashtableSender(vocab_size=3, max_len=2)
     meanings = torch.tensor([[0, 1], [1, 0], [0, 1]])
     messages = torch.tensor([[1, 2], [3, 3], [2, 2]])
@@ -23,11 +23,11 @@ def test_it_says_what_it_was_told_first():
     assert table.predict(meanings[:1]).tolist() == [[1, 2]]
 
 
-def test_it_speaks_on_a_line_without_parameters(soft_message_builder):
+def test_it_has_no_parameters_and_certain_logits(soft_message_builder):
     table = make_sender("hashtable", num_features=4, vocab_size=3, max_len=2, hidden_size=8)
     assert parameter_count(table) == 0
     meanings = one_hot(torch.tensor([2, 0]), 4).float()
     table.add(meanings[:1], torch.tensor([[3, 2]]))
-    scores = table(meanings, soft_message_builder(2))
-    assert scores.shape == (2, 2, 4) and scores.argmax(-1).t().tolist() == [[3, 2], [1, 1]]
-    assert scores.softmax(-1).amax(-1).min() > 0.999999
+    logits = table(meanings, soft_message_builder(2))
+    assert logits.shape == (2, 2, 4) and logits.argmax(-1).t().tolist() == [[3, 2], [1, 1]]
+    assert logits.softmax(-1).amax(-1).min() > 0.999999

@@ -13,7 +13,7 @@ RECEIVER = {"vocab_size": 3, "hidden_size": 6, "embedding_size": 5}
 
 
 def torch_cell(ours, cell):
-    """A function from input and state to state, all states being pairs so that LSTM is not special."""
+    """A function from input and state to state, all states as stacked tensors, so that LSTM is not a special case."""
     theirs = CELLS[cell](ours.input_map.in_features, 6)
     with torch.no_grad():
         theirs.weight_ih.copy_(ours.input_map.weight)
@@ -31,8 +31,8 @@ def zeros(cell, batch):
     return torch.zeros(2 if cell == "lstm" else 1, batch, 6)
 
 
-def decisive(agent):
-    """Larger weights, so that stopness takes all values between 0 and 1."""
+def enlarge_weights(agent):
+    """Enlarge weights, so that stopness takes all values between 0 and 1."""
     with torch.no_grad():
         for parameter in agent.parameters():
             parameter.mul_(3)
@@ -44,24 +44,24 @@ def decisive(agent):
 @pytest.mark.parametrize("style", ["egg", "icy"])
 def test_the_sender_follows_section_3_3_2(soft_message_builder, cell, zero_input, style):
     torch.manual_seed(0)
-    sender = decisive(HierarchicalSender(**SENDER, cell=cell, zero_input=zero_input, style=style))
+    sender = enlarge_weights(HierarchicalSender(**SENDER, cell=cell, zero_input=zero_input, style=style))
     meanings = torch.randn(3, 7)
     upper_step, lower_step = torch_cell(sender.upper, cell), torch_cell(sender.lower, cell)
     upper, lower, stopness = zeros(cell, 3), zeros(cell, 3), torch.ones(3, 1)
     upper[0] = sender.perceive(meanings)
-    said, expected = None, []
+    symbols, expected = None, []
     for _ in range(5):
         if zero_input:
             inputs = torch.zeros(3, 1)
-        elif said is not None:
-            inputs = sender.embed(said)
+        elif symbols is not None:
+            inputs = sender.embed(symbols)
         else:
             inputs = sender.start.expand(3, -1) if style == "egg" else sender.embed(torch.full((3,), EOS))
         upper = stopness * upper_step(torch.zeros(3, 1), upper) + (1 - stopness) * upper
         lower = lower_step(inputs, stopness * upper + (1 - stopness) * lower)
         stopness = sender.stop(lower[0]).sigmoid()
         expected.append(sender.scores(lower[0]))
-        said = expected[-1].softmax(-1)
+        symbols = expected[-1].softmax(-1)
     torch.testing.assert_close(
         sender(meanings, soft_message_builder(5)), torch.stack(expected), rtol=1e-4, atol=1e-5
     )
@@ -72,7 +72,9 @@ def test_the_sender_follows_section_3_3_2(soft_message_builder, cell, zero_input
 @pytest.mark.parametrize("reset", [False, True])
 def test_the_receiver_follows_appendix_c_5(cell, stop, reset):
     torch.manual_seed(0)
-    receiver = decisive(HierarchicalReceiver(**RECEIVER, cell=cell, stop=stop, reset=reset, style="icy"))
+    receiver = enlarge_weights(
+        HierarchicalReceiver(**RECEIVER, cell=cell, stop=stop, reset=reset, style="icy")
+    )
     ids = torch.randint(1, 4, (6, 3))
     upper_step, lower_step = torch_cell(receiver.upper, cell), torch_cell(receiver.lower, cell)
     upper, lower, stopness = zeros(cell, 3), zeros(cell, 3), torch.ones(3, 1)
@@ -88,22 +90,22 @@ def test_the_receiver_follows_appendix_c_5(cell, stop, reset):
     assert torch.equal(ends, torch.ones(1, 3))
 
 
-def test_by_default_no_example_hears_of_another():
+def test_by_default_examples_are_independent():
     torch.manual_seed(0)
     ids = torch.randint(1, 4, (6, 3))
     changed = ids.clone()
     changed[:, 0] = ids[:, 0] % 3 + 1
     length = torch.full((3,), 6.0)
     for stop, leaks in (("each", False), ("first", True)):
-        receiver = decisive(HierarchicalReceiver(**RECEIVER, cell="gru", stop=stop))
+        receiver = enlarge_weights(HierarchicalReceiver(**RECEIVER, cell="gru", stop=stop))
         one, other = (
-            receiver(Message(symbols=said, ends=None, length=length), torch.float32)[0][0, 1:]
-            for said in (ids, changed)
+            receiver(Message(symbols=symbols, ends=None, length=length), torch.float32)[0][0, 1:]
+            for symbols in (ids, changed)
         )
         assert torch.equal(one, other) != leaks
 
 
-def test_cells_that_never_have_an_input_have_one_of_width_1():
+def test_cells_without_input_have_an_input_of_width_1():
     sender = HierarchicalSender(**SENDER, cell="dgsend", zero_input=True)
     assert sender.upper.input_map.in_features == sender.lower.input_map.in_features == 1
     assert sender.embed is None and sender.start is None

@@ -1,4 +1,4 @@
-"""The linear layer: unrolled over steps it must equal plain autograd, in every mode of use."""
+"""The linear layer: unrolled over steps it equals plain autograd."""
 
 import pytest
 import torch
@@ -11,13 +11,13 @@ def test_forward_equals_torch_and_follows_the_precision_of_its_input():
     layer, inputs = Linear(5, 7), torch.randn(4, 5)
     expected = nn.functional.linear(inputs, layer.weight, layer.bias)
     torch.testing.assert_close(layer(inputs), expected, rtol=0, atol=0)
-    low = layer(inputs.bfloat16())
-    assert low.dtype == torch.bfloat16 and layer.weight.dtype == torch.float32
-    torch.testing.assert_close(low.float(), expected, rtol=0.05, atol=0.05)
+    low_precision = layer(inputs.bfloat16())
+    assert low_precision.dtype == torch.bfloat16 and layer.weight.dtype == torch.float32
+    torch.testing.assert_close(low_precision.float(), expected, rtol=0.05, atol=0.05)
 
 
 def recur(step, weight_sum, inputs):
-    """A loop in which every step's output feeds the next, so that gradients flow through time."""
+    """A loop in which every step's output is the next input, so that gradients flow through time."""
     state, states = inputs, []
     for _ in range(4):
         state = step(state).tanh()
@@ -33,12 +33,12 @@ def test_unrolled_gradients_equal_plain_autograd():
     ours = torch.autograd.grad(
         recur(layer.unroll(torch.float32), weights, inputs), [*layer.parameters(), inputs]
     )
-    for mine, expected in zip(ours, plain, strict=True):
-        torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-5)
+    for gradient, expected in zip(ours, plain, strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_unrolled_twice_and_used_in_part():
-    """Two loops over one layer add up; a step whose output is not used adds nothing."""
+    """Gradients of two loops over one layer are summed; a step without a used output contributes nothing."""
     torch.manual_seed(0)
     layer, inputs = Linear(4, 2), torch.randn(3, 4)
     first, second = layer.unroll(torch.float32), layer.unroll(torch.float32)
@@ -52,15 +52,15 @@ def test_unrolled_in_bf16_gives_fp32_gradients_close_to_the_exact_ones():
     torch.manual_seed(0)
     layer, weights, inputs = Linear(6, 6), torch.randn(4, 3, 6), torch.randn(3, 6)
     exact = torch.autograd.grad(recur(layer, weights, inputs), list(layer.parameters()))
-    rough = torch.autograd.grad(
+    low_precision = torch.autograd.grad(
         recur(layer.unroll(torch.bfloat16), weights.bfloat16(), inputs.bfloat16()), list(layer.parameters())
     )
-    for mine, expected in zip(rough, exact, strict=True):
-        assert mine.dtype == torch.float32
-        assert (mine - expected).norm() < 0.05 * expected.norm()
+    for gradient, expected in zip(low_precision, exact, strict=True):
+        assert gradient.dtype == torch.float32
+        assert (gradient - expected).norm() < 0.05 * expected.norm()
 
 
-def test_without_gradient_nothing_is_kept():
+def test_without_gradient_no_graph_is_kept():
     layer, inputs = Linear(4, 2), torch.randn(3, 4)
     with torch.no_grad():
         output = layer.unroll(torch.float32)(inputs)
@@ -69,7 +69,7 @@ def test_without_gradient_nothing_is_kept():
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
-def test_a_one_hot_row_and_its_id_embed_alike(unrolled):
+def test_one_hot_weights_and_ids_have_equal_embeddings(unrolled):
     layer, ids = SymbolEmbedding(5, 3), torch.tensor([0, 4, 2, 2])
     embed = layer.unroll(torch.float32) if unrolled else layer
     torch.testing.assert_close(embed(ids), embed(torch.eye(5)[ids]))

@@ -1,4 +1,4 @@
-"""The rule for symbols, for every channel, length and mode: ids, EOS, max_len, PAD, lengths."""
+"""Conventions for symbols, for every channel, length and mode: ids, EOS, max_len, PAD, lengths."""
 
 import itertools
 
@@ -36,13 +36,13 @@ def generate_message(mode, batch=16, **settings):
 
 
 def check_discrete(message, *, vocab_size, max_len, fixed):
-    """Everything that the rule says of a message of ids."""
+    """Check all conventions for messages of ids."""
     num_steps, batch = message.symbols.shape
     assert message.ends is None
     assert num_steps <= max_len + (not fixed)
-    for said, length in zip(message.symbols.t().tolist(), message.length.tolist(), strict=True):
+    for symbols, length in zip(message.symbols.t().tolist(), message.length.tolist(), strict=True):
         assert length == int(length)
-        head, tail = said[: int(length)], said[int(length) :]
+        head, tail = symbols[: int(length)], symbols[int(length) :]
         assert set(tail) <= {PAD}
         assert all(1 <= symbol <= vocab_size for symbol in head[:-1])
         if fixed:
@@ -55,7 +55,7 @@ def check_discrete(message, *, vocab_size, max_len, fixed):
 @pytest.mark.parametrize(("kind", "length", "mode"), CASES)
 @pytest.mark.parametrize(("vocab_size", "max_len"), [(5, 4), (5, 1), (1, 3), (1, 1)])
 @pytest.mark.parametrize("batch", [1, 16])
-def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
+def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch):
     _, message = generate_message(
         mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len
     )
@@ -84,8 +84,8 @@ def test_the_rule(kind, length, mode, vocab_size, max_len, batch):
 @pytest.mark.parametrize(("kind", "mode"), list(itertools.product(WORDS_OF_VALUES, MODES)))
 @pytest.mark.parametrize(("word_size", "max_len"), [(4, 3), (4, 1), (1, 3), (1, 1)])
 @pytest.mark.parametrize("batch", [1, 16])
-def test_the_rule_for_words_of_values(kind, mode, word_size, max_len, batch):
-    """Always `max_len` words, of `word_size` values from 0 to 1, without an end to choose."""
+def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
+    """Always `max_len` words of `word_size` values from 0 to 1, without EOS."""
     _, message = generate_message(
         mode, batch, kind=kind, length="fixed", word_size=word_size, max_len=max_len
     )
@@ -101,8 +101,8 @@ def test_words_of_values_are_exported_as_symbols_from_1(kind):
     corpus = record_corpus(game, world, experiment)
     assert len(corpus.messages) == 16 and corpus.eos is None
     assert (corpus.messages.lengths == 6).all()
-    said = np.concatenate([corpus.messages[index] for index in range(16)])
-    assert 1 <= said.min() and said.max() <= 27 == corpus.metadata["vocab_size"]
+    symbols = np.concatenate([corpus.messages[index] for index in range(16)])
+    assert 1 <= symbols.min() and symbols.max() <= 27 == corpus.metadata["vocab_size"]
 
 
 @pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)
@@ -125,7 +125,7 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
 
 
 @pytest.mark.parametrize("kind", CHANNELS)
-def test_greedy_speech_twice_is_equal(kind):
+def test_greedy_messages_are_deterministic(kind):
     length = "fixed" if kind in WORDS_OF_VALUES else "variable"
     _, first = generate_message("greedy", kind=kind, length=length)
     _, second = generate_message("greedy", kind=kind, length=length)
@@ -133,17 +133,17 @@ def test_greedy_speech_twice_is_equal(kind):
 
 
 def test_states_at_the_ends():
-    """Ids: the state after the last symbol said. Weights of fixed length: the last. Variable: all, with their odds."""
+    """Ids: state after the last symbol. Weights of fixed length: the last. Variable: all, with probabilities."""
     states = [torch.full((2, 1), float(step)) for step in range(3)]
     ids = Message(
         symbols=torch.tensor([[1, 0], [2, PAD], [0, PAD]]), ends=None, length=torch.tensor([3.0, 1.0])
     )
-    picked, odds = ids.at_ends(states)
-    assert picked.flatten().tolist() == [2, 0] and odds.tolist() == [[1, 1]]
+    picked, probabilities = ids.at_ends(states)
+    assert picked.flatten().tolist() == [2, 0] and probabilities.tolist() == [[1, 1]]
     weights = torch.full((3, 2, 4), 0.25)
     fixed = Message(symbols=weights, ends=None, length=torch.full((2,), 3.0))
-    picked, odds = fixed.at_ends(states)
-    assert picked.flatten().tolist() == [2, 2] and odds.tolist() == [[1, 1]]
+    picked, probabilities = fixed.at_ends(states)
+    assert picked.flatten().tolist() == [2, 2] and probabilities.tolist() == [[1, 1]]
     ends = torch.tensor([[0.5, 0.2], [0.25, 0.3], [0.25, 0.5]])
-    picked, odds = Message(symbols=weights, ends=ends, length=torch.ones(2)).at_ends(states)
-    assert picked.shape == (3, 2, 1) and odds is ends
+    picked, probabilities = Message(symbols=weights, ends=ends, length=torch.ones(2)).at_ends(states)
+    assert picked.shape == (3, 2, 1) and probabilities is ends

@@ -1,4 +1,4 @@
-"""Cells that torch does not have, against their formulas written in numpy, one example at a time."""
+"""Cells that torch does not have against their formulas in numpy, one example at a time."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ def make(name, input_size=HIDDEN):
     torch.manual_seed(3)
     cell = CELLS[name](input_size, HIDDEN)
     with torch.no_grad():
-        for parameter in cell.parameters():  # biases too, so that none is forgotten
+        for parameter in cell.parameters():  # including biases
             parameter.copy_(torch.randn_like(parameter) * 0.7)
     return cell, {name: value.detach().double().numpy() for name, value in cell.named_parameters()}
 
 
 def node(matrix, value, activation):
-    """A gated node: from its predecessor's value (hidden,) on the way to an activation of a map of it."""
+    """A gated node: interpolation from its predecessor's value (hidden,) to an activation of a map of it."""
     gate, new = np.split(matrix @ value, 2)
     return value + sigmoid(gate) * (activation(new) - value)
 
@@ -50,7 +50,7 @@ def dgrecv(weights, inputs, state):
 
 
 def sru(weights, inputs, memory, activation):
-    """Next output and memory; both gates read the last memory."""
+    """Next output and memory; both gates depend on the previous memory."""
     new, forget, highway = np.split(weights["input_map.weight"] @ inputs, 3)
     peep_forget, peep_highway = np.split(weights["peephole"], 2)
     bias_forget, bias_highway = np.split(weights["bias"], 2)
@@ -62,34 +62,34 @@ def sru(weights, inputs, memory, activation):
 
 @pytest.mark.parametrize("input_size", [1, 4, HIDDEN])
 @pytest.mark.parametrize(("name", "formula"), [("dgsend", dgsend), ("dgrecv", dgrecv)])
-def test_searched_cells_are_their_nodes(name, formula, input_size):
+def test_searched_cells_equal_their_nodes(name, formula, input_size):
     cell, weights = make(name, input_size)
     inputs, hidden = torch.randn(4, BATCH, input_size), torch.randn(BATCH, HIDDEN)
     step, state = cell.unroll(torch.float32), cell.start(hidden)
-    wanted = hidden.double().numpy()
-    for entering in inputs:
-        state = step(entering, state)
-        wanted = np.stack(
-            [formula(weights, *pair) for pair in zip(entering.double().numpy(), wanted, strict=True)]
+    expected = hidden.double().numpy()
+    for step_inputs in inputs:
+        state = step(step_inputs, state)
+        expected = np.stack(
+            [formula(weights, *pair) for pair in zip(step_inputs.double().numpy(), expected, strict=True)]
         )
-        torch.testing.assert_close(state[0].double(), torch.from_numpy(wanted), **CLOSE)
+        torch.testing.assert_close(state[0].double(), torch.from_numpy(expected), **CLOSE)
     assert cell.summary(state) is state[0]
 
 
 @pytest.mark.parametrize(("name", "activation"), [("sru", lambda memory: memory), ("sru-tanh", np.tanh)])
-def test_sru_is_its_formula(name, activation):
+def test_sru_equals_its_formula(name, activation):
     cell, weights = make(name)
     inputs, memory = torch.randn(4, BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
     step, state = cell.unroll(torch.float32), cell.start(memory)
     assert torch.equal(cell.summary(state), memory)
-    wanted = memory.double().numpy()
-    for entering in inputs:
-        state = step(entering, state)
-        pairs = zip(entering.double().numpy(), wanted, strict=True)
+    expected = memory.double().numpy()
+    for step_inputs in inputs:
+        state = step(step_inputs, state)
+        pairs = zip(step_inputs.double().numpy(), expected, strict=True)
         outputs, memories = zip(*(sru(weights, *pair, activation) for pair in pairs), strict=True)
-        wanted = np.stack(memories)
+        expected = np.stack(memories)
         torch.testing.assert_close(state[0].double(), torch.from_numpy(np.stack(outputs)), **CLOSE)
-        torch.testing.assert_close(cell.summary(state).double(), torch.from_numpy(wanted), **CLOSE)
+        torch.testing.assert_close(cell.summary(state).double(), torch.from_numpy(expected), **CLOSE)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -105,17 +105,17 @@ def test_no_input_is_an_input_of_zeros(name):
             (cell.summary(state) * weights).sum(), list(cell.parameters()), materialize_grads=True
         )
         results.append([*state, *gradients])
-    for mine, wanted in zip(*results, strict=True):
-        torch.testing.assert_close(mine, wanted, **CLOSE)
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_no_state_is_a_state_of_zeros(name):
     cell, _ = make(name)
     inputs, step = torch.randn(BATCH, HIDDEN), cell.unroll(torch.float32)
-    begun = cell.start(torch.zeros(BATCH, HIDDEN))
-    for mine, wanted in zip(step(inputs, None), step(inputs, begun), strict=True):
-        torch.testing.assert_close(mine, wanted, **CLOSE)
+    initial_state = cell.start(torch.zeros(BATCH, HIDDEN))
+    for actual, expected in zip(step(inputs, None), step(inputs, initial_state), strict=True):
+        torch.testing.assert_close(actual, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -129,14 +129,14 @@ def test_bf16_is_close(name):
     cell, _ = make(name)
     inputs, hidden = torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
     exact = cell.unroll(torch.float32)(inputs, cell.start(hidden))[0]
-    rough = cell.unroll(torch.bfloat16)(inputs.bfloat16(), cell.start(hidden.bfloat16()))[0]
-    assert rough.dtype == torch.bfloat16
-    torch.testing.assert_close(rough.float(), exact, rtol=0.1, atol=0.1)
+    low_precision = cell.unroll(torch.bfloat16)(inputs.bfloat16(), cell.start(hidden.bfloat16()))[0]
+    assert low_precision.dtype == torch.bfloat16
+    torch.testing.assert_close(low_precision.float(), exact, rtol=0.1, atol=0.1)
 
 
 @pytest.mark.parametrize(("name", "num_nodes"), [("dgsend", 1), ("dgrecv", 4)])
-def test_searched_cells_begin_by_glorots_rule(name, num_nodes):
-    """Input and hidden map as one matrix of 96 + 64 by 128; each node's of 64 by 128. No biases."""
+def test_searched_cells_are_initialised_by_glorots_rule(name, num_nodes):
+    """Input and hidden map as one matrix of 96 + 64 by 128; the map of each node has 64 by 128. No biases."""
     torch.manual_seed(0)
     cell = CELLS[name](96, 64)
     sizes = {key: tuple(value.shape) for key, value in cell.named_parameters()}

@@ -1,4 +1,4 @@
-"""Perception: equal to plain PyTorch on the same weights, in either precision and memory layout."""
+"""Perceptions: equal to plain PyTorch with equal weights, in both precisions and memory layouts."""
 
 import pytest
 import torch
@@ -29,14 +29,14 @@ def images(number, seed=1):
 
 
 @pytest.mark.parametrize("name", PERCEPTIONS)
-def test_vectors_are_as_wide_as_it_says(name):
+def test_width_of_vectors(name):
     shape = IMAGES if name in OF_IMAGES else (7,)
     perception, size = make(name, shape)
     assert perception(torch.rand(4, *shape)).shape == (4, size)
-    assert size == (1024 if name == "conv4" else 12)  # 4 x 4 x 64, as Mu & Goodman have it
+    assert size == (1024 if name == "conv4" else 12)  # 4 x 4 x 64, as in Mu & Goodman
 
 
-def test_linear_and_mlp_equal_products_by_hand():
+def test_linear_and_mlp_equal_explicit_products():
     linear, mlp = (make(name, (3,), 2)[0] for name in ("linear", "mlp"))
     objects = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, -1.0]])
     (weight, bias) = linear.parameters()
@@ -53,7 +53,7 @@ def test_there_is_no_relu_after_the_last_layer():
 
 
 def test_conv4_is_four_blocks_of_plain_layers():
-    """On weights of its own, in the usual layout and without anything of ours."""
+    """Plain PyTorch layers with copied weights, in the default memory layout."""
     ours, _ = make("conv4")
     blocks, channels = [], 3
     for _ in range(4):
@@ -69,10 +69,10 @@ def test_conv4_is_four_blocks_of_plain_layers():
         plain[4 * place].weight.data = (
             ours.convolutions[place].weight.detach().clone(memory_format=torch.contiguous_format)
         )
-    seen = images(4)
-    expected = plain(seen.permute(0, 3, 1, 2).contiguous()).flatten(1)
-    torch.testing.assert_close(ours(seen), expected, rtol=1e-4, atol=1e-4)
-    for place in range(4):  # statistics for evaluation are those of the plain layers, too
+    image_batch = images(4)
+    expected = plain(image_batch.permute(0, 3, 1, 2).contiguous()).flatten(1)
+    torch.testing.assert_close(ours(image_batch), expected, rtol=1e-4, atol=1e-4)
+    for place in range(4):  # running statistics are equal, too
         mean = plain[4 * place + 1].running_mean
         torch.testing.assert_close(ours.norms[place].running_mean, mean, rtol=1e-4, atol=1e-5)
 
@@ -82,32 +82,32 @@ def test_conv4_is_four_blocks_of_plain_layers():
 def test_the_layout_of_images_in_memory_does_not_matter(name, is_training):
     perception, _ = make(name)
     perception.train(is_training)
-    seen = images(5)
-    strided = seen.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)
+    image_batch = images(5)
+    strided = image_batch.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)
     assert not strided.is_contiguous()
-    torch.testing.assert_close(perception(strided), perception(seen), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(perception(strided), perception(image_batch), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
-def test_bf16_sees_nearly_as_fp32_with_weights_and_gradients_in_fp32(name):
+def test_bf16_is_close_to_fp32_with_weights_and_gradients_in_fp32(name):
     perception, _ = make(name)
-    seen = images(8)
-    exact, rough = perception(seen), perception(seen.bfloat16())
-    assert rough.dtype == torch.bfloat16
-    assert (rough.float() - exact).abs().mean() < 0.03 * exact.abs().mean()
-    rough.float().square().sum().backward()
+    image_batch = images(8)
+    exact, low_precision = perception(image_batch), perception(image_batch.bfloat16())
+    assert low_precision.dtype == torch.bfloat16
+    assert (low_precision.float() - exact).abs().mean() < 0.03 * exact.abs().mean()
+    low_precision.float().square().sum().backward()
     for parameter in perception.parameters():
         assert parameter.dtype == parameter.grad.dtype == torch.float32 and parameter.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
-def test_every_weight_learns(name):
+def test_every_parameter_has_a_gradient(name):
     perception, size = make(name)
     weights = torch.randn(6, size, generator=torch.Generator().manual_seed(2))
     (perception(images(6)) * weights).sum().backward()
     for parameter_name, parameter in perception.named_parameters():
-        # Batch normalisation takes a constant away again, so a bias before it has no gradient but rounding. Of maps
-        # of noise the greatest values are all above 0, so that the last bias before them is such a constant.
+        # Batch normalisation removes constants, so a bias before it has a gradient of rounding errors only. The maxima
+        # of feature maps of noise are all above 0, so the last bias before max-pooling is such a constant.
         if parameter_name != "summary.0.bias" and (
             not LAYOUTS[name].grids or parameter_name != "norms.1.bias"
         ):
@@ -115,22 +115,22 @@ def test_every_weight_learns(name):
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
-def test_in_evaluation_an_image_is_seen_alone_and_in_training_among_others(name):
+def test_images_are_independent_in_evaluation_but_not_in_training(name):
     perception, _ = make(name)
-    seen = images(6)
-    perception(seen)
+    image_batch = images(6)
+    perception(image_batch)
     perception.eval()
     before = {key: value.clone() for key, value in perception.state_dict().items()}
-    whole = perception(seen)
-    torch.testing.assert_close(perception(seen[2:3]), whole[2:3], rtol=1e-4, atol=1e-5)
+    whole = perception(image_batch)
+    torch.testing.assert_close(perception(image_batch[2:3]), whole[2:3], rtol=1e-4, atol=1e-5)
     assert all(value.equal(before[key]) for key, value in perception.state_dict().items())
     perception.train()
-    assert (perception(seen[2:4]) - perception(seen)[2:4]).abs().max() > 0.01
+    assert (perception(image_batch[2:4]) - perception(image_batch)[2:4]).abs().max() > 0.01
     assert not perception.norms[0].running_mean.equal(before["norms.0.running_mean"])
 
 
 @pytest.mark.parametrize("stride", [1, 2])
-def test_a_convolution_is_that_of_torch(stride):
+def test_convolution_equals_torch(stride):
     ours = Convolution(3, 4, 3, stride=stride, padding=1)
     maps = torch.randn(2, 3, 9, 9)
     expected = nn.functional.conv2d(maps, ours.weight, ours.bias, stride=stride, padding=1)
@@ -148,37 +148,37 @@ def test_images_of_other_sizes(size):
         assert perception.out_features == 64 * cells
 
 
-def test_conv_max_sees_what_but_not_where_and_conv_sees_both():
-    """An object moved by whole strides, away from the border, where maps are padded."""
-    seen = torch.zeros(2, *IMAGES)
-    thing = torch.rand(7, 7, 3, generator=torch.Generator().manual_seed(3))
-    seen[0, 21:28, 13:20], seen[1, 33:40, 41:48] = thing, thing
+def test_conv_max_does_not_depend_on_positions_but_others_do():
+    """An object moved by whole strides, away from the border, where feature maps are padded."""
+    image_batch = torch.zeros(2, *IMAGES)
+    object_pixels = torch.rand(7, 7, 3, generator=torch.Generator().manual_seed(3))
+    image_batch[0, 21:28, 13:20], image_batch[1, 33:40, 41:48] = object_pixels, object_pixels
     for name in OF_IMAGES:
         perception, _ = make(name)
-        here, there = perception.eval()(seen)
+        here, there = perception.eval()(image_batch)
         assert torch.allclose(here, there, rtol=1e-4, atol=1e-5) == (name == "conv_max")
 
 
-def test_outlines_are_what_colours_leave():
-    shown = torch.zeros(3, 2, 2, 3)
-    shown[0, 0, 0] = torch.tensor([0.2, 0.8, 0.1])
-    shown[0, 1, 0] = torch.tensor([0.4, 0.0, 0.1])
-    shown[1] = shown[0].flip(-1) / 2
+def test_outlines_have_no_colours():
+    image_batch = torch.zeros(3, 2, 2, 3)
+    image_batch[0, 0, 0] = torch.tensor([0.2, 0.8, 0.1])
+    image_batch[0, 1, 0] = torch.tensor([0.4, 0.0, 0.1])
+    image_batch[1] = image_batch[0].flip(-1) / 2
     expected = torch.tensor([[1.0, 0.0], [0.5, 0.0]])
-    seen = outlines(shown)
-    assert seen.shape == shown.shape
+    outlined = outlines(image_batch)
+    assert outlined.shape == image_batch.shape
     for channel in range(3):
-        torch.testing.assert_close(seen[0, ..., channel], expected)
-        torch.testing.assert_close(seen[1, ..., channel], expected)
-    assert not seen[2].any()  # a black image has none
+        torch.testing.assert_close(outlined[0, ..., channel], expected)
+        torch.testing.assert_close(outlined[1, ..., channel], expected)
+    assert not outlined[2].any()  # a black image has no outlines
 
 
-def test_half_of_the_maps_of_conv_max_see_no_colour():
+def test_half_of_the_maps_of_conv_max_have_no_colour():
     perception = ConvolutionalPerception(LAYOUTS["conv_max"], 64, None).eval()
-    seen = images(2)
-    colored, otherwise = perception(seen), perception(seen.flip(-1) / 2)
+    image_batch = images(2)
+    colored, otherwise = perception(image_batch), perception(image_batch.flip(-1) / 2)
     same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
-    assert same.tolist() == ([False] * 32 + [True] * 32) * 2  # greatest values, then sums
+    assert same.tolist() == ([False] * 32 + [True] * 32) * 2  # maxima, then sums
 
 
 MISTAKES = {
@@ -194,6 +194,6 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("name", "object_shape"), MISTAKES)
-def test_perceptions_that_do_not_fit(name, object_shape):
+def test_errors_of_unsuitable_perceptions(name, object_shape):
     with pytest.raises(ConfigError, match=f"^{MISTAKES[name, object_shape]}$"):
         make(name, object_shape)

@@ -1,4 +1,4 @@
-"""Recurrent receivers against torch's own layers, and the answer to each attribute."""
+"""Recurrent receivers against torch's layers, and the logits of each attribute."""
 
 import pytest
 import torch
@@ -11,13 +11,13 @@ from ecsuite.agents.receivers import RecurrentReceiver
 LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 
-def spoken(ids):
+def discrete_message(ids):
     return Message(symbols=ids, ends=None, length=torch.full((ids.shape[1],), float(len(ids))))
 
 
 @pytest.mark.parametrize("cell", LAYERS)
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
-def test_layers_are_torchs(cell, num_layers):
+def test_layers_equal_torch(cell, num_layers):
     torch.manual_seed(0)
     receiver = RecurrentReceiver(
         vocab_size=4, hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers
@@ -31,22 +31,22 @@ def test_layers_are_torchs(cell, num_layers):
             getattr(layers, f"bias_hh_l{index}").copy_(ours.hidden_map.bias)
     ids = torch.randint(0, 5, (7, 3))
     outputs, _ = layers(receiver.embed(ids))
-    states, _ = receiver(spoken(ids), torch.float32)
+    states, _ = receiver(discrete_message(ids), torch.float32)
     torch.testing.assert_close(states, outputs[-1:])
 
 
-def test_sru_is_read_by_its_memory():
-    """Its output is mostly the last symbol: two messages that end alike are told apart by what came before."""
+def test_state_of_sru_is_its_memory():
+    """SRU's output is mostly the last symbol, and would not distinguish messages with the same last symbol."""
     torch.manual_seed(0)
     receiver = make_receiver("sru", vocab_size=4, max_len=3, hidden_size=6, embedding_size=2)
     assert (
         receiver.embed.out_features == 6
-    )  # SRU's input is as wide as its state, whatever the embedding size
+    )  # SRU's input has the width of its state; the embedding size is not used
     step, state = receiver.cells[0].unroll(torch.float32), None
     ids = torch.tensor([[1], [2], [3]])
     for symbols in ids:
         state = step(receiver.embed(symbols), state)
-    states, _ = receiver(spoken(ids), torch.float32)
+    states, _ = receiver(discrete_message(ids), torch.float32)
     torch.testing.assert_close(states[0], state[1])
 
 
@@ -61,24 +61,24 @@ def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
 
 @pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
 @pytest.mark.parametrize("style", ["egg", "icy"])
-def test_a_reader_answers_for_each_attribute(name, style):
+def test_a_classifier_has_logits_for_each_attribute(name, style):
     torch.manual_seed(0)
     receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
-    reader = AttributeClassifier(receiver, 2, 3)
+    classifier = AttributeClassifier(receiver, 2, 3)
     ids = torch.randint(1, 5, (6, 5))
-    logits = reader(spoken(ids))
+    logits = classifier(discrete_message(ids))
     assert logits.shape == (5, 2, 3)
-    states, _ = receiver(spoken(ids), torch.float32)
+    states, _ = receiver(discrete_message(ids), torch.float32)
     assert states.shape == (1, 5, receiver.state_size)
-    torch.testing.assert_close(logits.flatten(1), reader.answer(states[0]))
+    torch.testing.assert_close(logits.flatten(1), classifier.answer(states[0]))
     logits.square().sum().backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in reader.parameters())
+    assert all(parameter.grad.abs().max() > 0 for parameter in classifier.parameters())
 
 
-def test_a_reader_needs_a_certain_end():
-    reader = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
+def test_a_classifier_needs_a_certain_end():
+    classifier = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
     message = Message(
         symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
     )
     with pytest.raises(AssertionError, match="several ends"):
-        reader(message)
+        classifier(message)

@@ -1,4 +1,4 @@
-"""Recurrent senders against torch's own layers, and the two styles."""
+"""Recurrent senders against torch's layers, and the two styles."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def torch_layers(sender, cell, input_size):
 
 
 def first_states(sender, cell, meanings):
-    """The meaning in the first layer, zeros in those above and in all memories of LSTM."""
+    """Initial states: the meaning in the first layer, zeros in those above and in all memories of LSTM."""
     hidden = torch.zeros(len(sender.cells), len(meanings), 6)
     hidden[0] = sender.perceive(meanings)
     return (hidden, torch.zeros_like(hidden)) if cell == "lstm" else hidden
@@ -33,7 +33,7 @@ def first_states(sender, cell, meanings):
 
 @pytest.mark.parametrize("cell", LAYERS)
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
-def test_zero_input_is_torchs_layers_over_zeros(soft_message_builder, cell, num_layers):
+def test_zero_input_equals_torch_layers_over_zeros(soft_message_builder, cell, num_layers):
     torch.manual_seed(0)
     sender = RecurrentSender(**SIZES, cell=cell, num_layers=num_layers, zero_input=True)
     assert sender.embed is None and sender.start is None
@@ -44,7 +44,7 @@ def test_zero_input_is_torchs_layers_over_zeros(soft_message_builder, cell, num_
 
 @pytest.mark.parametrize("cell", LAYERS)
 @pytest.mark.parametrize("style", ["egg", "icy"])
-def test_what_was_said_goes_into_the_first_layer(soft_message_builder, cell, style):
+def test_the_previous_symbol_is_the_input_of_the_first_layer(soft_message_builder, cell, style):
     torch.manual_seed(0)
     sender = RecurrentSender(**SIZES, cell=cell, num_layers=2, style=style)
     meanings = torch.randn(3, 7)
@@ -70,7 +70,7 @@ def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
     assert sender.embed.in_features == 5 and sender.embed.out_features == 128
 
 
-def test_the_default_style_is_eggs():
+def test_the_default_style_is_egg():
     sender = RecurrentSender(**SIZES, cell="gru")
     assert sender.perceive.bias is not None and sender.start.shape == (5,)
     assert {name.split(".")[0] for name, _ in sender.named_parameters()} == {

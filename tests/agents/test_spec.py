@@ -1,4 +1,4 @@
-"""Names of agents: what is equal is written equally, and what is wrong is named with what would be right."""
+"""Agent names: canonical forms, and errors that list the choices."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_names_become_canonical(role, text, canonical):
     assert hash(spec) == hash(parse_agent(role, canonical))
 
 
-def test_a_spec_says_what_it_is():
+def test_fields_of_a_spec():
     spec = parse_agent("sender", "lstm-2l-z,hidden=64")
     assert (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input) == (
         "lstm-2l-z", "lstm", "lstm", 2, True,
@@ -76,12 +76,12 @@ def test_a_spec_says_what_it_is():
         ("receiver", "cnn,blocks=two", "cnn: blocks: expected a number from 1 to 999999, got 'two'"),
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_named(role, text, message):
+def test_errors_of_unknown_names(role, text, message):
     with pytest.raises(ConfigError, match=message):
         parse_agent(role, text)
 
 
-def test_the_tables_agree():
+def test_the_tables_are_consistent():
     assert list(FAMILIES["sender"]) == list(SENDERS)
     assert list(FAMILIES["receiver"]) == list(RECEIVERS)
     assert set(DESCRIPTIONS) == {*SENDERS, *RECEIVERS}

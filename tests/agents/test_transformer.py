@@ -1,4 +1,4 @@
-"""The transformer against torch's, which computes the whole prefix again at every step."""
+"""The transformer against torch's layers, which recompute the whole prefix at every step."""
 
 import pytest
 import torch
@@ -29,13 +29,13 @@ def torch_layer(ours):
     ]  # fmt: skip
     assert len(pairs) == len(list(layer.parameters())) == len(list(ours.parameters()))
     with torch.no_grad():
-        for theirs, mine in pairs:
-            theirs.copy_(mine)
+        for theirs, our_parameter in pairs:
+            theirs.copy_(our_parameter)
     return layer
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer-2l", "transformer-3l,init=copied"])
-def test_the_cache_gives_what_the_whole_prefix_gives(soft_message_builder, name):
+def test_the_cache_equals_the_whole_prefix(soft_message_builder, name):
     torch.manual_seed(0)
     sender = make_sender(name, num_features=6, vocab_size=3, max_len=5, hidden_size=SIZE, style="icy")
     with torch.no_grad():
@@ -53,15 +53,15 @@ def test_the_cache_gives_what_the_whole_prefix_gives(soft_message_builder, name)
             hidden = layer(hidden, memory, tgt_mask=mask)
         expected.append(sender.scores(hidden[:, -1]))
         prefix = torch.cat([prefix, sender.embed(expected[-1].softmax(-1))[:, None]], 1)
-    said = sender(meanings, soft_message_builder(5))
-    torch.testing.assert_close(said, torch.stack(expected))
+    logits = sender(meanings, soft_message_builder(5))
+    torch.testing.assert_close(logits, torch.stack(expected))
 
-    wanted = torch.autograd.grad(torch.stack(expected).square().sum(), [sender.perceive.weight])
-    found = torch.autograd.grad(said.square().sum(), [sender.perceive.weight])
-    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    expected_grads = torch.autograd.grad(torch.stack(expected).square().sum(), [sender.perceive.weight])
+    gradients = torch.autograd.grad(logits.square().sum(), [sender.perceive.weight])
+    torch.testing.assert_close(gradients, expected_grads, rtol=1e-4, atol=1e-4)
 
 
-def test_layers_begin_apart_unless_copied():
+def test_layers_have_different_initial_weights_unless_copied():
     sizes = {"num_features": 6, "vocab_size": 3, "max_len": 5, "hidden_size": SIZE}
     for name, is_copied in (("transformer-2l", False), ("transformer-2l,init=copied", True)):
         first, second = make_sender(name, **sizes).layers
@@ -69,7 +69,7 @@ def test_layers_begin_apart_unless_copied():
         assert first.widen.weight is not second.widen.weight
 
 
-def test_positions_are_told_apart_by_sines_and_cosines():
+def test_positional_encodings_are_sines_and_cosines():
     codes = position_codes(3, 4)
     steps = torch.tensor([0.0, 1.0, 2.0])
     expected = [steps.sin(), steps.cos(), (steps / 100).sin(), (steps / 100).cos()]

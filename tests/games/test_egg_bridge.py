@@ -162,9 +162,9 @@ def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straigh
     torch.testing.assert_close(interaction.message, theirs.message, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.message_length, theirs.message_length, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.aux["acc"], theirs.aux["acc"], rtol=1e-4, atol=1e-4)
-    wanted = torch.autograd.grad(expected, [parameter for _, parameter in pairs])
+    expected_grads = torch.autograd.grad(expected, [parameter for _, parameter in pairs])
     gradients = torch.autograd.grad(loss, [parameter for parameter, _ in pairs])
-    for mine, reference in zip(gradients, wanted, strict=True):
+    for mine, reference in zip(gradients, expected_grads, strict=True):
         torch.testing.assert_close(mine, reference, rtol=1e-4, atol=1e-5)
 
 

@@ -90,6 +90,6 @@ def test_bf16_is_close_to_fp32():
     examples = make_world(experiment).examples("train", np.arange(256))
     exact = game.play(examples, "train", noise()).measures
     game.dtype = torch.bfloat16
-    rough = game.play(examples, "train", noise()).measures
+    low_precision = game.play(examples, "train", noise()).measures
     for name in exact:
-        assert rough[name].item() == pytest.approx(exact[name].item(), abs=0.03)
+        assert low_precision[name].item() == pytest.approx(exact[name].item(), abs=0.03)

@@ -56,10 +56,10 @@ def by_module(sender, examples, replica, soft_message_builder):
     return loss.detach(), right, dict(zip(names, gradients, strict=True))
 
 
-def assert_same_gradient(mine, wanted, name):
+def assert_same_gradient(actual, expected, name):
     """Equal but for rounding, against the largest entry; a sum that cancels exactly may leave a little."""
-    error = (mine - wanted).abs().max()
-    assert error <= 2e-5 * wanted.abs().max() + 1e-8, f"{name}: {error:.2g} of {wanted.abs().max():.2g}"
+    error = (actual - expected).abs().max()
+    assert error <= 2e-5 * expected.abs().max() + 1e-8, f"{name}: {error:.2g} of {expected.abs().max():.2g}"
 
 
 @pytest.mark.parametrize("name", SENDERS)
@@ -74,10 +74,10 @@ def test_loss_accuracy_and_gradients_equal_the_module(name, soft_message_builder
     torch.testing.assert_close(loss, sum(result[0] for result in results))
     torch.testing.assert_close(examples.accuracy, torch.stack([result[1] for result in results]))
     for replica, (_, _, gradients) in enumerate(results):
-        for key, wanted in gradients.items():
-            mine = parameters[key].grad
-            mine = torch.zeros_like(wanted) if mine is None else mine[replica]
-            assert_same_gradient(mine, wanted, key)
+        for key, expected in gradients.items():
+            actual = parameters[key].grad
+            actual = torch.zeros_like(expected) if actual is None else actual[replica]
+            assert_same_gradient(actual, expected, key)
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru-2l", "husenda:rnn", "husendz:dgsend", "fc2l"])
@@ -92,10 +92,10 @@ def test_gradients_are_correct_at_extreme_probabilities(name, soft_message_build
     loss.backward()
     wanted_loss, _, gradients = by_module(sender, examples, 0, soft_message_builder)
     torch.testing.assert_close(loss.detach(), wanted_loss)
-    for key, wanted in gradients.items():
-        mine = parameters[key].grad
-        mine = torch.zeros_like(wanted) if mine is None else mine[0]
-        assert (mine - wanted).abs().max() <= 1e-3 * wanted.abs().max() + 1e-8, key
+    for key, expected in gradients.items():
+        actual = parameters[key].grad
+        actual = torch.zeros_like(expected) if actual is None else actual[0]
+        assert (actual - expected).abs().max() <= 1e-3 * expected.abs().max() + 1e-8, key
 
 
 @pytest.mark.parametrize("name", ["lstm", "husendz:dgsend", "fc1l"])
@@ -134,8 +134,8 @@ def test_without_gradient_the_accuracy_is_still_computed():
     examples, other = make_batch(1), make_batch(1)
     with torch.no_grad():
         loss = make_fused_sender(sender).loss(stacked([sender]), examples)
-    wanted = make_fused_sender(sender).loss(stacked([sender]), other)
-    assert torch.equal(loss, wanted.detach())
+    expected = make_fused_sender(sender).loss(stacked([sender]), other)
+    assert torch.equal(loss, expected.detach())
     assert torch.equal(examples.accuracy, other.accuracy)
 
 
