@@ -52,7 +52,7 @@ FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
     "icy": {"--early-verdict": "--early-stop"},
     "translate": {"--folder": "--cache"},
-    "xtreme": {"--body": "--backbone"},
+    "xtreme": {"--body": "--backbone", "--folder": "--cache"},
 }
 """By command, names that options had; they are hidden and keep working."""
 

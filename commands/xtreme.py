@@ -48,7 +48,7 @@ def xtreme(
         typer.Option(help="A text in a human language, for an additional control: .txt or .txt.gz."),
     ] = None,
     seeds: Seeds = None,
-    folder: Annotated[Path, typer.Option(help="Cache folder of finished stages.")] = Path("runs/xtreme"),
+    cache: Annotated[Path, typer.Option(help="Cache folder of finished stages.")] = Path("runs/xtreme"),
     picture: Annotated[
         Path | None, typer.Option(help="Draw scores by family and by script: .svg or .png.")
     ] = None,
@@ -95,7 +95,7 @@ def xtreme(
     from ecsuite.eval.xtreme.study import Request
     from ecsuite.formats import read_corpus
 
-    with Reporter(kept=folder) as reporter:
+    with Reporter(kept=cache) as reporter:
         result = xtreme_transfer(
             Request(
                 corpus=None if corpus is None else read_corpus(corpus),
@@ -111,7 +111,7 @@ def xtreme(
                 human=human,
                 seeds=read_seeds(seeds, 0) or (),
                 device=device,
-                folder=folder,
+                folder=cache,
                 num_workers=workers or num_cores(),
                 progress=reporter.progress,
             )

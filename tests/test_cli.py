@@ -75,7 +75,7 @@ OPTIONS = {
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
         "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--backbone", "--texts",
-        "--human", "--seeds", "--folder", "--picture", "--baselines", "--workers", "--out", "--device", "--json",
+        "--human", "--seeds", "--cache", "--picture", "--baselines", "--workers", "--out", "--device", "--json",
         "--help",
     },
     "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},

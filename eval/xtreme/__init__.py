@@ -1,9 +1,9 @@
-"""Transfer to XTREME: does a body that has learnt a corpus help with tasks in human languages?
+"""Transfer to XTREME: does pretraining on a corpus help with tasks in human languages?
 
-`experiment.py` is the stage from beginning to end: a request (`study.py`) becomes jobs (`jobs.py`) of three kinds
-(`stages.py`): a body (`bodies.py`) learns what it is to learn (`sources.py`, `learning.py`), then texts of languages
-(`texts.py`, `vocabulary.py`) after a protocol (`protocols.py`), then a task (`task.py`). Examples become rows
-(`rows.py`; `tagging.py`, `pairs.py`, `questions.py`), of which a head (`heads.py`) learns to speak (`tuning.py`);
-sentences are compared without a head (`retrieval.py`). What came of it (`result.py`) is told as gains over controls
-(`gains.py`) in tables (`report.py`) and pictures (`drawing.py`); sizes are a preset's (`presets.py`).
+`experiment.py` runs a request (`study.py`) as jobs (`jobs.py`) of three stages (`stages.py`): pretraining a backbone
+on a source (`sources.py`), training on text (`texts.py`) by a protocol (`protocols.py`), and fine-tuning on a task
+(`task.py`). Examples become rows (`rows.py`; `tagging.py`, `pairs.py`, `questions.py`), on which a head (`heads.py`)
+is trained (`tuning.py`); retrieval compares sentences without a head (`retrieval.py`). The result (`result.py`) is
+reported as gains over controls (`gains.py`) in tables (`report.py`) and pictures (`drawing.py`); sizes are in
+`presets.py`.
 """

@@ -17,6 +17,7 @@ BACKBONE_SIZES = ("num_layers", "width", "num_heads", "dropout", "context", "bat
 """Preset fields that can change the result of every stage."""
 File = tuple[Path, str]
 """A weight file and its SHA-256."""
+# The names in cache keys are part of the identity of cached results and must not change.
 
 
 class Jobs:

@@ -130,7 +130,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "finetune_task", interrupted)
-        code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")
+        code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")
     assert code != 0 and out == ""
     assert "stopped; finished stages are cached in mine; run the same command to resume" in err
-    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--folder", "mine")[0] == 0
+    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")[0] == 0
