@@ -37,7 +37,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     shortest, longest = int(content.lengths.min()), int(content.lengths.max())
     if not shortest == longest == width:
         lengths = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
-        reason = f"messages of {lengths} symbols for {width} attributes"
+        reason = f"expected {width} symbols per message (one per attribute), got {lengths}"
         return [score(value=None, reason=reason)]
     message_symbols = content.values.astype(np.int64).reshape(num_rows, width)
 

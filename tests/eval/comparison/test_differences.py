@@ -1,4 +1,4 @@
-"""Differences are paired by language, and a verdict takes more than languages and seeds make by chance."""
+"""Differences are paired by language; a verdict needs a difference above the noise of languages and seeds."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def source(name, *rows, targets=TARGETS, signature="xferbench|preset:mini|v:1"):
 NOTHING = source("nothing", LEVELS)
 
 
-def test_a_difference_by_hand():
+def test_a_known_difference():
     found = difference(source("words", LEVELS + GAPS), NOTHING, None)
     assert (found.source, found.baseline) == ("words", "nothing")
     assert found.by_target == pytest.approx(dict(zip(TARGETS, GAPS, strict=True)))
@@ -91,7 +91,7 @@ def test_one_target_has_no_interval_but_may_exceed_seed_noise():
     assert (noisy.verdict, noisy.why) == ("better", "exceeds seed noise")
 
 
-def test_seeds_alone_can_undo_what_languages_agree_on():
+def test_seed_noise_can_exceed_a_consistent_difference():
     rows = [LEVELS + GAPS + shift for shift in (-0.1, 0.1)]
     words, nothing = source("words", *rows), source("nothing", LEVELS, LEVELS)
     noise = seed_noise([words, nothing])

@@ -1,4 +1,4 @@
-"""The paper's equations by hand, and how they differ from the authors' program."""
+"""The equations of the paper, and their differences from the authors' program."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def sources(values):
 VALUES = np.random.default_rng(1).normal(5, 0.2, (4, 6)) + np.arange(6) + 0.1 * np.arange(4)[:, None]
 
 
-def test_equation_4_by_hand():
+def test_equation_4():
     np.testing.assert_allclose(normalise(np.array([[1.0, 10], [2, 30], [3, 50]])), [[-1, -1], [0, 0], [1, 1]])
 
 

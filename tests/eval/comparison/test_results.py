@@ -1,4 +1,4 @@
-"""Results are read from both kinds of file, seeds of a source come together, and each mistake gets its line."""
+"""Results are read from both kinds of files, seeds of a source are merged, and errors name the file."""
 
 import json
 from pathlib import Path
@@ -144,7 +144,7 @@ def test_one_seed_with_two_scores_is_refused(tmp_path):
         gather([first, second])
 
 
-def test_sources_of_one_name_are_told_apart_by_their_folders(tmp_path):
+def test_sources_of_one_name_get_the_names_of_their_folders(tmp_path):
     files = [
         write(tmp_path / "1.json", scorecard({"da": 4.0}, source="x/words/corpus.jsonl", sha="1")),
         write(tmp_path / "2.json", scorecard({"da": 4.5}, source="y/words/corpus.jsonl", sha="2")),
@@ -199,13 +199,14 @@ def test_nothing_to_read(tmp_path):
         read_results(tmp_path)
 
 
-def test_results_hold_what_tables_rely_on():
+def test_invariants_of_results():
     def result(by_target, seeds):
         return Result(name="a", by_target=by_target, seeds=seeds, signature="s")
 
     for by_target, seeds in (((), ()), (({"da": 1.0},), ()), (({},), (0,))):
         with pytest.raises(
-            ConfigError, match=r"^a: expected at least one seed and one target, with a cross-entropy for each$"
+            ConfigError,
+            match=r"^a: expected at least one seed and one target, with a cross-entropy for each$",
         ):
             result(by_target, seeds)
     with pytest.raises(ConfigError, match=r"^a, seed 4: no score for eu, ja, which seed 0 has$"):

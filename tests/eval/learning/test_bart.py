@@ -1,4 +1,4 @@
-"""The paper's sizes, the frozen parts, and what new embeddings leave alone."""
+"""Sizes of the paper, frozen parameters, and new embeddings."""
 
 import builtins
 

@@ -1,4 +1,4 @@
-"""Tokens of texts: nothing is lost, and ends are told."""
+"""Tokenisation of texts: it is lossless and marks the ends of lines."""
 
 from ecsuite.eval.learning.bpe import encode, train_bpe
 
@@ -27,7 +27,7 @@ def test_words_keep_their_combining_marks_where_asked_for() -> None:
     assert sizes == {False: 4, True: 1}
 
 
-def test_every_text_can_be_told_back() -> None:
+def test_every_text_can_be_decoded() -> None:
     text = "It's 3 \u0915\u093e\u0916  \U0001f600\n"
     for keeps_marks in (False, True):
         tokenizer = train_bpe(["abc abd", "abc"] * 9, 300, keeps_marks=keeps_marks)

@@ -1,4 +1,4 @@
-"""The model is GPT-2, its loss is cross-entropy, and new embeddings change nothing else."""
+"""The model equals GPT-2, its loss equals cross-entropy, and new embeddings change no other weights."""
 
 import copy
 import math

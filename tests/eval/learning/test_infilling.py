@@ -1,4 +1,4 @@
-"""Text infilling: the share, the spans' lengths and their places, and that nothing but the spans is lost."""
+"""Text infilling: share of masked symbols, lengths and positions of spans, and unchanged other symbols."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ MASK, PAD = 10_001, 10_000
 
 
 def blocks(batch: int, block: int) -> np.ndarray:
-    """Every symbol is different."""
+    """Blocks in which every symbol is unique."""
     return np.arange(batch * block).reshape(batch, block)
 
 
@@ -27,7 +27,7 @@ def test_the_same_share_is_taken_out_of_each_block_and_the_rest_is_in_order(batc
 
 
 def test_a_mask_stands_where_symbols_are_missing():
-    """Between two neighbours of what is left, symbols are missing only if there is a mask, or several."""
+    """Between two remaining symbols, others are missing only if there is at least one mask."""
     whole = blocks(50, 100)
     holed = infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(1))
     num_gaps = num_empty = 0
@@ -56,7 +56,7 @@ def test_lengths_of_spans_are_poisson_but_for_the_last():
 
 
 def test_places_are_masked_equally_often_but_near_the_edges():
-    """A span may not hang over an edge, so the edges are masked less: as often on one side as on the other."""
+    """Spans do not cross the edges, so positions near the edges are masked less often, equally on both sides."""
     holed = infill(np.zeros((10_000, 100), dtype=np.int64), mask=MASK, pad=PAD, rng=np.random.default_rng(3))
     share = holed.is_masked.mean(0)
     np.testing.assert_allclose(share[10:-10], 0.3, atol=0.025)

@@ -1,4 +1,4 @@
-"""Batches give every pair and block its turn, and the loop trains what it should."""
+"""Batches contain every pair and block once per epoch; the training loop changes the trainable weights only."""
 
 import numpy as np
 import pytest

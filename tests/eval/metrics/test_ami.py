@@ -1,4 +1,4 @@
-"""AMI: scikit-learn as a second opinion, hand-made languages, the degenerate corpora."""
+"""AMI: comparison with scikit-learn, constructed languages, degenerate corpora."""
 
 import itertools
 
@@ -111,7 +111,7 @@ def test_undefined(messages, meanings, reason):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 60), st.integers(1, 60))
 def test_expected_information(seed, num_rows, num_first, num_second):
-    """Scikit-learn goes through all pairs of classes."""
+    """Scikit-learn loops over all pairs of classes."""
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, num_first, num_rows), rng.integers(0, num_second, num_rows)
     table = contingency_matrix(first, second, sparse=True, dtype=np.int64)

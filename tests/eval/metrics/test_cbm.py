@@ -1,4 +1,4 @@
-"""Concept best matching: the authors' sample, hand-made languages, chance, ties, and a recount in plain Python."""
+"""Concept best matching: the authors' sample, constructed languages, chance level, ties, and a Python reference."""
 
 import itertools
 import json
@@ -41,7 +41,7 @@ def sample():
 
 
 def test_the_program_calls_a_concept_matched_that_has_a_word_at_weight_0():
-    """But where words are fewer than concepts, some are left over in any case."""
+    """If there are fewer words than concepts, some concepts are unmatched in any case."""
     corpus = Corpus(
         messages=Ragged.from_rows([[1], [2], [1], [1]]), concepts=Ragged.from_rows([[0], [0], [1], [2]])
     )
@@ -56,7 +56,7 @@ def test_the_program_calls_a_concept_matched_that_has_a_word_at_weight_0():
 
 
 def test_authors_sample(sample):
-    """Figures of the authors' program (bcarmeli/cbm) on its own sample, EOS cut as by default."""
+    """Results of the authors' program (bcarmeli/cbm) on its own sample, EOS removed (its default)."""
     messages, concepts, names = sample
     result = score(messages, concepts, eos=0, names=names)
     assert round(result.value, 3) == 0.127
@@ -80,7 +80,7 @@ def test_authors_sample(sample):
 
 
 def test_authors_sample_with_eos_kept_as_a_word(sample):
-    """The same with the program's two arguments, which keep EOS."""
+    """Results with the two arguments of the program that keep EOS."""
     messages, concepts, _ = sample
     result = score(messages, concepts)
     assert [result.details["counts"][key] for key in ("good", "ambiguous", "total_edges", "unmatched")] == [
@@ -94,14 +94,14 @@ def test_authors_sample_with_eos_kept_as_a_word(sample):
 
 
 def test_authors_sample_read_from_its_file(sample):
-    """Words and concepts are strings there, and the reader finds EOS, "0", by itself."""
+    """Words and concepts of the file are strings, and the reader detects EOS, "0"."""
     result = cbm(read_corpus(SAMPLE), Options())[0]
     assert result.value == 0.1269
     assert result.details["map"][:3] == [["8", "14", 181], ["15", "25", 174], ["3", "45", 123]]
 
 
 def test_authors_sample_with_words_as_sets(sample):
-    """The paper's text counts a word once a message: 388 of 5 511, where a plain recount agrees."""
+    """In the text of the paper a word counts once per message: 388 of 5,511, as in the Python reference."""
     messages, concepts, _ = sample
     result = score(messages, concepts, eos=0, metric=cbm_types)
     assert (result.name, round(result.value, 4)) == ("cbm_types", 0.0704)
@@ -179,12 +179,12 @@ def test_empty_message_is_all_loss():
     assert [result.value, result.details["precision"], result.details["recall"]] == [0.5, 0.5, 0.5]
 
 
-def test_nothing_said_at_all():
+def test_empty_messages():
     result = score([[], []], [[0], [1]])
     assert [result.value, result.details["unmatched"], result.details["map"]] == [0, 1, []]
 
 
-def test_a_pair_that_never_meets_is_no_pair():
+def test_a_pair_of_weight_0_is_no_match():
     result = score([[1], [1], []], [[0], [0], [1]])
     assert result.details["unmatched"] == pytest.approx(1 / 3)
     assert result.details["map"] == [[1, 0, 2]]
@@ -269,7 +269,7 @@ def test_chance_over_every_order():
 
 
 def test_chance_where_phrases_differ_in_length():
-    """Each draw against the scores that some order of the phrases has, found by trying all."""
+    """Each draw is one of the scores over all orders of the phrases."""
     messages, concepts = [[1, 1, 2], [], [3], [2, 1]], [[0, 1], [1], [], [2, 2, 0]]
     possible = {
         score(messages, [concepts[i] for i in order]).value for order in itertools.permutations(range(4))
@@ -297,7 +297,7 @@ def test_a_large_corpus_gets_fewer_permutations():
 
 
 def recount(messages, concepts):
-    """The authors' counting in our words: pair by exhaustive search, then walk over every token."""
+    """Reference implementation of the authors' counting: exhaustive matching, then a loop over all tokens."""
     cooccurrences = Counter()
     for said, meant in zip(messages, concepts, strict=True):
         for word, concept in itertools.product(said, meant):

@@ -1,4 +1,4 @@
-"""CBM against the size of the corpus: each point is the metric itself on a part."""
+"""CBM as a function of the corpus size: each point is the metric on a part of the corpus."""
 
 import json
 
@@ -69,7 +69,7 @@ def test_a_perfect_language_is_flat():
 
 
 def test_few_samples_of_noise_score_higher():
-    """The paper's insight: small evaluation sets are easy to match."""
+    """As in the paper: small evaluation sets are easy to match."""
     rng = np.random.default_rng(0)
     curves = sensitivity(corpus_of(rng.integers(0, 60, (1_800, 4)), rng.integers(0, 50, (1_800, 1))))
     assert len(curves["segmented"]) == 18
@@ -79,7 +79,7 @@ def test_few_samples_of_noise_score_higher():
     json.dumps(curves, allow_nan=False)
 
 
-def test_parts_where_nothing_is_said_nor_meant():
+def test_parts_without_words_and_concepts():
     curves = sensitivity(corpus_of([[], [], [1], [1]], [[], [], [0], [0]]), step=2)
     assert (curves["accumulated"], curves["segmented"]) == ([None, 1.0], [None, 1.0])
     assert (curves["accumulated_sd"], curves["segmented_sd"]) == (None, None)

@@ -1,4 +1,4 @@
-"""Conflict count: hand-made languages, all permutations as a second opinion, the figure of another program."""
+"""Conflict count: constructed languages, comparison with all permutations and with another program."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ def score(messages, meanings=None, **known):
 
 
 def slow_count(messages, meanings):
-    """The least over all permutations of what is not the majority."""
+    """Reference implementation: minimum over all permutations of the rows outside the majority."""
     counts = []
     for attributes in itertools.permutations(range(meanings.shape[1])):
         votes = defaultdict(Counter)
@@ -109,8 +109,8 @@ def test_renaming_and_reordering_change_nothing(random):
         ([[1], [2]], None, "the corpus has no meanings"),
         ([[1], [2]], [[0.5], [1.0]], "features are not attribute values"),
         ([[], []], [[0, 0], [0, 1]], "every message is empty"),
-        ([[1, 2, 3]], [[0, 0]], "messages of 3 symbols for 2 attributes"),
-        ([[1, 2], [1]], [[0, 0], [0, 1]], "messages of 1 to 2 symbols for 2 attributes"),
+        ([[1, 2, 3]], [[0, 0]], "expected 2 symbols per message (one per attribute), got 3"),
+        ([[1, 2], [1]], [[0, 0], [0, 1]], "expected 2 symbols per message (one per attribute), got 1 to 2"),
     ],
 )
 def test_undefined(messages, meanings, reason):

@@ -1,4 +1,4 @@
-"""ELCC's thirteen measures: hand values, identities of the published corpora, degenerate corpora."""
+"""ELCC's thirteen measures: computed values, identities of the published corpora, degenerate corpora."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_names_are_the_keys_of_the_collection_in_its_order():
     assert list(measure([[1, 0]])) == NAMES
 
 
-def test_hand_values():
+def test_known_values():
     # Tokens 1 1 2 0 | 1 0: frequencies 3 1 2 of 6; bigrams 11 12 20 10, all different.
     assert measure([[1, 1, 2, 0], [], [1, 0]]) == pytest.approx(
         {
@@ -81,7 +81,7 @@ def test_eos(rows, present, padding, why):
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[], []]])
-def test_nothing_said(rows):
+def test_empty_messages(rows):
     scores = {score.name: score for score in elcc(Corpus(messages=Ragged.from_rows(rows)), Options())}
     for name in ("Token Count", "Line Count", "Unique Tokens", "Unique Lines"):
         assert scores.pop(name).value == 0

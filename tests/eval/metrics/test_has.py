@@ -1,4 +1,4 @@
-"""Boundaries a message: words with known bounds, their shuffled control, invariances, degenerate corpora."""
+"""Boundaries per message: words with known boundaries, the shuffled control, invariances, degenerate corpora."""
 
 from itertools import chain
 

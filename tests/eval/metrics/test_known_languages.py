@@ -68,7 +68,7 @@ def test_permuted_code():
     check(scores(np.stack([names[1][MEANINGS[:, 1]], names[0][MEANINGS[:, 0]]], axis=1)), 1)
 
 
-def test_perfect_code_with_rubbish_after_eos():
+def test_perfect_code_with_random_symbols_after_eos():
     check(scores([[*row, 0, *range(i % 5)] for i, row in enumerate(PERFECT.tolist())], eos=0), 1)
 
 
@@ -80,7 +80,7 @@ def test_constant_message():
 
 
 def test_random_code(all_draws):
-    """Whatever a random code scores, it is what its null does."""
+    """A random code scores within its null distribution."""
     rng = np.random.default_rng(1)
     found = scores(rng.integers(0, 4, PERFECT.shape))
     for name, score in found.items():

@@ -1,4 +1,4 @@
-"""The assignment problem: the best pairing and its ties, against exhaustive search."""
+"""The assignment problem: the best matching and its ties, compared with exhaustive search."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.matching import best_match, tied_pairs
 
 
 def pairings(weights):
-    """Every pairing of positive weights, as (total, set of pairs)."""
+    """Every matching of positive weights, as (total, set of pairs)."""
     num_words, num_concepts = weights.shape
     for choice in itertools.product(range(-1, num_concepts), repeat=num_words):
         taken = [concept for concept in choice if concept >= 0]
@@ -36,7 +36,7 @@ def test_best_match_and_ties_against_exhaustive_search(num_words, num_concepts, 
 
 @pytest.mark.parametrize("num_concepts", [1, 2, 3])
 def test_many_words_for_few_concepts(num_concepts):
-    """Far more words than concepts, where only each concept's best words enter the problem."""
+    """With far more words than concepts, only the best words of each concept are used."""
     weights = np.random.default_rng(num_concepts).integers(0, 9, (10 * num_concepts**2 + 20, num_concepts))
     totals = []
     for words in itertools.permutations(range(len(weights)), min(2, num_concepts)):
@@ -55,7 +55,7 @@ def test_many_words_for_few_concepts(num_concepts):
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (3, 3)])
-def test_nothing_ever_meets(shape):
+def test_no_cooccurrences(shape):
     word, concept = best_match(np.zeros(shape, np.int64))
     assert (len(word), len(concept)) == (0, 0)
     assert tied_pairs(np.zeros(shape, np.int64), word, concept).tolist() == []

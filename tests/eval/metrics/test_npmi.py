@@ -1,4 +1,4 @@
-"""Non-compositional NPMI: hand-made languages, the definition spelled out, the figures of another tool."""
+"""Non-compositional NPMI: constructed languages, a reference implementation, the results of another tool."""
 
 import itertools
 from collections import Counter
@@ -43,7 +43,7 @@ def test_a_name_for_each_meaning(words):
     assert result.signature == "ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:1"
 
 
-def test_constant_message_tells_nothing():
+def test_constant_message_has_no_information():
     result = score([[7]] * 36, GRID)
     assert (result.value, result.details["null_mean"], result.details["p_value"]) == (0, 0, 1)
 

@@ -1,4 +1,4 @@
-"""posdis and bosdis: hand-made languages, and the definitions spelled out as a second opinion."""
+"""posdis and bosdis: constructed languages, and comparison with a reference implementation."""
 
 import itertools
 from collections import Counter
@@ -32,7 +32,7 @@ def slow_entropy(values):
 
 
 def slow_disentanglement(variables, meanings):
-    """The mean gap over variables that vary, entropies from counted Python objects."""
+    """Reference implementation: mean gap over the non-constant variables, entropies from counted Python objects."""
     gaps = []
     for variable in variables:
         information = sorted(
@@ -66,7 +66,7 @@ def test_one_position_an_attribute():
 
 
 def test_order_free_language():
-    """The same symbols in changing order: bags tell what positions don't."""
+    """The same symbols in varying order: counts of symbols have information that positions do not have."""
     messages = [row[:: 1 if i % 2 else -1] for i, row in enumerate(np.add(GRID, [10, 20]).tolist())]
     positional, bag = values(messages, GRID)
     assert bag == pytest.approx(1)
@@ -74,7 +74,7 @@ def test_order_free_language():
 
 
 def test_holistic_language():
-    """One symbol for both attributes says as much of either as its size allows."""
+    """One symbol for both attributes has the maximum information about each of them."""
     positional, _ = values([[i] for i in range(12)], GRID)
     assert positional == pytest.approx((2 - np.log2(3)) / np.log2(12))
 
@@ -83,8 +83,8 @@ def test_constant_positions_are_left_out():
     assert values([[7, *row] for row in np.add(GRID, [10, 20]).tolist()], GRID)[0] == pytest.approx(1)
 
 
-def test_a_length_that_speaks():
-    """Unary numbers: where a message ends tells the first attribute alone."""
+def test_a_length_that_encodes_an_attribute():
+    """Unary numbers: the message length encodes only the first attribute."""
     assert values([[5] * row[0] for row in GRID], GRID) == pytest.approx([1, 1])
 
 

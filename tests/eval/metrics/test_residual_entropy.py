@@ -1,4 +1,4 @@
-"""HCE and residual entropy: languages with known answers, and the definitions spelled out as a second opinion."""
+"""HCE and residual entropy: languages with known answers, and comparison with a reference implementation."""
 
 import itertools
 from collections import Counter
@@ -40,7 +40,7 @@ def slow_entropy(values):
 
 
 def slow_residuals(messages, meanings, partition, normalised):
-    """The residuals of an assignment, from counted Python objects."""
+    """Reference implementation: residuals of an assignment, from counted Python objects."""
     residuals = []
     for attribute, column in enumerate(meanings.T.tolist()):
         own = [position for position, owner in enumerate(partition) if owner == attribute]
@@ -51,7 +51,7 @@ def slow_residuals(messages, meanings, partition, normalised):
 
 
 def slow_residual_entropy(messages, meanings, normalised):
-    """The least over all assignments, one by one."""
+    """Reference implementation: the minimum over all assignments."""
     partitions = itertools.product(range(meanings.shape[1]), repeat=messages.shape[1])
     return min(np.mean(slow_residuals(messages, meanings, partition, normalised)) for partition in partitions)
 
@@ -84,7 +84,7 @@ def test_definitions(seed):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_favourites_share_most_information(seed):
+def test_most_informative_attributes(seed):
     messages, meanings = random_language(seed)
     entropies = Entropies(messages.T, meanings.T, ("a", "b", "c"))
     for position, favourite in enumerate(entropies.most_informative()):
@@ -129,12 +129,12 @@ def test_concatenation():
 
 
 def test_holistic_language():
-    """One symbol tells both attributes, and may be given to one alone."""
+    """One symbol determines both attributes, but is assigned to only one."""
     assert values([[i] for i in range(12)], GRID) == pytest.approx([0.5, 0.5])
 
 
-def test_running_sums_hide_from_favourites_what_is_there():
-    """The second position alone tells nothing; a tie goes to the first attribute, where it does not help."""
+def test_running_sums_have_no_information_in_single_positions():
+    """The second position alone has no information; as a tie it is assigned to the first attribute, without effect."""
     grid = np.array(list(itertools.product(range(4), range(4))))
     sums = np.cumsum(grid, axis=1) % 4
     score, _ = scores(sums, grid)
@@ -142,7 +142,7 @@ def test_running_sums_hide_from_favourites_what_is_there():
     assert score.details["positions"] == {"attribute0": [0, 1], "attribute1": []}
 
 
-def test_a_constant_language_tells_nothing():
+def test_a_constant_language_has_no_information():
     assert values([[7, 7]] * 12, GRID) == [0, 1]
 
 
@@ -157,8 +157,8 @@ def test_one_attribute_is_enough():
     assert values([[1], [2], [2]], [[0], [1], [1]]) == [1, 0]
 
 
-def test_a_length_that_speaks():
-    """Unary numbers: beyond the end stands a blank."""
+def test_a_length_that_encodes_an_attribute():
+    """Unary numbers: positions after the end are blank."""
     assert values([[5] * row[0] for row in GRID], GRID) == pytest.approx([0.5, 0.5])
 
 
@@ -181,7 +181,7 @@ def test_many_messages_are_searched_greedily():
 
 
 def test_codes_of_many_symbols_do_not_overflow():
-    """70 positions of 12 symbols are more combinations than 64 bits count."""
+    """70 positions of 12 symbols have more combinations than a 64-bit integer can count."""
     same = np.repeat(np.arange(12), 70).reshape(12, 70)
     other = np.random.default_rng(0).permuted(same, axis=0)
     messages = np.concatenate([same, other], axis=1)
@@ -217,8 +217,8 @@ def test_undefined(messages, meanings, reason):
     assert [(score.value, score.reason) for score in scores(messages, meanings)] == [(None, reason)] * 2
 
 
-def test_the_null_of_hce_shows_what_long_messages_flatter():
-    """Messages of six random symbols never recur, so any positions tell any attribute."""
+def test_the_null_of_hce_is_high_for_long_messages():
+    """Messages of six random symbols are unique, so any positions determine any attribute."""
     rng = np.random.default_rng(0)
     result, _ = scores(rng.integers(0, 8, (100, 6)), rng.integers(0, 4, (100, 2)))
     assert result.value > 0.8
@@ -227,7 +227,7 @@ def test_the_null_of_hce_shows_what_long_messages_flatter():
 
 
 def noisy_language(num_rows, num_positions):
-    """Meanings of two attributes, said at the first two positions, half of the time; elsewhere is noise."""
+    """Two attributes, encoded by the first two positions in half of the rows; all other symbols are random."""
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 3, (num_rows, 2))
     messages = rng.integers(0, 3, (num_rows, num_positions))
@@ -236,7 +236,7 @@ def noisy_language(num_rows, num_positions):
     return messages, meanings
 
 
-def test_chance_leaves_less_open_in_longer_messages():
+def test_the_chance_level_is_lower_for_longer_messages():
     short, long = (scores(*noisy_language(60, positions))[1] for positions in (2, 5))
     assert long.details["null_mean"] < short.details["null_mean"] - 0.1
     for result in (short, long):
@@ -248,7 +248,7 @@ def test_chance_leaves_less_open_in_longer_messages():
 
 
 def test_draws_of_longer_messages_are_greedy(monkeypatch):
-    """The value is still the exact one; what chance is compared with is said."""
+    """The value is still exact; `null_value` is the value compared with the null distribution."""
     monkeypatch.setattr(module, "EXACT_WORK_RESAMPLED", 0)
     messages, meanings = noisy_language(40, 5)
     _, result = scores(messages, meanings)

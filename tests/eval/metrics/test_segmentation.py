@@ -1,4 +1,4 @@
-"""Harris segmentation: a slow second opinion, hand-made languages, and the figures of another tool."""
+"""Harris segmentation: a slow reference implementation, constructed languages, and the results of another tool."""
 
 from collections import Counter, defaultdict
 from itertools import chain
@@ -13,7 +13,7 @@ from ecsuite.eval.metrics.segmentation import boundaries, segments
 
 
 def slow_boundaries(messages, threshold):
-    """The definition, spelled out: a set of positions for each message."""
+    """Reference implementation: a set of boundary positions for each message."""
     follows = defaultdict(Counter)
     for message in messages:
         for start in range(len(message)):
@@ -53,7 +53,7 @@ def test_definition(messages, threshold):
 
 
 def words(num_messages):
-    """Messages of three words; each of the four words is spelt with symbols of its own."""
+    """Messages of three words; the four words have no symbols in common."""
     rng = np.random.default_rng(0)
     lexicon = [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9, 10]]
     return [[lexicon[i] for i in rng.integers(0, 4, 3)] for _ in range(num_messages)]
@@ -72,7 +72,7 @@ def test_words_are_found():
 
 
 def test_a_word_of_one_symbol_needs_a_longer_stretch():
-    """Entropy is never compared with that of no symbol at all."""
+    """The entropy after one symbol is never compared with that after none."""
     assert positions([[0, 1], [0, 2], [0, 3]], 0.0) == [set(), set(), set()]
 
 

@@ -1,4 +1,4 @@
-"""Synonymy and polysemy: hand-made languages of known entropies, and the definition spelled out."""
+"""Synonymy and polysemy: constructed languages of known entropies, and a reference implementation."""
 
 import itertools
 from collections import Counter
@@ -27,7 +27,7 @@ def values(messages, meanings=None, **known):
 
 
 def slow_entropies(messages, phrases):
-    """Deal every word out to the concepts it is drawn to most, and take the conditional entropies."""
+    """Reference implementation: align every word with its most associated concepts, then conditional entropies."""
     rows = list(zip(messages, phrases, strict=True))
     together = Counter(pair for said, meant in rows for pair in itertools.product(set(said), meant))
     about = Counter(concept for _, meant in rows for concept in meant)
@@ -61,14 +61,14 @@ def test_one_word_a_concept():
 
 
 def test_unaligned_entropies_of_a_perfect_language():
-    """With its phrase's other word half of the time: 1 bit, and half of the other attribute's entropy."""
+    """Half of the alignments are with the other concept of the phrase: 1 bit plus half of the other entropy."""
     first, second = 1 + np.log2(4) / 2, 1 + np.log2(3) / 2
     expected = pytest.approx((first + second) / 2)
     assert [score.details["unaligned"] for score in scores(PERFECT, GRID)] == [expected, expected]
 
 
 def test_two_words_for_each_concept():
-    """Used equally often, whatever the other attribute is."""
+    """Both words are equally frequent for each value of the other attribute."""
     messages = np.concatenate([PERFECT, PERFECT + 100])
     assert values(messages, np.concatenate([GRID, GRID])) == pytest.approx([1, 0])
 
@@ -79,7 +79,7 @@ def test_two_concepts_for_each_word():
 
 
 def test_constant_message():
-    """One word is drawn to all concepts alike."""
+    """One word has the same association with all concepts."""
     results = scores([[7]] * 12, GRID)
     assert [score.value for score in results] == pytest.approx([0, 1 + np.log2(3) / 2 + np.log2(4) / 2])
     assert [score.details["normalised"] for score in results] == [None, pytest.approx(1)]
@@ -87,7 +87,7 @@ def test_constant_message():
 
 
 def test_holistic_language():
-    """A word for each meaning is drawn to the rarer concept: three words for each of four."""
+    """One word per meaning is aligned with the rarer concept: three words for each of four concepts."""
     assert values(np.arange(12)[:, None], GRID) == pytest.approx([np.log2(3), 0])
 
 

@@ -1,4 +1,4 @@
-"""Topographic similarity: hand-made languages, scipy as a second opinion, sampling, distances."""
+"""Topographic similarity: constructed languages, comparison with SciPy, sampling, distances."""
 
 import itertools
 
@@ -42,7 +42,7 @@ def test_compositional_language():
 
 
 def test_holistic_language():
-    """A word of its own for each meaning: all distances between messages are equal."""
+    """A different word for each meaning: all distances between messages are equal."""
     result = score([[i] for i in range(9)], GRID)
     assert (result.value, result.reason) == (None, "all distances between messages are equal")
 
@@ -55,7 +55,7 @@ def test_scrambled_language():
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
-    """EGG's definition, spelled out: Levenshtein over mean length, Hamming, Spearman."""
+    """Reference implementation of EGG's definition: Levenshtein over mean length, Hamming, Spearman."""
     rng = np.random.default_rng(seed)
     messages = [rng.integers(1, 4, rng.integers(0, 5)).tolist() for _ in range(8)]
     meanings = rng.integers(0, 3, (8, 3))
@@ -108,7 +108,7 @@ def test_a_zero_feature_vector_is_far_from_all():
 
 
 def test_concepts_alone():
-    """Of three sets the first two share one of three members, the third shares none."""
+    """Of three sets, the first two share one of three members; the third shares none."""
     result = score([[1, 2], [1, 3], [4, 5]], concepts=Ragged.from_rows([[0, 1, 1], [2, 1], [3, 4]]))
     assert result.value == pytest.approx(1)
     assert "mdist:jaccard" in result.signature
@@ -180,7 +180,7 @@ def test_null_of_a_compositional_and_of_a_scrambled_language(all_draws):
 
 
 def test_the_null_is_that_of_shuffled_meanings():
-    """Against Spearman's correlation with the rows of the meanings shuffled, ranks and all."""
+    """Comparison with Spearman's correlation of shuffled meanings, with new ranks."""
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 3, (30, 2))
     messages = np.add(meanings, [10, 20])

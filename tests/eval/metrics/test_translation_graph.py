@@ -1,4 +1,4 @@
-"""The translation graph: tables counted by hand, and against a plain count."""
+"""The translation graph: known tables, and comparison with a count in plain Python."""
 
 from collections import Counter
 from itertools import product
@@ -17,8 +17,8 @@ def translation_of(messages, concepts, count="tokens", **more):
     return translate(corpus, count)
 
 
-def test_by_hand():
-    """Word 7 twice in a message with concept 5 twice: four meetings, two occurrences beside it."""
+def test_known_tables():
+    """Word 7 twice in a message with concept 5 twice: four co-occurrences, two occurrences of the word."""
     graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], eos=0)
     assert graph.words.ids.tolist() == [7, 9] and graph.concepts.ids.tolist() == [3, 5]
     assert graph.weights.tolist() == [[0, 4], [1, 2]]
@@ -29,7 +29,7 @@ def test_by_hand():
     assert graph.shares() == [[1, 1], [0.5, 1]]
 
 
-def test_types_by_hand():
+def test_known_tables_of_types():
     graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], "types", eos=0)
     assert graph.weights.tolist() == graph.present.tolist() == [[0, 1], [1, 1]]
     assert graph.words.per_row.tolist() == [2, 1] and graph.concepts.per_row.tolist() == [1, 1]

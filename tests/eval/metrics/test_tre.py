@@ -23,7 +23,7 @@ def score(messages, meanings, options=None, **known):
 
 
 def slow_error(design, target):
-    """The regression as it is usually written: parameters, and a positive and a negative rest."""
+    """The usual linear programme of the regression: parameters, and positive and negative residuals."""
     num_rows, width = design.shape
     cost = np.r_[np.zeros(width), np.ones(2 * num_rows)]
     constraints = np.c_[design, np.eye(num_rows), -np.eye(num_rows)]
@@ -32,7 +32,7 @@ def slow_error(design, target):
 
 
 def indicators(meanings):
-    """All of them, redundant ones too."""
+    """All indicators, including redundant ones."""
     return np.concatenate([column[:, None] == np.unique(column) for column in meanings.T], axis=1) * 1.0
 
 
@@ -63,7 +63,7 @@ def test_concatenation():
 
 
 def test_exclusive_or():
-    """No sum of parts comes nearer to x xor y than a constant: of two tables, each is half wrong everywhere."""
+    """No sum of parts is closer to x xor y than a constant is."""
     grid = np.array(list(itertools.product(range(2), range(2))))
     result = score((grid[:, :1] ^ grid[:, 1:]) + 1, grid)
     assert result.value == pytest.approx(1)
@@ -106,13 +106,13 @@ def test_nothing_after_eos_counts():
     assert score(messages, GRID, eos=0).value == 0
 
 
-def test_a_length_that_speaks():
-    """Unary numbers: beyond the end stands a blank, so each position tells of the first attribute."""
+def test_a_length_that_encodes_an_attribute():
+    """Unary numbers: positions after the end are blank, so each position encodes the first attribute."""
     assert score([[5] * row[0] for row in GRID], GRID).value == 0
 
 
 def test_noise_scores_about_as_chance_does(all_draws):
-    """Free parts fit noise, too: the value lies below that of a constant, and so does the null."""
+    """Free parts also fit noise: the value is below that of a constant, and so is the null distribution."""
     rng = np.random.default_rng(1)
     result = score(rng.integers(0, 2, (40, 2)), rng.integers(0, 3, (40, 2)))
     assert result.details["share"] < 0.95

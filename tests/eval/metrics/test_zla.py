@@ -1,4 +1,4 @@
-"""Zipf's law of abbreviation: languages that obey, defy and ignore it; scipy as a second opinion."""
+"""Zipf's law of abbreviation: languages with positive, negative and no correlation; comparison with SciPy."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ def scores(messages, **known):
 
 
 def law_abiding(num_messages=60):
-    """Message k has k symbols of its own; it is said half as often as the one before."""
+    """Message k has k symbols that no other message has; it is half as frequent as message k - 1."""
     lengths = [k for k in range(1, 6) for _ in range(num_messages >> k)]
     return [[10 * k + i for i in range(k)] for k in lengths]
 
@@ -50,7 +50,7 @@ def test_scipy_agrees(messages):
         assert result.value == pytest.approx(spearmanr(frequency, length).statistic)
 
 
-def test_random_typing_obeys_the_law_and_its_null_says_so():
+def test_random_symbols_follow_the_law_and_so_does_their_null():
     rng = np.random.default_rng(0)
     messages = [rng.integers(0, 2, rng.integers(1, 7)).tolist() for _ in range(300)]
     result = scores(messages)[1]
@@ -67,7 +67,7 @@ def test_a_constant_language():
 
 
 def test_one_of_the_two_may_be_defined():
-    """Messages of one length, made of words of two or three symbols that are not equally frequent."""
+    """Messages of one length, made of words of two or three symbols with different frequencies."""
     rng = np.random.default_rng(1)
     kinds = [[0, 1, 2, 5, 6], [0, 1, 2, 3, 4], [5, 6, 0, 1, 2], [7, 8, 9, 3, 4]]
     messages = [kinds[min(int(rng.integers(0, 8)), 3)] for _ in range(200)]

@@ -1,4 +1,4 @@
-"""What commands say: progress with an estimate, JSON and nothing else, files that can be written."""
+"""Output of commands: progress with the remaining time, JSON, output files."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from ecsuite.eval.reports.console import Report, Reporter, make_room
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
-    """A resumed run begins in the middle: its estimate is of the steps it made itself."""
+    """The remaining time of a resumed run is estimated from its own steps only."""
     clock = iter(range(0, 1000, 20))
     monkeypatch.setattr(reporting.time, "monotonic", lambda: next(clock))
     with Reporter() as reporter:
@@ -47,7 +47,7 @@ def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
     assert drawn == [tmp_path / "a.png"]
 
 
-def test_room_is_made_or_refused_before_the_work(tmp_path):
+def test_output_folders_are_created_before_the_work(tmp_path):
     make_room(tmp_path / "a" / "b" / "c.json")
     assert (tmp_path / "a" / "b").is_dir()
     with pytest.raises(ConfigError, match="b: expected a file name, got a folder"):
@@ -55,7 +55,7 @@ def test_room_is_made_or_refused_before_the_work(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected_err"),
     [
         (
             KeyboardInterrupt,
@@ -65,10 +65,10 @@ def test_room_is_made_or_refused_before_the_work(tmp_path):
         (SystemExit, ""),
     ],
 )
-def test_whoever_stops_the_work_is_told_where_it_goes_on(capsys, error, told):
+def test_an_interrupt_names_the_cache_folder(capsys, error, expected_err):
     with pytest.raises(error), Reporter(kept=Path("runs")):
         raise error
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", expected_err)
     with pytest.raises(KeyboardInterrupt), Reporter():
         raise KeyboardInterrupt
     assert capsys.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""Pictures: what is in them, that no label covers another, and that the same input gives the same bytes."""
+"""Figures: their content, no overlapping labels, and the same bytes for the same input."""
 
 import builtins
 import json
@@ -75,13 +75,15 @@ def texts(figure):
 
 
 def assert_readable(figure):
-    """No text meets another, nor the edge of the picture."""
+    """No text overlaps another or the edge of the figure."""
     names, boxes = texts(figure)
-    meet_across = (
+    overlap_across = (
         np.minimum(boxes[:, None, 2], boxes[:, 2]) - np.maximum(boxes[:, None, 0], boxes[:, 0]) > 0.5
     )
-    meet_down = np.minimum(boxes[:, None, 3], boxes[:, 3]) - np.maximum(boxes[:, None, 1], boxes[:, 1]) > 0.5
-    clashes = np.argwhere(np.triu(meet_across & meet_down, 1))
+    overlap_down = (
+        np.minimum(boxes[:, None, 3], boxes[:, 3]) - np.maximum(boxes[:, None, 1], boxes[:, 1]) > 0.5
+    )
+    clashes = np.argwhere(np.triu(overlap_across & overlap_down, 1))
     assert [(names[a], names[b]) for a, b in clashes] == []
     width, height = figure.get_size_inches() * figure.dpi
     assert (boxes[:, :2] >= 0).all() and (boxes[:, 2] <= width).all() and (boxes[:, 3] <= height).all()
@@ -111,7 +113,7 @@ def test_labels():
     assert label("x" * 29) == "x" * 27 + "…"
 
 
-def test_translation_tells_pairs_and_what_is_left(figures):
+def test_translation_shows_pairs_and_unmatched(figures):
     """Word 1 is concept `a`, three times of four; word 3 is a paraphrase; `c` has no word."""
     corpus = corpus_of(
         [[1], [1], [1], [1], [2], [2], [3]],
@@ -157,7 +159,7 @@ def test_heatmap_has_the_pairs_on_its_diagonal(figures):
     assert (diagonal > 3 * weights[:50].mean(axis=1)).all()
 
 
-def test_nothing_said(tmp_path):
+def test_empty_messages(tmp_path):
     corpus = corpus_of([[], []], [[0], [1]])
     assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
     with pytest.raises(CorpusError, match="every message is empty: there are no words"):
@@ -268,7 +270,7 @@ def test_from_the_folder_of_a_run_without_concepts(tmp_path):
 
 
 def test_nothing_to_draw(tmp_path):
-    """Nor is a folder left behind."""
+    """No folder is created either."""
     assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path / "plots") == []
     assert not (tmp_path / "plots").exists()
 

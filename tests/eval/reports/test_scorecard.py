@@ -1,4 +1,4 @@
-"""The scorecard: which metrics run, what comes out, and that no corpus whatever makes a NaN."""
+"""The scorecard: selection of metrics, its output, and no NaN for any corpus."""
 
 import io
 import json
@@ -19,7 +19,7 @@ CORPUS_METRICS = [name for name in METRICS if name != "xferbench"]
 
 
 def small_corpus():
-    """24 meanings of three attributes, said with an irregularity and with EOS 0."""
+    """24 meanings of three attributes; messages with an irregularity and with EOS 0."""
     meanings = np.array([[a, b, c] for a in range(4) for b in range(3) for c in range(2)] * 2)
     rows = [[1 + a, 5 + b, *([9] if a == b else [8 + c]), 0, 7] for a, b, c in meanings.tolist()]
     return Corpus(
@@ -108,7 +108,7 @@ def test_table_folds_long_signatures():
     ]
 
 
-def test_table_tells_chance_in_a_row():
+def test_table_shows_the_chance_level_in_a_row():
     card = score_corpus(small_corpus(), ["posdis"])
     details = card.scores[0].details
     rows = [line for line in text(card, 100).splitlines() if "chance" in line]
@@ -120,7 +120,7 @@ def test_table_tells_chance_in_a_row():
     assert card.to_json()["scores"][0]["details"]["null_mean"] == details["null_mean"]
 
 
-def test_table_tells_what_was_drawn_for_chance():
+def test_table_shows_the_draws_of_the_chance_level():
     found = {"null_mean": 0.5, "null_low": 0.4, "null_high": 0.6, "p_value": 0.05, "permutations": 20}
     score = Score(
         name="some",
@@ -138,7 +138,7 @@ def test_square_brackets_in_a_path_are_no_markup():
     assert text(score_corpus(corpus, []), 80).startswith("[bold]a[/x]")
 
 
-def test_table_says_why_not():
+def test_table_shows_reasons():
     card = score_corpus(Corpus(messages=Ragged.from_rows([[1], [2]])), ["cbm"])
     assert "the corpus has no concepts" in text(card, 120)
     assert "none" in text(card, 120)

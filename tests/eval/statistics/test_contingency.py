@@ -1,4 +1,4 @@
-"""Tables from codes: numpy as a second opinion, in tables and in sorting."""
+"""Tables from codes: comparison with NumPy, for dense tables and sorting."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_counted_and_renumbered(bound, codes):
 
 
 def test_conditional_entropies():
-    """First is 0 half of the time and then tells nothing of second; else it tells all."""
+    """In half of the rows, `first` is 0 and has no information about `second`; otherwise it determines `second`."""
     found = conditional_entropies(np.array([1, 1, 2]), np.array([0, 0, 1]), np.array([0, 1, 1]))
     three_quarters = 0.25 * 2 + 0.75 * np.log2(4 / 3)
     assert found == pytest.approx((1.5 - three_quarters, 0.5, 1, three_quarters))

@@ -1,4 +1,4 @@
-"""The incidence tables: what counts as a concept, what as a word."""
+"""Incidence tables: definition of words and of concepts."""
 
 import numpy as np
 import pytest

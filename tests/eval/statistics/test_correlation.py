@@ -1,4 +1,4 @@
-"""The three coefficients are SciPy's, the paper's Table 2 comes out, and degenerate lists are refused."""
+"""The coefficients agree with SciPy and with Table 2 of the paper; degenerate lists raise errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Intervals hold the mean, are as wide as Student's, ignore order, and are missing where values are too few."""
+"""Intervals contain the mean, are as wide as Student's, and do not depend on the order; None for few values."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_few_values_have_none(number):
     assert mean_interval(np.arange(number, dtype=float), expanded=True) is None
 
 
-def test_equal_values_leave_no_doubt():
+def test_equal_values_have_an_interval_of_width_0():
     values = np.full(7, 0.3)
     assert mean_interval(values, expanded=True) == pytest.approx((0.3, 0.3))
 

@@ -1,4 +1,4 @@
-"""The null and the interval: hand-made draws, and whether they keep their promises on languages that are known."""
+"""The null distribution and the interval: given draws, and coverage and p-values on known languages."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from ecsuite.eval.statistics.resampling import centred_interval, describe_null, 
 
 
 def noisy_corpus(rng, num_rows, noise):
-    """Two attributes of four values, said in order with symbols of their own or, by chance, with any."""
+    """Two attributes of four values, each with its own position and symbols; a share of the symbols is random."""
     meanings = rng.integers(0, 4, (num_rows, 2))
     clear = np.add(meanings, [0, 4])
     said = np.where(rng.random(clear.shape) < noise, rng.integers(0, 8, clear.shape), clear)
@@ -59,7 +59,7 @@ def test_smaller_samples_vary_more_and_are_scaled_down():
 
 
 def test_draws_of_some_rows(all_draws):
-    """Means of 30 of 1,000 numbers: the interval is that of the mean of all, the null of what 30 have."""
+    """Means of 30 of 1,000 numbers: the interval is for the mean of all, the null distribution for samples of 30."""
     numbers = np.random.default_rng(0).normal(size=1_000)
     sizes = set()
 
@@ -81,7 +81,7 @@ def test_draws_of_some_rows(all_draws):
     assert "null_rows" not in found.details
 
 
-def test_a_stand_in_is_what_the_null_is_compared_with(all_draws):
+def test_the_reference_value_is_compared_with_the_null(all_draws):
     def statistic(rows, partners):
         return np.array([0.5])
 
@@ -111,23 +111,23 @@ def test_take_rows(rows, data):
     assert [row.tolist() for row in (taken[i] for i in range(len(taken)))] == [rows[i] for i in chosen]
 
 
-def test_dear_draws_are_fewer(all_draws):
+def test_slow_statistics_have_fewer_draws(all_draws):
     assert num_draws(100, 1) == num_draws(100, 0) == 100
     assert num_draws(100, resampling.WORK // 50) == 50
     assert num_draws(100, 10**12) == resampling.MIN_DRAWS
 
 
-def test_what_a_statistic_is_asked():
-    """The null shuffles partners of all rows; halves keep partners, ascend, and never repeat a row."""
-    asked = []
+def test_arguments_of_a_statistic():
+    """Null draws have all rows with shuffled partners; half-samples have ascending, unique rows and their partners."""
+    calls = []
 
     def statistic(rows, partners):
-        asked.append((rows, partners))
+        calls.append((rows, partners))
         return np.array([float(rows @ partners)])
 
     (found,) = resample(statistic, [0.5], num_rows=12, seed=0, work=1, tails=["high"], bounds=(-1e9, 1e9))
-    shuffled = [(rows, partners) for rows, partners in asked if len(rows) == 12]
-    halved = [(rows, partners) for rows, partners in asked if len(rows) == 6]
+    shuffled = [(rows, partners) for rows, partners in calls if len(rows) == 12]
+    halved = [(rows, partners) for rows, partners in calls if len(rows) == 6]
     assert len(shuffled) == found.details["permutations"] == 9
     assert len(halved) == found.details["subsamples"] == 9
     for rows, partners in shuffled:
@@ -167,8 +167,8 @@ def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, m
     assert 0.8 < width / (3.92 * np.std([score.value for score in scores])) < 1.4
 
 
-def test_a_bootstrap_with_repeated_rows_would_lie_above():
-    """Of a language that says nothing: why the interval takes halves."""
+def test_a_bootstrap_with_repeated_rows_is_too_high():
+    """Reason for half-samples: in a random language, bootstrap samples have higher scores."""
     rng = np.random.default_rng(0)
     corpus = noisy_corpus(rng, 100, 1.0)
     score = posdis(corpus, Options())[0]
@@ -184,7 +184,7 @@ def test_a_bootstrap_with_repeated_rows_would_lie_above():
     assert score.ci95[0] <= np.mean(fresh) <= score.ci95[1]
 
 
-def test_p_values_of_languages_that_say_nothing_are_even(all_draws, monkeypatch):
+def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 20)
     rng = np.random.default_rng(0)
     p_values = [posdis(noisy_corpus(rng, 40, 1.0), Options())[0].details["p_value"] for _ in range(100)]

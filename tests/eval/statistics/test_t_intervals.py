@@ -1,4 +1,4 @@
-"""Means and intervals: known answers, one value, and what a shift, a factor or an order does to them."""
+"""Means and intervals: known values, single values, and the effect of shifts, factors and orders."""
 
 import math
 
@@ -56,5 +56,5 @@ def test_with_many_values_both_agree():
     )
 
 
-def test_large_values_do_not_swallow_small_ones():
+def test_small_values_count_beside_large_ones():
     assert mean_and_half_width([1e16, 1, -1e16])[0] == 1 / 3
