@@ -19,7 +19,7 @@ from ecsuite.commands.options import (
     consecutive_seeds,
 )
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
+from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
 
 
 def baseline(
@@ -55,8 +55,8 @@ def baseline(
     sizes = look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
     if out is not None:
-        make_room(out)
-    with Reporter(kept=cache) as reporter:
+        prepare_output_file(out)
+    with Reporter(cache_dir=cache) as reporter:
         options = Options(
             seed=chosen.start,
             num_seeds=len(chosen),

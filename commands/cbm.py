@@ -9,7 +9,7 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import Reporter, make_room, require_matplotlib
+from ecsuite.eval.reports.console import Reporter, prepare_output_file, require_matplotlib
 
 
 def cbm(
@@ -40,7 +40,7 @@ def cbm(
         raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
     for file in (out, picture):
         if file is not None:
-            make_room(file)
+            prepare_output_file(file)
     if picture is not None:
         require_matplotlib()
     from ecsuite.devices import choose_device

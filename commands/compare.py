@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Json, Out, Results
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import make_room, require_matplotlib
+from ecsuite.eval.reports.console import prepare_output_file, require_matplotlib
 
 
 def compare(
@@ -28,7 +28,7 @@ def compare(
         raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
     for file in (out, picture):
         if file is not None:
-            make_room(file)
+            prepare_output_file(file)
     if picture is not None:
         require_matplotlib()
     from ecsuite.eval.comparison.results import gather

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Json, Out
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import make_room
+from ecsuite.eval.reports.console import prepare_output_file
 
 
 def correlate(
@@ -30,7 +30,7 @@ def correlate(
 ) -> None:
     """Correlate XferBench scores with translation scores over sources, as in the paper's Table 2."""
     if out is not None:
-        make_room(out)
+        prepare_output_file(out)
     if paper and (results or translation):
         raise ConfigError("--paper: cannot be combined with results or --translation")
     if not paper and not (results and translation):

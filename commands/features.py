@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Device
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import Reporter, make_room
+from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 
 def features(
@@ -31,7 +31,7 @@ def features(
         raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
     if encoder is not None and images is None:
         raise ConfigError("--encoder: expected together with --images")
-    make_room(out)
+    prepare_output_file(out)
     from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
     if images is None:

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out, Seeds, Workers
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import Reporter, make_room
+from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 
 def icy(
@@ -99,7 +99,7 @@ def icy(
     )
     for file in (out, picture):
         if file is not None:
-            make_room(file)
+            prepare_output_file(file)
     if picture is not None and not config.has_picture:
         raise ConfigError(
             "--picture: expected --protocol metrics, or end-to-end with one model and one channel"
@@ -116,7 +116,7 @@ def icy(
 
     chosen = choose_device(device).type
     kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
-    with Reporter(kept=kept) as reporter:
+    with Reporter(cache_dir=kept) as reporter:
         report = measure(
             config,
             num_workers=workers or (num_cores() if chosen == "cpu" else 1),

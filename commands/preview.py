@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Set
 from ecsuite.config import load_experiment
-from ecsuite.eval.reports.console import make_room
+from ecsuite.eval.reports.console import prepare_output_file
 
 
 def preview(
@@ -20,7 +20,7 @@ def preview(
     """Draw examples of a game about sets of objects: targets, distractors and the rule."""
     experiment = load_experiment(game, assign or [])
     file = out or Path(f"{experiment.name}.png")
-    make_room(file)
+    prepare_output_file(file)
     from ecsuite.games.preview import show_rounds
 
     for line in show_rounds(experiment, file, num_rounds=rounds, split=split):

@@ -20,7 +20,13 @@ from ecsuite.commands.options import (
     consecutive_seeds,
 )
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.reports.console import Reporter, make_room, print_json, require_matplotlib, write_json
+from ecsuite.eval.reports.console import (
+    Reporter,
+    prepare_output_file,
+    print_json,
+    require_matplotlib,
+    write_json,
+)
 from ecsuite.formats import read_corpus
 
 
@@ -60,14 +66,14 @@ def score(
     if targets is not None and not targets.is_dir():
         raise ConfigError(f"--targets {targets}: no such folder")
     if out is not None:
-        make_room(out)
+        prepare_output_file(out)
     has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
     if has_scores:
         read_scores(corpus / "scores.json")  # so that a newer format is refused before the computation
     draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
-    with Reporter(kept=cache) as reporter:
+    with Reporter(cache_dir=cache) as reporter:
         options = Options(
             seed=chosen.start,
             num_seeds=len(chosen),

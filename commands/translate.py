@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import Reporter, make_room, print_json, write_json
+from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 
 
@@ -32,11 +32,11 @@ def translate(
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
     if out is not None:
-        make_room(out)
+        prepare_output_file(out)
     from ecsuite.eval.translation.experiment import translate_experiment
     from ecsuite.formats import read_corpus
 
-    with Reporter(kept=cache) as reporter:
+    with Reporter(cache_dir=cache) as reporter:
         result = translate_experiment(
             None if corpus is None else read_corpus(corpus),
             pairs,

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out, Seeds, Workers
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.reports.console import Reporter, make_room, require_matplotlib
+from ecsuite.eval.reports.console import Reporter, prepare_output_file, require_matplotlib
 
 ALL = "all"
 
@@ -78,7 +78,7 @@ def xtreme(
         look_up("task", name, TASKS)
     for file in (out, picture):
         if file is not None:
-            make_room(file)
+            prepare_output_file(file)
     if picture is not None:
         require_matplotlib()
     folder_of_tasks = data or data_folder("xtreme")
@@ -95,7 +95,7 @@ def xtreme(
     from ecsuite.eval.xtreme.study import Request
     from ecsuite.formats import read_corpus
 
-    with Reporter(kept=cache) as reporter:
+    with Reporter(cache_dir=cache) as reporter:
         result = xtreme_transfer(
             Request(
                 corpus=None if corpus is None else read_corpus(corpus),

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Out
-from ecsuite.eval.reports.console import make_room
+from ecsuite.eval.reports.console import prepare_output_file
 
 
 def xtreme_evaluate(
@@ -25,7 +25,7 @@ def xtreme_evaluate(
 ) -> None:
     """Score predictions for XTREME's tasks as its own program does, with the transfer gap."""
     if out is not None:
-        make_room(out)
+        prepare_output_file(out)
     from ecsuite.eval.xtreme.scoring.evaluation import evaluate
     from ecsuite.eval.xtreme.scoring.evaluation_report import report
 

@@ -53,13 +53,13 @@ class Reporter:
     """Progress and notes on standard error: a progress bar with an ETA on a terminal, otherwise a line every 15 s.
 
     Args:
-        kept: Cache folder of finished stages; named in a note if the user interrupts the work.
+        cache_dir: Cache folder of finished stages; named in a note if the user interrupts the work.
     """
 
     SECONDS_BETWEEN_LINES = 15.0
 
-    def __init__(self, kept: Path | None = None) -> None:
-        self.kept = kept
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        self.cache_dir = cache_dir
         self.live: Progress | None = None
         self.task: TaskID | None = None
         self.total = self.first = 0.0
@@ -74,8 +74,10 @@ class Reporter:
         if self.live is not None:
             self.live.stop()
             self.live = None
-        if kind is KeyboardInterrupt and self.kept is not None:
-            self.note(f"stopped; finished stages are cached in {self.kept}; run the same command to resume")
+        if kind is KeyboardInterrupt and self.cache_dir is not None:
+            self.note(
+                f"stopped; finished stages are cached in {self.cache_dir}; run the same command to resume"
+            )
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show progress, `done` of `total` in any unit; a new total starts a new progress bar."""
@@ -124,7 +126,7 @@ class Reporter:
         self.live.update(self.task, description=label, completed=done)
 
 
-def make_room(file: Path) -> None:
+def prepare_output_file(file: Path) -> None:
     """Create the folder of an output file before the work starts; raise a ConfigError if the file is a folder."""
     if file.is_dir():
         raise ConfigError(f"{file}: expected a file name, got a folder")

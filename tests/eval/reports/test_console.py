@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports import console as reporting
-from ecsuite.eval.reports.console import Report, Reporter, make_room
+from ecsuite.eval.reports.console import Report, Reporter, prepare_output_file
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
@@ -48,10 +48,10 @@ def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
 
 
 def test_output_folders_are_created_before_the_work(tmp_path):
-    make_room(tmp_path / "a" / "b" / "c.json")
+    prepare_output_file(tmp_path / "a" / "b" / "c.json")
     assert (tmp_path / "a" / "b").is_dir()
     with pytest.raises(ConfigError, match="b: expected a file name, got a folder"):
-        make_room(tmp_path / "a" / "b")
+        prepare_output_file(tmp_path / "a" / "b")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_output_folders_are_created_before_the_work(tmp_path):
     ],
 )
 def test_an_interrupt_names_the_cache_folder(capsys, error, expected_err):
-    with pytest.raises(error), Reporter(kept=Path("runs")):
+    with pytest.raises(error), Reporter(cache_dir=Path("runs")):
         raise error
     assert capsys.readouterr() == ("", expected_err)
     with pytest.raises(KeyboardInterrupt), Reporter():
