@@ -1,7 +1,7 @@
-"""Experiment configs: one frozen dataclass tree, strict YAML, `key=value` overrides.
+"""Experiment configs: a tree of frozen dataclasses, strict YAML, `key=value` overrides.
 
-Every field has a line of documentation under it. A key that does not exist, a value of another type and a
-name that is not known are errors that name the place and the remedy.
+Every field is documented below it. An unknown key, a value of another type and an unknown name are errors; the
+message names the key and the valid choices.
 """
 
 import difflib
@@ -22,36 +22,36 @@ from ecsuite.file_formats import without_format
 Entry = TypeVar("Entry")
 
 WORDS_OF_VALUES = ("quantized", "continuous")
-"""Channels whose words are vectors of values, not entries of a vocabulary."""
+"""Channels whose symbols (words) are vectors of values, not entries of a vocabulary."""
 
 
 class ConfigError(ValueError):
-    """A config that can't be used: which key, what was expected, what was found."""
+    """A config that can't be used; the message names the key, the expected and the found value."""
 
 
 class DamagedError(RuntimeError):
-    """Files of a run that can't be trusted any more."""
+    """Damaged files of a run."""
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
-    """The error for a name that is not registered, with the nearest one and all choices.
+    """The error for an unknown name, with the most similar name and all choices.
 
     Args:
-        kind: What the name stands for, such as `game`.
+        kind: The kind of thing that is named, such as `game`.
         name: What the user wrote.
         choices: The names that exist.
     """
     choices = list(choices)
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else ";"
+    similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+    hint = f"; did you mean '{similar[0]}'?" if similar else ";"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
 
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
-    """What is registered under a name.
+    """The registry entry of a name.
 
     Raises:
-        ConfigError: If nothing is, with the nearest name and all choices.
+        ConfigError: If the name is unknown; the message has the most similar name and all choices.
     """
     if name not in registry:
         raise unknown_name(kind, name, registry)
@@ -59,7 +59,7 @@ def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
 
 
 class Bound(NamedTuple):
-    """What a number must be, told in words and by a test that NaN fails."""
+    """A constraint on a number: its description and a predicate, which is False for NaN."""
 
     expected: str
     holds: Callable[[float], bool]
@@ -78,78 +78,78 @@ Weight = Annotated[float, AT_LEAST_0, BELOW_2_63]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorldConfig:
-    """Where meanings come from."""
+    """The source of meanings."""
 
     kind: str = "attributes"
     """attributes, thing, shape, shapeworld or features; see `ecsuite list`."""
     num_attributes: Count = 4
-    """Attributes of an object."""
+    """Number of attributes of an object."""
     num_values: Levels = 4
-    """Values of each attribute."""
+    """Number of values of each attribute."""
     train_data: str | None = None
-    """Text file of training examples instead of drawn ones (EGG's formats)."""
+    """Text file of training examples, in EGG's formats; null: examples are drawn at random."""
     valid_data: str | None = None
-    """Text file of validation examples; goes with train_data."""
+    """Text file of validation examples; required with train_data."""
     features: str | None = None
     """features: the npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
     rule_length: Count = 1
-    """thing, shape: feature-value pairs that a rule joins by `and`."""
+    """thing, shape: number of feature-value pairs that a rule joins by `and`."""
     distractors: Literal["random", "hard"] = "random"
-    """thing, shape: hard ones break exactly one pair of the rule, where there are such objects."""
+    """thing, shape: hard distractors violate exactly one pair of the rule, where such objects exist."""
     held_out: Share = 0.1
-    """thing, shape: share of the rules that training never uses; rules of one pair are never held out."""
+    """thing, shape: share of the rules that are held out from training; rules of one pair are never held out."""
     pool: Count = 320
-    """shape: images that the rounds of a batch share, because each image is encoded once."""
+    """shape: number of images that the rounds of a batch share; each image is encoded once per batch."""
     images_per_world: Count = 10
-    """shapeworld: images of each colour and shape that a batch shares; in variant concept each agent has its own."""
+    """shapeworld: images of each colour and shape that a batch shares, separate for each agent in variant concept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GameConfig:
-    """What the receiver must do and how it is scored."""
+    """The receiver's task and how it is scored."""
 
     task: str = "discrimination"
-    """discrimination: find the target. reconstruction: rebuild the object. concept: find all that obey a rule."""
+    """discrimination: find the target. reconstruction: predict its attributes. concept: find all that fit a rule."""
     num_distractors: Count = 5
-    """Candidates that are no targets (not in reconstruction)."""
+    """Number of candidates that are not targets (not in reconstruction)."""
     num_targets: Count = 1
-    """Candidates that obey the rule (concept)."""
+    """Number of candidates that satisfy the rule (concept)."""
     variant: Literal["setref", "concept", "ref"] = "setref"
-    """The receiver's targets. setref: the sender's. concept: others of the rule. ref: one alone, repeated, for both."""
+    """The receiver's targets. setref: the sender's. concept: others of the same rule. ref: one, repeated, for both."""
     sender_sees: Literal["targets", "all"] = "targets"
-    """Whether the sender sees counter-examples, too."""
+    """targets: the sender sees only the targets. all: it also sees counter-examples."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelConfig:
-    """How a sender's scores become symbols."""
+    """How the sender's logits become symbols."""
 
     kind: str = "gumbel"
     """soft, gumbel, reinforce, quantized or continuous."""
     vocab_size: Count = 5
-    """Content symbols. EOS is not counted."""
+    """Number of content symbols. EOS is not counted."""
     max_len: Count = 10
-    """Most content symbols in a message. EOS is not counted."""
+    """Maximum number of content symbols per message. EOS is not counted."""
     length: Literal["variable", "fixed"] = "variable"
     """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
     temperature: Positive = 1.0
-    """Softmax temperature of the first epoch (soft, gumbel)."""
+    """soft, gumbel: softmax temperature of the first epoch."""
     temperature_decay: Positive = 1.0
     """Factor on the temperature after each epoch."""
     temperature_min: Positive = 0.1
-    """The temperature never falls below this."""
+    """Lower bound of the temperature."""
     straight_through: bool = False
     """gumbel: one-hot symbols forward, relaxed gradient backward."""
     entropy_coefficient: Weight = 0.1
     """reinforce: weight of the entropy bonus."""
     word_size: Count = 6
-    """quantized, continuous: values in a word; it is a symbol of num_levels to the power word_size."""
+    """quantized, continuous: values per word; there are num_levels to the power word_size different words."""
     num_levels: Levels = 2
-    """quantized, continuous: levels of a value."""
+    """quantized, continuous: number of levels of each value."""
     normalize: Literal["sigmoid", "minmax"] = "sigmoid"
-    """quantized, continuous: how scores become values from 0 to 1; minmax: within each word."""
+    """quantized, continuous: how logits become values from 0 to 1; minmax: scaled within each word."""
     length_cost: Weight = 0.0
-    """Cost of each symbol said, EOS included."""
+    """Cost added to the loss per symbol of the message, incl. EOS."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,39 +159,39 @@ class AgentConfig:
     architecture: str = "gru"
     """Name of the architecture, see `ecsuite list`."""
     hidden_size: Count = 256
-    """Width of the recurrent state."""
+    """Width of the hidden state."""
     embedding_size: Count = 32
     """Width of a symbol's embedding."""
     perception: str = "linear"
-    """Sets of objects: how an object becomes a vector: linear, mlp, or, for images, conv…; see `ecsuite list`."""
+    """Sets of objects: network that encodes an object: linear, mlp or, for images, conv*; see `ecsuite list`."""
     perception_size: Count = 60
-    """Sets of objects: width of that vector (not conv4)."""
+    """Sets of objects: width of the encoded object (not conv4)."""
     dropout: Share = 0.0
-    """Sets of objects: share of values left out in training: of a sender's prototype, of a receiver's objects."""
+    """Sets of objects: dropout rate in training, of the sender's prototype or of the receiver's encoded objects."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """How the agents learn."""
+    """How the agents are trained."""
 
     seed: Annotated[int, AT_LEAST_0, BELOW_2_63] = 1
     """Seed of the initial weights, the examples and the channel's noise."""
     num_examples: Count = 32768
-    """Distinct training examples; all are seen once an epoch, in a new order."""
+    """Number of distinct training examples; each is used once per epoch, in a new order."""
     num_epochs: Count = 10
     """Passes over the training examples."""
     batch_size: Count = 1024
-    """Examples a step."""
+    """Examples per step."""
     lr: Positive = 0.001
-    """Adam's learning rate."""
+    """Learning rate of Adam."""
     lr_decay: Literal["none", "linear"] = "none"
-    """linear: the rate falls to 0 over the steps of all epochs."""
+    """linear: the learning rate decreases to 0 over the steps of all epochs."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware has it."""
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it."""
     evaluate_every: Count = 32
     """Steps between evaluations."""
     checkpoint_every: Count = 32
-    """Steps between checkpoints: the most that a killed run loses."""
+    """Steps between checkpoints; a killed run loses at most this many steps."""
     until_accuracy: Annotated[float | None, ABOVE_0, Bound("at most 1", lambda share: share <= 1)] = None
     """Stop once an evaluation reaches this accuracy (0 to 1)."""
     max_minutes: Annotated[float | None, ABOVE_0] = None
@@ -200,24 +200,24 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationConfig:
-    """What is evaluated and written."""
+    """Settings of the evaluation and of the corpus."""
 
     num_valid: Count = 1024
-    """Validation examples."""
+    """Number of validation examples."""
     corpus_size: Count = 10000
-    """Messages in the corpus: one for each of so many distinct meanings, at most the whole space."""
+    """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
     mode: Literal["greedy", "sample"] = "greedy"
-    """greedy: the sender's likeliest symbols. sample: symbols drawn from its distribution."""
+    """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
-    """One named experiment, complete: the same config, seed, version and thread count give the same bytes."""
+    """A complete, named experiment: the same config, seed, version and thread count give the same bytes."""
 
     name: str
-    """Names the run folder."""
+    """Name of the experiment; part of the run folder's name."""
     about: str = ""
-    """One line for `ecsuite list`."""
+    """One-line description for `ecsuite list`."""
     world: WorldConfig = field(default_factory=WorldConfig)
     game: GameConfig = field(default_factory=GameConfig)
     channel: ChannelConfig = field(default_factory=ChannelConfig)
@@ -227,10 +227,10 @@ class Experiment:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
-        """Refuse values that no run can use.
+        """Check the values.
 
         Raises:
-            ConfigError: With the key, the value and what it must be.
+            ConfigError: If a value is not valid; the message has the key, the expected and the found value.
         """
         for entry in fields(self):
             if is_dataclass(section := getattr(self, entry.name)):
@@ -243,7 +243,7 @@ class Experiment:
             raise ConfigError("world.train_data and world.valid_data: give both files or none")
 
     def to_yaml(self) -> str:
-        """The whole config, every key, in the order of this file."""
+        """The complete config with every key, in the order of this module."""
         return yaml.safe_dump(asdict(self), sort_keys=False, allow_unicode=True)
 
 
@@ -260,7 +260,7 @@ def load_experiment(name_or_file: str, overrides: Iterable[str] = ()) -> Experim
         overrides: `section.key=value` each; the value is read as YAML.
 
     Raises:
-        ConfigError: If there is no such experiment or file, or a key or value is wrong.
+        ConfigError: If there is no such experiment or file, or a key or value is not valid.
     """
     tree = read_yaml(name_or_file, "game", shipped_configs())
     experiment: Experiment = build(Experiment, tree, name_or_file)
@@ -272,12 +272,12 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
 
     Args:
         name_or_file: A name in `shipped`, or a path that ends in `.yaml` or `.yml`.
-        kind: What the config is of, for messages.
-        shipped: Where shipped ones are.
+        kind: The kind of config, for messages.
+        shipped: The shipped configs by name.
 
     Raises:
-        ConfigError: If there is no such config or file, or it is not keys and values.
-        FormatError: If its `format`, which may be left out, is not known.
+        ConfigError: If there is no such config or file, or its top level is not a mapping.
+        FormatError: If its optional key `format` has an unknown value.
     """
     if name_or_file.endswith((".yaml", ".yml")):
         name = Path(name_or_file).stem
@@ -298,10 +298,10 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
 
 
 def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
-    """Apply `section.key=value` assignments; later ones win.
+    """Apply `section.key=value` assignments; later ones take precedence.
 
     Raises:
-        ConfigError: If an assignment has no `=`, or names a key that does not exist, or a value of another type.
+        ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
     """
     tree: dict[str, Any] = asdict(experiment)
     keys = [
@@ -334,47 +334,47 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
 
 
 def shipped_configs(folder: str = "") -> dict[str, Traversable]:
-    """The shipped configs in a folder of `configs/`, by name; the games are in none."""
+    """The shipped configs in a subfolder of `configs/`, by name; those of games are in `configs/` itself."""
     files = resources.files("ecsuite").joinpath("configs", folder).iterdir()
     named = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
     return dict(sorted(named.items()))
 
 
-def build(kind: Any, tree: Mapping[str, Any], place: str, path: str = "") -> Any:
-    """Make the dataclass `kind` from a mapping, checking every key and type on the way.
+def build(kind: Any, tree: Mapping[str, Any], source: str, path: str = "") -> Any:
+    """Build the dataclass `kind` from a mapping and check every key and type.
 
     Args:
         kind: The dataclass.
         tree: Its values by key; a section is a mapping, for a field that is a dataclass.
-        place: Where the mapping is from, for messages.
-        path: What leads to the mapping's keys, for messages.
+        source: Source of the mapping, for messages.
+        path: Prefix of the mapping's keys, for messages.
 
     Raises:
-        ConfigError: If a key is not known or a value is not of its type.
+        ConfigError: If a key is unknown or a value has another type.
     """
     hints = typing.get_type_hints(kind)
     for key in tree:
         if key not in hints:
             raise ConfigError(
-                f"{place}: {unknown_name('key', path + str(key), [path + known for known in hints])}"
+                f"{source}: {unknown_name('key', path + str(key), [path + known for known in hints])}"
             )
     values = {}
     for key, value in tree.items():
         hint = hints[key]
         if is_dataclass(hint):
             if not isinstance(value, Mapping):
-                raise ConfigError(f"{place}: {path}{key}: expected a section with keys, got {value!r}")
-            values[key] = build(hint, value, place, f"{path}{key}.")
+                raise ConfigError(f"{source}: {path}{key}: expected a section with keys, got {value!r}")
+            values[key] = build(hint, value, source, f"{path}{key}.")
         else:
-            values[key] = _checked(value, hint, f"{place}: {path}{key}")
+            values[key] = _checked(value, hint, f"{source}: {path}{key}")
     try:
         return kind(**values)
     except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from None
+        raise ConfigError(f"{source}: {error}") from None
 
 
 def _check_bounds(section: str, settings: Any) -> None:
-    """Refuse a number that breaks a bound of its field; None breaks none."""
+    """Raise `ConfigError` for a number outside the bounds of its field; None is always valid."""
     for entry in fields(settings):
         value = getattr(settings, entry.name)
         for bound in getattr(entry.type, "__metadata__", ()):
@@ -383,7 +383,7 @@ def _check_bounds(section: str, settings: Any) -> None:
 
 
 def _checked(value: Any, hint: Any, where: str) -> Any:
-    """The value if it is of the type `hint`; where a float is meant, 3 and 1e-3 (to YAML a string) are welcome."""
+    """Check that a value has the type `hint`; floats may be written as 3 or 1e-3, which YAML reads as a string."""
     if typing.get_origin(hint) is Literal:
         choices = [str(choice) for choice in typing.get_args(hint)]
         if value not in choices:

@@ -1,9 +1,9 @@
-"""How fast a corpus is read: MB/s, symbols/s, the ratio to `json.loads` line by line, and the peak of memory.
+"""Speed of reading a corpus: MB/s, symbols/s, the ratio to `json.loads` line by line, and peak memory.
 
     python benchmarks/corpus_reading.py --symbols 10000000
 
-writes messages of 1 to 19 symbols to a temporary folder and reads them, each reader in a fresh process.
-Times are CPU seconds of one thread, so that other work on the machine counts little.
+writes messages of 1 to 19 symbols to a temporary folder and reads them, each reader in a separate process.
+Times are CPU seconds of one thread, so that other load on the machine has little influence.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from ecsuite.formats.directory import message_lines
 
 
 def make_corpus(num_symbols: int, vocab_size: int) -> Ragged:
-    """Messages of 1 to 19 uniform symbols, about `num_symbols` in all."""
+    """Messages of 1 to 19 uniformly drawn symbols, about `num_symbols` in total."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 20, size=num_symbols // 10)
     values = rng.integers(0, vocab_size, size=lengths.sum(), dtype=np.int32)
@@ -31,24 +31,26 @@ def make_corpus(num_symbols: int, vocab_size: int) -> Ragged:
 
 
 def read_with_json(path: Path) -> int:
-    """`json.loads` line by line, keeping nothing: the least that any reader in pure Python does."""
+    """`json.loads` line by line, discarding the result: a lower bound for readers in pure Python."""
     with open(path) as file:
         return sum(len(json.loads(line)) for line in file)
 
 
 def read_with_ecsuite(path: Path) -> int:
-    """`read_corpus`, which keeps all symbols."""
+    """`read_corpus`, which stores all symbols."""
     return len(read_corpus(path).messages.values)
 
 
 def main() -> None:
-    """Measure, in one process a reader, so that each has its own peak of memory."""
+    """Measure each reader in a separate process, so that peak memory is separate."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--symbols", type=int, default=10_000_000, help="how many symbols to read")
-    parser.add_argument("--vocab-size", type=int, default=100, help="how many different symbols")
-    parser.add_argument("--repeats", type=int, default=3, help="the fastest of how many readings counts")
+    parser.add_argument("--symbols", type=int, default=10_000_000, help="number of symbols to read")
+    parser.add_argument("--vocab-size", type=int, default=100, help="number of different symbols")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="number of readings, of which the fastest counts"
+    )
     parser.add_argument("--reader", choices=["ecsuite", "json"], help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

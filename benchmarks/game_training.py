@@ -1,10 +1,10 @@
-"""How fast a game trains: ms a step, examples a second, GFLOP/s against the machine's peak, and memory.
+"""Training speed of games: ms per step, examples per second, GFLOP/s relative to the machine's peak, and memory.
 
     python benchmarks/game_training.py disc_small disc_large
-    python benchmarks/game_training.py disc_small --peer      # EGG beside it, if `egg.core` can be imported
+    python benchmarks/game_training.py disc_small --peer      # also EGG, if `egg.core` can be imported
 
-Each row is a process of its own, so that its peak memory is its own. Ratios are within one run of this script: the
-machine's speed drifts, so rows of different runs can't be compared.
+Each row is measured in a separate process, so that its peak memory is separate. Compare rows of one run only: the
+machine's speed varies between runs.
 """
 
 import argparse
@@ -25,14 +25,14 @@ PEAK_SIZE = 2048
 
 
 def main() -> None:
-    """Print a table, a row for each experiment and precision."""
+    """Print a table with one row per experiment and precision."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("experiments", nargs="*", default=["disc_small"])
-    parser.add_argument("--steps", type=int, default=12, help="timed steps, after two that are not")
+    parser.add_argument("--steps", type=int, default=12, help="timed steps, after two untimed ones")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--peer", action="store_true", help="time EGG on the same sizes")
+    parser.add_argument("--peer", action="store_true", help="also time EGG with the same sizes")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.row:
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
-    """Time one program on one experiment; the peak is a square product in the same precision, in the same process."""
+    """Time one program on one experiment; the peak is measured by a square matrix product in the same precision."""
     from ecsuite.config import load_experiment
     from ecsuite.devices import choose_device, routed_products
 
@@ -76,7 +76,7 @@ def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, 
 
 
 def timed(step: Callable[[], object], number: int, device: torch.device) -> list[float]:
-    """Seconds of each of `number` calls, after two that are not timed."""
+    """Seconds of each of `number` calls, after two untimed ones."""
     times = []
     for _ in range(number + 2):
         began = time.perf_counter()
@@ -88,28 +88,28 @@ def timed(step: Callable[[], object], number: int, device: torch.device) -> list
 
 
 def flops_per_step(experiment: Experiment) -> float:
-    """Multiplications and additions of the products of one training step, forward and backward (three times forward).
+    """FLOPs of the matrix products of one training step, forward and backward (three times the forward pass).
 
-    Candidates are counted as encoded once. Elementwise work is not counted.
+    Candidates are encoded once. Elementwise operations are not counted.
     """
     channel, sender, receiver = experiment.channel, experiment.sender, experiment.receiver
     features = experiment.world.num_attributes * experiment.world.num_values
     symbols = channel.vocab_size + 1
-    said = sender.hidden_size * 3 * (sender.hidden_size + sender.embedding_size)
-    said += symbols * (sender.hidden_size + sender.embedding_size)
-    read = receiver.hidden_size * 3 * (receiver.hidden_size + receiver.embedding_size)
-    read += symbols * receiver.embedding_size
+    sender_step = sender.hidden_size * 3 * (sender.hidden_size + sender.embedding_size)
+    sender_step += symbols * (sender.hidden_size + sender.embedding_size)
+    receiver_step = receiver.hidden_size * 3 * (receiver.hidden_size + receiver.embedding_size)
+    receiver_step += symbols * receiver.embedding_size
     discriminates = experiment.game.task == "discrimination"
     candidates = 1 + experiment.game.num_distractors
-    judged_once = candidates * features * receiver.hidden_size if discriminates else 0
-    judged = (candidates if discriminates else features) * receiver.hidden_size
-    forward = features * sender.hidden_size + channel.max_len * said + judged_once
-    forward += (channel.max_len + 1) * (read + judged)
+    task_once = candidates * features * receiver.hidden_size if discriminates else 0
+    task_step = (candidates if discriminates else features) * receiver.hidden_size
+    forward = features * sender.hidden_size + channel.max_len * sender_step + task_once
+    forward += (channel.max_len + 1) * (receiver_step + task_step)
     return 3 * 2 * forward * experiment.training.batch_size
 
 
 def our_step(experiment: Experiment, device: torch.device, precision: str) -> Callable[[], object]:
-    """A training step of ecsuite, as the training loop makes it."""
+    """A training step of ecsuite, as in the training loop."""
     import numpy as np
 
     from ecsuite.devices import PRECISIONS
@@ -134,7 +134,7 @@ def our_step(experiment: Experiment, device: torch.device, precision: str) -> Ca
 
 
 def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[], object]:
-    """A training step of EGG's own modules on the same sizes, with its logging strategy's default."""
+    """A training step of EGG's own modules with the same sizes and EGG's default logging strategy."""
     import egg.core as egg
     import numpy as np
     from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
@@ -159,7 +159,9 @@ def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[
         return losses.view_as(labels).mean(1), {"acc": right}
 
     torch.manual_seed(1)
-    judge = DiscriReceiver(features, hidden[1]) if discriminates else RecoReceiver(features, hidden[1])
+    receiver_agent = (
+        DiscriReceiver(features, hidden[1]) if discriminates else RecoReceiver(features, hidden[1])
+    )
     cells = [agent.architecture for agent in agents]
     sender = egg.RnnSenderGS(
         Sender(n_hidden=hidden[0], n_features=features),
@@ -170,7 +172,7 @@ def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[
         1.0,
         cell=cells[0],
     )
-    receiver = egg.RnnReceiverGS(judge, symbols, embedding[1], hidden[1], cell=cells[1])
+    receiver = egg.RnnReceiverGS(receiver_agent, symbols, embedding[1], hidden[1], cell=cells[1])
     game = egg.SenderReceiverRnnGS(sender, receiver, loss).to(device)
     optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr)
     size = experiment.training.batch_size

@@ -1,12 +1,12 @@
-"""How fast games about sets train, and where the time of an update goes.
+"""Training speed of games on sets, and the time of each part of an update.
 
     python benchmarks/set_games.py shape_qt thing_qt
     OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/set_games.py --operators 8 shape_qt
 
-An update is timed in five parts: making the rounds (on CPU), both agents' perception, the rest of the forward pass
-(sender, channel, receiver, loss), the backward pass, and Adam with what belongs to it. Each is the median over updates,
-so that other work on the machine counts little. Objects are the images or vectors that a batch has in play; each agent
-encodes each of those that it sees once. `--operators` lists the operators that take most, by torch's profiler.
+An update is timed in five parts: generation of the rounds (on CPU), both agents' perception networks, the rest of the
+forward pass (sender, channel, receiver, loss), the backward pass, and the Adam update. Each is the median over updates,
+so that other load on the machine has little influence. `objects` is the number of images or vectors of a batch; each
+agent encodes each object that it sees once. `--operators` lists the most expensive operators by torch's profiler.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from ecsuite.games.set_game import SetGame
 
 PARTS = ("world", "perception", "agents", "backward", "adam")
 WARM_UP = 3
-"""Updates that are not timed."""
+"""Number of untimed updates."""
 
 
 def main() -> None:
-    """Print a line for each game."""
+    """Print one line per game."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 class Update:
-    """Updates of a game, one after another.
+    """Timed, consecutive updates of a game.
 
     Args:
         name: The game.
@@ -79,27 +79,27 @@ class Update:
         torch.manual_seed(self.seed)
         game = make_game(experiment, self.world, PRECISIONS[precision]).to(self.device)
         if not isinstance(game, SetGame):
-            raise SystemExit(f"{name} is no game about sets; benchmarks/game_training.py times it")
+            raise SystemExit(f"{name} is not a game on sets; use benchmarks/game_training.py")
         self.game = game
         self.optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr, fused=True)
         self.number = self.num_objects = 0
-        self.perceiving = 0.0
+        self.perception_seconds = 0.0
         for perception in (game.sender_perception, game.receiver_perception):
-            perception.register_forward_pre_hook(lambda *_: self._perceive(-1))
-            perception.register_forward_hook(lambda *_: self._perceive(1))
+            perception.register_forward_pre_hook(lambda *_: self._time_perception(-1))
+            perception.register_forward_hook(lambda *_: self._time_perception(1))
 
     def run(self) -> dict[str, float]:
-        """Make an update; seconds of each of `PARTS`."""
+        """Run one update and return the seconds of each of `PARTS`."""
         times = defaultdict[str, float](float)
         began = self._now()
         rounds = self.world.batch("train", self.number)
         self.num_objects = len(rounds.objects)
         times["world"] = self._now() - began
-        self.perceiving, began = 0.0, self._now()
+        self.perception_seconds, began = 0.0, self._now()
         noise = noise_generator(self.seed, "train", self.number, self.device)
         played = self.game.play(rounds, "train", noise, 0)
-        times["perception"] = self.perceiving
-        times["agents"] = self._now() - began - self.perceiving
+        times["perception"] = self.perception_seconds
+        times["agents"] = self._now() - began - self.perception_seconds
         self.optimizer.zero_grad(set_to_none=True)
         began = self._now()
         played.objective.backward()
@@ -111,18 +111,18 @@ class Update:
         return dict(times)
 
     def _now(self) -> float:
-        """Seconds, once all work on the device is done."""
+        """Current time in seconds, after all work on the device is finished."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         return time.perf_counter()
 
-    def _perceive(self, sign: int) -> None:
-        """Start (-1) or stop (1) the clock of perception."""
-        self.perceiving += sign * self._now()
+    def _time_perception(self, sign: int) -> None:
+        """Start (-1) or stop (1) the timer of the perception networks."""
+        self.perception_seconds += sign * self._now()
 
 
 def operators(profiler: Any, number: int) -> str:
-    """The operators that take most of the CPU's time by themselves, with their share."""
+    """The operators with the most CPU time of their own, and their shares."""
     rows = sorted(profiler.key_averages(), key=lambda row: -row.self_cpu_time_total)
     total = sum(row.self_cpu_time_total for row in rows)
     return "\n".join(f"  {row.self_cpu_time_total / total:6.1%}  {row.key}" for row in rows[:number])

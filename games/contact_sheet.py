@@ -17,49 +17,49 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
-"""What a sheet can be."""
+"""File formats of a sheet."""
 PER_LINE = 10
-"""Objects in a line; more go on in the next line."""
+"""Objects per line; further ones follow in the next line."""
 MIN_COLUMNS = 4
-"""A page has room for so many objects beside one another at least, so that headings have room, too."""
+"""Minimum width of a page in objects, so that headings fit."""
 SIDE = 1.0
 """Width of an object on the page, in inches."""
 MIN_HEIGHT = 0.75
-"""Least height of a line of objects, in inches: room for the word beside it."""
+"""Minimum height of a line of objects, in inches, so that the rotated label beside it fits."""
 GAP = 0.0625
-"""Space between objects, in inches: 8 of the page's pixels, as an object's side is 128."""
+"""Space between objects, in inches: 8 pixels; an object is 128 pixels wide."""
 MARGIN = 0.25
-"""Space round the page and between its parts, in inches."""
-PIXELS_AN_INCH = 128
-"""Twice a picture's side, so that each of its pixels is a sharp 2 x 2 square."""
+"""Page margin and space between its parts, in inches."""
+PIXELS_PER_INCH = 128
+"""Twice the side of an image, so that each image pixel becomes a sharp 2 x 2 square."""
 SMALL, LARGE = 7.0, 10.0
-"""Sizes of captions and of headings, in points (72 an inch)."""
-LETTER, HEADING_LETTER = 0.62, 0.75
-"""Width of a letter as a share of its size: of each in the captions' font, and of most in the headings'."""
+"""Font sizes of captions and of headings, in points (72 per inch)."""
+LETTER_WIDTH, HEADING_LETTER_WIDTH = 0.62, 0.75
+"""Letter width relative to the font size: exact for the captions' monospace font, typical for headings."""
 LINE = 1.35
-"""Distance of lines of text as a share of the size of their letters."""
+"""Line height relative to the font size."""
 LEFT = 0.625
-"""Where objects begin, in inches from the left."""
+"""Left edge of the objects, in inches."""
 BAR = 0.5
-"""Where the bar beside a group of objects stands, in inches from the left."""
+"""Horizontal position of the bar beside a group of objects, in inches."""
 TARGET_COLOUR, DISTRACTOR_COLOUR = "#009E73", "#D55E00"
-"""Okabe and Ito's, which colour-blind people tell apart."""
+"""From the palette of Okabe and Ito, which is suitable for colour-blind readers."""
 MAX_HEIGHT = 400.0
-"""Highest page in inches that matplotlib can be trusted to draw."""
+"""Maximum height of a page that matplotlib draws reliably, in inches."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownRound:
-    """A round of a game, as it's drawn."""
+    """A round of a game to draw."""
 
     objects: NDArray[Any]
     """Pictures, uint8 (num_objects, height, width, 3), or attribute values, integers (num_objects, num_attributes)."""
     labels: NDArray[np.bool_]
-    """Which of the objects are targets, (num_objects,)."""
+    """Whether each object is a target, (num_objects,)."""
     captions: Sequence[str] | None = None
-    """What stands below each object."""
+    """Text below each object."""
     title: str = ""
-    """What stands above the round."""
+    """Text above the round."""
 
 
 def contact_sheet(
@@ -74,9 +74,9 @@ def contact_sheet(
 
     Args:
         pictures: The objects: uint8 (num_objects, 64, 64, 3), or attribute values (num_objects, num_attributes).
-        labels: Which of them are targets, (num_objects,).
-        captions: What stands below each object, or None.
-        title: What stands above.
+        labels: Whether each object is a target, (num_objects,).
+        captions: Text below each object, or None.
+        title: Heading.
         format: png or svg.
     """
     return draw_rounds(
@@ -93,18 +93,18 @@ def draw_rounds(
     """Draw rounds below one another, the targets of each above its distractors.
 
     Objects that are attribute values become small tables, `attribute0=3` for value 3 of the first attribute; the
-    values that all targets of a round share are bold, in its distractors, too.
+    values that all targets of a round share are bold, also in its distractors.
 
     Args:
-        rounds: What to draw.
-        title: What stands above all of it.
+        rounds: The rounds to draw.
+        title: Heading of the page.
         format: png or svg.
 
     Returns:
-        The picture's file; the same rounds give the same bytes.
+        The content of the image file; the same rounds give the same bytes.
 
     Raises:
-        ConfigError: If matplotlib is not installed, or this can't be drawn.
+        ConfigError: If matplotlib is not installed, or the rounds can't be drawn.
     """
     if format not in FORMATS:
         raise unknown_name("picture format", format, FORMATS)
@@ -112,26 +112,26 @@ def draw_rounds(
     from matplotlib import rc_context
 
     buffer = BytesIO()
-    # Names inside an SVG would be random, and its pictures one, of fewer pixels.
+    # By default, ids in an SVG are random, and its images are merged into one of lower resolution.
     with rc_context({"svg.hashsalt": "ecsuite", "image.composite_image": False}):
         figure.savefig(buffer, format=format, metadata={"Software" if format == "png" else "Date": None})
     return buffer.getvalue()
 
 
 def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
-    """Put rounds on a page; see `draw_rounds`."""
+    """Lay out rounds on a page; see `draw_rounds`."""
     try:
-        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
+        from matplotlib.figure import Figure  # not pyplot, which has global state and may need a display
     except ImportError:
         raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
 
     for shown in rounds:
         check_drawable(shown.objects)
-    widest = max((count for shown in rounds for count in group_sizes(shown)), default=0)
-    if not widest:
+    max_group_size = max((count for shown in rounds for count in group_sizes(shown)), default=0)
+    if not max_group_size:
         raise ConfigError("a contact sheet needs a round with an object in it")
-    width = LEFT + min(max(widest, MIN_COLUMNS), PER_LINE) * (SIDE + GAP) - GAP + MARGIN
-    figure = Figure(dpi=PIXELS_AN_INCH)
+    width = LEFT + min(max(max_group_size, MIN_COLUMNS), PER_LINE) * (SIDE + GAP) - GAP + MARGIN
+    figure = Figure(dpi=PIXELS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     bottom = draw_heading(axes, title, MARGIN, width, weight="bold")
@@ -161,7 +161,7 @@ def group_sizes(shown: ShownRound) -> tuple[int, int]:
 
 
 def draw_round(axes: "Axes", shown: ShownRound, top: float, width: float) -> float:
-    """Draw a round and its title; see `write_lines` for the arguments and what is returned."""
+    """Draw a round and its title; see `write_lines` for arguments and result."""
     top = draw_heading(axes, shown.title, top, width, weight="normal")
     for name, colour, members in (
         ("targets", TARGET_COLOUR, np.flatnonzero(shown.labels)),
@@ -180,9 +180,9 @@ def draw_round(axes: "Axes", shown: ShownRound, top: float, width: float) -> flo
 
 
 def draw_line(axes: "Axes", shown: ShownRound, members: NDArray[np.int64], top: float) -> float:
-    """Draw objects beside one another, with their captions; see `write_lines`."""
+    """Draw one line of objects with their captions; see `write_lines`."""
     targets = shown.objects[shown.labels]
-    lowest = top + MIN_HEIGHT
+    bottom_of_line = top + MIN_HEIGHT
     for column, member in enumerate(members):
         left = LEFT + column * (SIDE + GAP)
         thing = shown.objects[member]
@@ -192,19 +192,18 @@ def draw_line(axes: "Axes", shown: ShownRound, members: NDArray[np.int64], top: 
         else:
             bottom = draw_values(axes, thing, targets, left, top)
         if shown.captions is not None:
-            letters = int(SIDE * 72 / (SMALL * LETTER))
+            letters = int(SIDE * 72 / (SMALL * LETTER_WIDTH))
             lines = wrap(shown.captions[member], letters)
             bottom = write_lines(axes, lines, left, bottom + GAP / 2, size=SMALL, family="monospace")
-        lowest = max(lowest, bottom)
-    return (
-        ceil((lowest + GAP) * PIXELS_AN_INCH) / PIXELS_AN_INCH
-    )  # pictures begin at whole pixels, to be sharp
+        bottom_of_line = max(bottom_of_line, bottom)
+    # Images begin at integer pixels, so that they are sharp.
+    return ceil((bottom_of_line + GAP) * PIXELS_PER_INCH) / PIXELS_PER_INCH
 
 
 def draw_values(
     axes: "Axes", values: NDArray[np.int64], targets: NDArray[np.int64], left: float, top: float
 ) -> float:
-    """Draw an object as a table of its attributes in a frame; see `write_lines`."""
+    """Draw an object as a framed table of its attributes; see `write_lines`."""
     is_shared = (targets == values).all(0) & bool(len(targets))
     bottom = top + GAP
     for attribute, (value, is_bold) in enumerate(zip(values, is_shared, strict=True)):
@@ -217,14 +216,14 @@ def draw_values(
 
 
 def draw_heading(axes: "Axes", text: str, top: float, width: float, weight: str) -> float:
-    """Write a heading over the width of the page, in as many lines as it needs; see `write_lines`."""
-    lines = wrap(text, int((width - 2 * MARGIN) * 72 / (LARGE * HEADING_LETTER)))
+    """Write a heading across the page, wrapped to several lines if needed; see `write_lines`."""
+    lines = wrap(text, int((width - 2 * MARGIN) * 72 / (LARGE * HEADING_LETTER_WIDTH)))
     bottom = write_lines(axes, lines, MARGIN, top, size=LARGE, family="sans-serif", weight=weight)
     return bottom + GAP if lines else top
 
 
 def wrap(text: str, letters: int) -> list[str]:
-    """A text's own lines, those that are too long as several."""
+    """The lines of a text, with long ones wrapped."""
     return [part for line in text.splitlines() for part in textwrap.wrap(line, letters)]
 
 
@@ -241,16 +240,16 @@ def write_lines(
     """Write lines below one another.
 
     Args:
-        axes: Where to; its unit is an inch, counted from the top left corner of the page.
-        lines: What to write.
-        left: Where each line begins.
-        top: Where the first one begins.
-        size: Of the letters, in points.
-        family: Of the letters.
+        axes: The axes; coordinates are in inches from the top left corner of the page.
+        lines: The lines of text.
+        left: Left edge of the lines.
+        top: Top of the first line.
+        size: Font size in points.
+        family: Font family.
         weight: normal or bold.
 
     Returns:
-        Where the next thing below may begin.
+        The bottom of the last line.
     """
     for line in lines:
         axes.text(left, top, line, fontsize=size, family=family, weight=weight, va="top", parse_math=False)

@@ -10,7 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -125,13 +125,14 @@ def versions(device: torch.device) -> dict[str, Any]:
 
 
 def _difference(existing: Experiment, requested: Experiment) -> str:
-    """The first setting in which two runs differ, except those that only decide when to stop; empty if none."""
+    """The first setting in which two runs differ, except its description and when to stop; empty if none."""
     neutral = {
         "num_epochs": requested.training.num_epochs,
         "until_accuracy": requested.training.until_accuracy,
         "max_minutes": requested.training.max_minutes,
     }
-    before, now = asdict(with_training(existing, **neutral)), asdict(requested)
+    existing = replace(with_training(existing, **neutral), about=requested.about)
+    before, now = asdict(existing), asdict(requested)
     for section, values in now.items():
         pairs = values.items() if isinstance(values, dict) else [("", values)]
         for key, value in pairs:
@@ -146,6 +147,7 @@ def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | Non
     try:
         metadata = json.loads((folder / "metadata.json").read_bytes())
         known = metadata["training"] | {"probes": metadata.get("probes", {})}
-        return known if metadata["config"] == asdict(experiment) else None
+        same = metadata["config"] | {"about": experiment.about} == asdict(experiment)
+        return known if same else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
