@@ -70,7 +70,7 @@ MISTAKES = {
         "small.yaml",
         "--set",
         "training.seed=2",
-    ): "--set training.seed=2: a study has several; use --seeds",
+    ): "--set training.seed=2: a study has several seeds; use --seeds",
     (
         "cbm",
         "small.yaml",

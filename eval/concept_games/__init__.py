@@ -1,1 +1,1 @@
-"""The experiments of the CBM paper (Carmeli et al. 2024): games trained, and their languages scored, side by side."""
+"""Experiments of the CBM paper (Carmeli et al. 2024): games are trained and their corpora scored in one table."""

@@ -1,4 +1,4 @@
-"""What the CBM paper concludes from Table 1 (section 5), checked against our rows."""
+"""Findings of the CBM paper on its Table 1 (section 5), checked on measured rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from ecsuite.eval.concept_games.measuring import MeasuredRow
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One claim and what our rows say of it."""
+    """A claim of the paper, and whether it holds for the measured rows."""
 
     claim: str
     holds: bool
-    """Whether the means over the seeds obey it."""
+    """Whether it holds for the means over seeds."""
     num_holding: int
-    """Seeds of which it holds by themselves."""
+    """Number of seeds for which it holds."""
     num_seeds: int
     figures: str
 
     def __str__(self) -> str:
-        """A line for people."""
+        """The finding as one line."""
         verdict = "holds" if self.holds else "DOES NOT HOLD"
         where = f" in {self.num_holding} of {self.num_seeds} seeds"
         seeds = "" if self.num_seeds == 1 else f",{where}" if self.holds else f" (it does{where})"
@@ -27,9 +27,9 @@ class Finding:
 
 
 def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
-    """The findings of Table 1 that the rows at hand can tell.
+    """Check those findings of Table 1 whose rows were measured.
 
-    Rows are known by their settings: the world, the channel (gumbel or quantized) and the length of the rules.
+    Rows are identified by world, channel (gumbel or quantized) and length of the rules.
     """
     by_settings = {_settings(measured): measured for measured in rows}
     found = []
@@ -58,7 +58,7 @@ def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
 
 
 def _settings(measured: MeasuredRow) -> tuple[str, str, int]:
-    """World, channel, length of rules."""
+    """World, channel and length of the rules of a row."""
     experiment = measured.row.experiment
     return experiment.world.kind, experiment.channel.kind, experiment.world.rule_length
 
@@ -66,7 +66,7 @@ def _settings(measured: MeasuredRow) -> tuple[str, str, int]:
 def _compare(
     claim: str, measure: str, higher: MeasuredRow, lower: MeasuredRow, *, or_equal: bool = False
 ) -> Finding:
-    """Whether one row has more of a measure than another, or at least as much."""
+    """Check that a measure of one row exceeds that of another, or is at least equal."""
     pairs = list(_means_and_seeds(measure, higher, lower))
     verdicts = [high > low or (or_equal and high == low) for high, low in pairs]
     figures = f"{measure} {pairs[0][0]:.3f} against {pairs[0][1]:.3f}"
@@ -80,7 +80,7 @@ def _compare(
 
 
 def _unmatched(where: str, gumbel: MeasuredRow, quantized: MeasuredRow) -> Finding:
-    """Whether concepts without a word are GS's alone."""
+    """Check that GS has concepts without a word and QT has none."""
     pairs = list(_means_and_seeds("unmatched", gumbel, quantized))
     verdicts = [left_by_gumbel > 0 and not left_by_quantized for left_by_gumbel, left_by_quantized in pairs]
     return Finding(
@@ -93,7 +93,7 @@ def _unmatched(where: str, gumbel: MeasuredRow, quantized: MeasuredRow) -> Findi
 
 
 def _means_and_seeds(measure: str, one: MeasuredRow, other: MeasuredRow) -> Iterator[tuple[float, float]]:
-    """A measure of two rows: the means, then each seed's."""
+    """Pairs of values of a measure in two rows: first the means, then each seed."""
     values = [[value or 0.0 for value in measured.values(measure)] for measured in (one, other)]
     yield sum(values[0]) / len(values[0]), sum(values[1]) / len(values[1])
     yield from zip(*values, strict=True)

@@ -1,4 +1,4 @@
-"""From a study to its figures: every game is trained with every seed, and what it says is scored."""
+"""Measuring a study: every game is trained with every seed, and its corpus is scored."""
 
 import hashlib
 import json
@@ -30,10 +30,10 @@ from ecsuite.games.training import DivergedError, train
 from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
 
 VERSION = 1
-"""Raised whenever the same inputs would give other figures than before."""
+"""Increased whenever the same inputs would give another result."""
 
 SLOWNESS = {"thing": 1.0, "shape": 3.0}
-"""How long an example of a world takes, about; decides only what begins first, and the ETA."""
+"""Relative time per example of a world; only used to order jobs and to estimate the remaining time."""
 
 COUNTS = {
     "unique_messages": "unique_messages",
@@ -47,28 +47,28 @@ COUNTS = {
     "total_concepts": "total_concepts",
     "unmatched_concepts": "unmatched_program",
 }
-"""Our names for the counts of `cbm`, which has a share and a count under one name."""
+"""Names of measures and of the counts in the details of `cbm`, which uses some names for a share and a count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredRow:
-    """One game with all its seeds."""
+    """A game with the results of all seeds."""
 
     row: Row
     runs: tuple[dict[str, Any], ...]
-    """One a seed, in the order of the seeds; see `train_and_score`."""
+    """One result per seed, in the order of the seeds; see `train_and_score`."""
 
     def values(self, measure: str) -> list[float | None]:
-        """A measure of each seed; None where it is not defined."""
+        """A measure for each seed; None where it is not defined."""
         return [run["values"][measure] for run in self.runs]
 
     def mean(self, measure: str) -> float | None:
-        """Mean over the seeds; None if it is not defined for all of them."""
+        """Mean over the seeds; None unless defined for all of them."""
         values = [value for value in self.values(measure) if value is not None]
         return float(np.mean(values)) if len(values) == len(self.runs) else None
 
     def deviation(self, measure: str) -> float | None:
-        """Standard deviation over the seeds (n - 1); None for one seed, or where there is no mean."""
+        """Standard deviation over the seeds (n - 1); None for one seed or without a mean."""
         values = [value for value in self.values(measure) if value is not None]
         return float(np.std(values, ddof=1)) if len(values) == len(self.runs) > 1 else None
 
@@ -90,8 +90,8 @@ def measure_rows(study: Study, *, runner: JobRunner, folder: Path, device: str) 
 
     Args:
         study: What to train.
-        runner: Where it is done.
-        folder: Run folders go here, `NAME-SEED-…`; an unfinished run goes on from its newest checkpoint.
+        runner: Runs the jobs.
+        folder: Parent of the run folders `NAME-SEED-…`; an unfinished run resumes from its newest checkpoint.
         device: auto, cpu or cuda.
     """
     jobs = [
@@ -108,7 +108,7 @@ def measure_rows(study: Study, *, runner: JobRunner, folder: Path, device: str) 
 
 
 def job(experiment: Experiment, folder: Path, device: str) -> Job:
-    """The job of one run; its result is what `train_and_score` gives."""
+    """The job of one run, which calls `train_and_score`."""
     place = choose_device(device)
     experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
     run = {
@@ -135,32 +135,34 @@ def job(experiment: Experiment, folder: Path, device: str) -> Job:
 def train_and_score(
     *, experiment: Experiment, folder: Path, device: str, report_progress: ProgressCallback
 ) -> dict[str, Any]:
-    """Train a game, and score its language.
+    """Train a game, and score its corpus.
 
     Returns:
-        `seed`, `folder`, `stopped` (why), `step`, `seconds` (of this call), `values` by measure (None where one is
-        not defined), `signatures` by metric, `probes`, and the curves of `sensitivity`.
+        `seed`, `folder`, `stopped` (the reason), `step`, `seconds` (of this call), `values` by measure (None if not
+        defined), `signatures` by metric, `probes`, and the curves of `sensitivity`.
 
     Raises:
         ConfigError: If the loss is not finite.
-        KeyboardInterrupt: If the user stopped it.
-        SystemExit: With 75, if it was asked to leave the machine.
+        KeyboardInterrupt: If the user interrupted the training.
+        SystemExit: With code 75, if the training was preempted.
     """
     name, seed = experiment.name, experiment.training.seed
 
-    def told(label: str, done: float, total: float) -> None:
+    def report_run_progress(label: str, done: float, total: float) -> None:
         report_progress(f"{name} {seed}: {label}", done / total)
 
-    began, threads = time.monotonic(), torch.get_num_threads()
-    torch.set_num_threads(1)  # in this process as in a worker, so that the figures are the same
+    start, threads = time.monotonic(), torch.get_num_threads()
+    torch.set_num_threads(1)  # as in worker processes, so that results are the same
     try:
-        result = train(experiment, folder, resume=True, device=device, progress=told, note=_silent)
-    except DivergedError as error:  # can't be pickled, and knows no names
+        result = train(
+            experiment, folder, resume=True, device=device, progress=report_run_progress, note=_ignore_note
+        )
+    except DivergedError as error:  # cannot be pickled, and lacks the name and seed
         raise ConfigError(f"{name}, seed {seed}: {error}") from None
     finally:
         torch.set_num_threads(threads)
     if result.stopped in ("interrupt", "preempted"):
-        _leave(result.stopped)
+        _exit_as_signalled(result.stopped)
     corpus = read_corpus(folder)
     scores = {
         "cbm": cbm.cbm(corpus, Options())[0],
@@ -172,7 +174,7 @@ def train_and_score(
     values: dict[str, Any] = {key: value for key, value in result.measures.items() if key != "length"}
     values |= {key: score.value for key, score in scores.items()}
     values |= {key: details[key] for key in ("ambiguity", "paraphrase", "precision", "recall")}
-    # The paper's figures are its program's, which calls a concept matched that has a word if only at weight 0.
+    # The paper's figures are from its program, which also counts a concept with a word of weight 0 as matched.
     values |= {"unmatched": details["unmatched_program"], "without_word": details["unmatched"]}
     values |= {name: details["counts"][key] for name, key in COUNTS.items()}
     return {
@@ -180,7 +182,7 @@ def train_and_score(
         "folder": str(folder),
         "stopped": result.stopped,
         "step": result.step,
-        "seconds": time.monotonic() - began,
+        "seconds": time.monotonic() - start,
         "values": values,
         "chance": result.chance,
         "signatures": {key: score.signature for key, score in scores.items()},
@@ -190,10 +192,10 @@ def train_and_score(
 
 
 def topsim_published(corpus: Corpus) -> Score:
-    """Topographic similarity as the CBM paper has it (section 2.3): Spearman's correlation over all pairs.
+    """Topographic similarity as defined in the CBM paper (section 2.3): Spearman correlation over all pairs.
 
-    Messages are compared by Levenshtein distance on words, not divided by any length, phrases by the cosine of their
-    multi-hot vectors. The paper has the cosine of object representations, which sets of objects do not have.
+    The distance of messages is the unnormalised Levenshtein distance on words, that of phrases the cosine distance of
+    multi-hot vectors. The paper uses the cosine of object representations, which sets of objects do not have.
     """
     num_rows = len(corpus.messages)
     score: dict[str, Any] = {
@@ -211,33 +213,31 @@ def topsim_published(corpus: Corpus) -> Score:
     }
     phrases = concept_sets(corpus)
     if phrases is None or num_rows < 3:
-        return Score(
-            **score, value=None, reason="it takes three messages with concepts to have pairs to rank"
-        )
+        return Score(**score, value=None, reason="expected at least three messages with concepts")
     left, right = np.triu_indices(num_rows, 1)
     content = corpus.content()
     mean_lengths = (content.lengths[left] + content.lengths[right]) / 2
-    edits = np.rint(edit_distance(content)(left, right) * np.maximum(0.5, mean_lengths))
+    message_distances = np.rint(edit_distance(content)(left, right) * np.maximum(0.5, mean_lengths))
     vectors = np.zeros((num_rows, int(phrases.values.max(initial=0)) + 1))
     vectors[np.repeat(np.arange(num_rows), phrases.lengths), phrases.values] = 1
-    apart = cosine_distance(vectors)(left, right)
-    for distances, what in ((edits, "messages"), (apart, "phrases")):
+    phrase_distances = cosine_distance(vectors)(left, right)
+    for distances, what in ((message_distances, "messages"), (phrase_distances, "phrases")):
         if np.ptp(distances) == 0:
             return Score(**score, value=None, reason=f"all {what} are equally far apart")
-    return Score(**score, value=float(spearmanr(edits, apart).statistic))
+    return Score(**score, value=float(spearmanr(message_distances, phrase_distances).statistic))
 
 
 def sensitivity_curves(rows: Sequence[MeasuredRow]) -> dict[str, Any]:
-    """The score by sample size of each row's first seed, for `draw_sensitivity`."""
+    """Match scores by sample size, for the first seed of each row; input of `draw_sensitivity`."""
     return {measured.row.name: measured.runs[0]["sensitivity"] for measured in rows}
 
 
-def _leave(stopped: str) -> NoReturn:
-    """Go as the signal asked that ended a training run early."""
+def _exit_as_signalled(stopped: str) -> NoReturn:
+    """Exit in the way of the signal that stopped a training run."""
     if multiprocessing.parent_process() is not None:
-        signal.raise_signal(signal.SIGTERM)  # an exception would not keep a worker from beginning another run
+        signal.raise_signal(signal.SIGTERM)  # an exception would let a worker start another run
     raise SystemExit(75) if stopped == "preempted" else KeyboardInterrupt
 
 
-def _silent(_: str) -> None:
-    """Notes of single runs are not for the user of a study."""
+def _ignore_note(_: str) -> None:
+    """Discard notes of single runs, which are not shown in a study."""

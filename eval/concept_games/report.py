@@ -1,4 +1,4 @@
-"""The tables of a study: our figures, and below each row the paper's."""
+"""Tables of a study: measured values, and below each row the paper's values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -30,7 +30,7 @@ TABLE1: Mapping[str, str] = {
     "paraphrase": "para",
     "unmatched": "unm",
 }
-"""The columns of the paper's Table 1 and ours, by measure."""
+"""Column headings by measure: those of the paper's Table 1, and further ones."""
 
 TABLE4: Mapping[str, str] = {
     "unique_messages": "#m",
@@ -41,16 +41,16 @@ TABLE4: Mapping[str, str] = {
     "good_edges": "good",
     "ambiguous_edges": "amb",
     "paraphrase_edges": "para",
-    "total_concepts": "said",
+    "total_concepts": "tot",
     "unmatched_concepts": "unm",
     "precision": "prec",
     "recall": "recall",
 }
-"""The columns of the paper's Table 4, which are counts but for the last two."""
+"""Column headings of the paper's Table 4 by measure; all but the last two are counts."""
 
 
 def report(study: Study, rows: Sequence[MeasuredRow]) -> Report:
-    """All that a study found."""
+    """The output of a study: tables, notes, JSON data and figure."""
     tables = [make_table(rows, TABLE1)]
     if study.header.published == "table3":
         tables.append(make_table(rows, TABLE4))
@@ -68,7 +68,7 @@ def report(study: Study, rows: Sequence[MeasuredRow]) -> Report:
 
 
 def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table:
-    """Rows for people: the mean over seeds, the standard deviation below it, and in faint type what the paper has."""
+    """A table with means over seeds, standard deviations below them, and the paper's values in dim type."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
     table.add_column("game", no_wrap=True)
     for heading in columns.values():
@@ -80,27 +80,27 @@ def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table
         ]
         table.add_row(measured.row.name, *texts, end_section=not measured.row.published)
         if measured.row.published:
-            theirs = [_published(measured, measure) for measure in columns]
-            table.add_row(Text("  the paper"), *theirs, style="dim", end_section=True)
+            paper_values = [_published(measured, measure) for measure in columns]
+            table.add_row(Text("  the paper"), *paper_values, style="dim", end_section=True)
     return table
 
 
 def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
-    """What a reader of the tables has to know."""
+    """Notes on seeds, columns, stopped runs, misprints and signatures."""
     seeds = ", ".join(map(str, study.header.seeds))
     spread = "means, ± standard deviation; " if len(study.header.seeds) > 1 else ""
     lines = [
-        f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; by chance acc is "
-        f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates told right; set: rounds without a fault; TopS: "
-        "topographic similarity as the paper has it; ours: as `ecsuite score` has it; unm: concepts left over where "
-        "words are fewer, as in the paper's program; else as in the paper."
+        f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; chance level of acc: "
+        f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates classified correctly; set: rounds without an "
+        "error; TopS: topographic similarity as in the paper; ours: as in `ecsuite score`; unm: unmatched concepts, as "
+        "in the paper's program; other columns as in the paper."
     ]
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
         for measured in rows
     }
     lines += [
-        f"{name}: time was up before all epochs were done, seed {', '.join(map(str, seeds))}."
+        f"{name}: time limit reached before the last epoch, seed {', '.join(map(str, seeds))}."
         for name, seeds in stopped.items()
         if seeds
     ]
@@ -113,16 +113,16 @@ def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
         {signature for measured in rows for run in measured.runs for signature in run["signatures"].values()}
     )
     seconds = sum(run["seconds"] for measured in rows for run in measured.runs)
-    return [*lines, f"{seconds / 60:.1f} minutes of training in all; {'  '.join(signatures)}"]
+    return [*lines, f"{seconds / 60:.1f} minutes of training in total; {'  '.join(signatures)}"]
 
 
 def _is_count(measure: str) -> bool:
-    """Whether a measure is a number of things."""
+    """Whether a measure is a count."""
     return measure.startswith(("unique_", "total_")) or measure.endswith(("_edges", "_concepts"))
 
 
 def _text(mean: float | None, deviation: float | None, *, counts: bool) -> str:
-    """A figure as people write it, with its spread below."""
+    """Text of a table cell: the mean, with the standard deviation below."""
     if mean is None:
         return "none"
     text = _digits(mean, counts)
@@ -130,16 +130,16 @@ def _text(mean: float | None, deviation: float | None, *, counts: bool) -> str:
 
 
 def _digits(value: float, counts: bool) -> str:
-    """A number without what a narrow column has no room for."""
+    """A count as integer; other numbers with two decimals and without a leading zero."""
     return f"{value:.0f}" if counts else f"{value:.2f}".replace("0.", ".", 1)
 
 
 def _published(measured: MeasuredRow, measure: str) -> str:
-    """The paper's figure, where it has one."""
+    """The paper's value as text; empty if there is none."""
     value = measured.row.published.get(measure)
     return "" if value is None else _text(value, None, counts=_is_count(measure))
 
 
 def _draw(rows: Sequence[MeasuredRow], path: Path) -> None:
-    """The match against the number of samples (figure 4), of each row's first seed."""
+    """Draw the match score by number of samples (figure 4), for the first seed of each row."""
     draw_sensitivity(sensitivity_curves(rows), path)

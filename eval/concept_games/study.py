@@ -1,4 +1,4 @@
-"""A study: which games are trained, with which seeds, and the published figures to print beside."""
+"""A study: the games to train, their seeds, and the published figures to compare with."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,32 +20,32 @@ from ecsuite.config import (
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 
 FIRST_SEED = 1
-"""Where seeds begin if only their number is given."""
+"""First seed if only the number of seeds is given."""
 
 ROW_KEYS = ("name", "base", "set")
-"""Of a row in a YAML file; `set` has settings of the base by `section.key`."""
+"""Keys of a row in a YAML file; `set` changes settings of the base by `section.key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
-    """The keys of a study's YAML file but `rows`."""
+    """The keys of a study's YAML file except `rows`."""
 
     name: str
     about: str = ""
-    """One line for people."""
+    """One-line description."""
     published: str | None = None
-    """The paper's table to print beside: table1, or table3, which is of Tables 3 and 4. Its rows have our names."""
+    """Table of the paper to compare with: table1, or table3 (Tables 3 and 4). Rows are joined by name."""
     seeds: tuple[int, ...] = (1, 2, 3)
-    """Of weights, examples and noise."""
+    """Seeds of weights, examples and noise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowHeader:
-    """The keys of a row but `set`."""
+    """The keys of a row except `set`."""
 
     name: str
     base: str
-    """A shipped game, or a YAML file of one."""
+    """Name of a shipped game, or a YAML file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,14 +54,14 @@ class Row:
 
     name: str
     experiment: Experiment
-    """Of the seeds, each has its own."""
+    """Settings of the game; the seed is replaced by each seed of the study."""
     published: Figures
-    """What the paper has; empty if it has no such row."""
+    """The paper's figures; empty if it has no such row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
-    """All that is to be trained."""
+    """The games to train, with their seeds."""
 
     header: Header
     rows: tuple[Row, ...]
@@ -78,9 +78,9 @@ def load_study(
 
     Args:
         name_or_file: The study.
-        seeds: Instead of its own.
-        rows: Names of the rows to keep; all if there are none.
-        assignments: `section.key=value` for every game, after what the study sets.
+        seeds: Replace the seeds of the study; None keeps them.
+        rows: Names of the rows to keep; all if empty.
+        assignments: `section.key=value` for every game, applied after the settings of the study.
 
     Raises:
         ConfigError: If there is no such study, or a key, a value or a row's name is wrong.
@@ -98,16 +98,16 @@ def load_study(
     given = list(assignments)
     for assignment in given:
         if assignment.startswith("training.seed="):
-            raise ConfigError(f"--set {assignment}: a study has several; use --seeds")
-    theirs = {} if header.published is None else look_up("table", header.published, PUBLISHED)
+            raise ConfigError(f"--set {assignment}: a study has several seeds; use --seeds")
+    published_rows = {} if header.published is None else look_up("table", header.published, PUBLISHED)
     read = [
-        _read_row(entry, f"{name_or_file}: rows[{place}]", given, theirs)
+        _read_row(entry, f"{name_or_file}: rows[{place}]", given, published_rows)
         for place, entry in enumerate(entries)
     ]
     names = [row.name for row in read]
     for each in names:
         if names.count(each) > 1:
-            raise ConfigError(f"{name_or_file}: rows: the name {each} stands there twice")
+            raise ConfigError(f"{name_or_file}: rows: expected unique names, found {each} twice")
     wanted = list(rows)
     for each in wanted:
         if each not in names:
@@ -116,24 +116,24 @@ def load_study(
 
 
 def named_studies() -> dict[str, str]:
-    """The shipped studies, each with its line."""
+    """The shipped studies by name, with their descriptions."""
     return {f"paper/{name}": load_study(name).header.about for name in _shipped()}
 
 
 def _shipped() -> dict[str, Traversable]:
-    """The files of the shipped studies, by name; `configs/paper/` has other papers' studies, too."""
+    """The files of the shipped studies by name; `configs/paper/` also has studies of other papers."""
     return {name: file for name, file in shipped_configs("paper").items() if name.startswith("cbm_")}
 
 
-def _read_row(entry: Any, place: str, assignments: list[str], theirs: Mapping[str, Figures]) -> Row:
-    """A row of the file, with what the user sets."""
+def _read_row(entry: Any, place: str, assignments: list[str], published_rows: Mapping[str, Figures]) -> Row:
+    """Read a row of the file, and apply the user's settings."""
     if not isinstance(entry, dict):
         raise ConfigError(f"{place}: expected keys and values, got {entry!r}")
     for key in entry:
         if key not in ROW_KEYS:
             raise ConfigError(f"{place}: {unknown_name('key', str(key), ROW_KEYS)}")
-    told = {key: value for key, value in entry.items() if key != "set"}
-    header: RowHeader = build(RowHeader, {"name": "", "base": ""} | told, place)
+    fields = {key: value for key, value in entry.items() if key != "set"}
+    header: RowHeader = build(RowHeader, {"name": "", "base": ""} | fields, place)
     if not header.name or not header.base or not header.name.replace("_", "").replace("-", "").isalnum():
         raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
     changes = entry.get("set", {})
@@ -144,6 +144,6 @@ def _read_row(entry: Any, place: str, assignments: list[str], theirs: Mapping[st
         experiment = override(load_experiment(header.base), own)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
-    # Not what the base says of itself, which the row's settings may have made untrue.
+    # Without the description of the base, which may not hold for the settings of the row.
     experiment = replace(override(experiment, assignments), name=header.name, about="")
-    return Row(name=header.name, experiment=experiment, published=theirs.get(header.name, {}))
+    return Row(name=header.name, experiment=experiment, published=published_rows.get(header.name, {}))

@@ -1,8 +1,8 @@
-"""The machine-translation experiment: does a corpus that was learnt first help to translate?
+"""The machine-translation experiment: does pretraining on a corpus improve translation?
 
-Boldt & Mortensen (2024), sections 4.1 and A.2: BART learns to restore a corpus from which spans were taken, gets new
-embeddings, is tuned on pairs of sentences, and its translations are scored by chrF and BLEU. `experiment.py` is the
-method from beginning to end; under it are the pairs (`pairs.py`), their tokens (`vocabulary.py`), the noise
-(`infilling.py`), the model (`model.py`), the one training loop (`training.py`), the scores (`scoring.py`) and the sizes
-(`presets.py`). Where the authors' program and their paper differ, docs/translate.md says which is followed.
+Boldt & Mortensen (2024), sections 4.1 and A.2: BART is pretrained to restore masked spans of a corpus, gets new
+embeddings, is fine-tuned on pairs of sentences, and its translations are scored by chrF and BLEU. `experiment.py` is
+the whole method; it uses the pairs (`pairs.py`), their tokens (`vocabulary.py`, `encoding.py`), the caches
+(`stages.py`), the scores (`scoring.py`) and the sizes (`presets.py`). Model, noise and training loop are in
+`eval/learning`. docs/translate.md says where the authors' program and their paper differ, and which is followed.
 """

@@ -1,4 +1,4 @@
-"""Sentence pairs as tokens, as the model reads them."""
+"""Sentence pairs as token ids for the model."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ PAIRS_AT_ONCE = 5_000
 def training_pairs(
     tokenizer: Tokenizer, split: Split, sizes: Preset, tuning: Tuning, special: Specials
 ) -> tuple[Encoded, int]:
-    """Pairs that are short enough, as many as an epoch has tokens for, and how many were passed over as too long."""
+    """Pairs that are short enough, up to the tokens of an epoch, and the number of skipped pairs that are too long."""
     sources: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.int64]] = []
     num_tokens = num_too_long = 0
@@ -37,14 +37,16 @@ def training_pairs(
             targets.append(target)
             num_tokens += len(source)
     if not sources:
-        raise ConfigError(f"{split.name}: every pair is longer than {sizes.longest} tokens")
+        raise ConfigError(
+            f"{split.name}: expected pairs of at most {sizes.longest} tokens, found only longer ones"
+        )
     return Encoded(sources=sources, targets=targets), num_too_long
 
 
 def held_out_pairs(
     tokenizer: Tokenizer, pairs: tuple[Pair, ...], sizes: Preset, special: Specials
 ) -> Encoded:
-    """Held-out pairs; what is longer than the model may see is cut."""
+    """Held-out pairs; sentences longer than `sizes.longest` are truncated."""
     sides = []
     for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
         rows = encode(tokenizer, sentences, special.end)

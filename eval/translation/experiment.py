@@ -1,4 +1,4 @@
-"""The translation experiment from beginning to end: learn the corpus, tune on pairs, translate, score."""
+"""The translation experiment: pretrain on the corpus, fine-tune on pairs, translate, score."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ from ecsuite.file_formats import without_format
 
 VERSION = 1
 TRANSLATION_TOKENS = 25
-"""What a translated sentence and beam counts for in the progress, in training tokens."""
+"""Cost of translating one sentence with a beam of width 1, in training tokens, for progress reports."""
 
 
 def translate_experiment(
@@ -60,17 +60,17 @@ def translate_experiment(
     progress: Progress = no_progress,
     out: Path | None = None,
 ) -> TranslationResult:
-    """Measure how well a model that has learnt a corpus learns to translate.
+    """Measure how well a model that was pretrained on a corpus translates after fine-tuning.
 
     Args:
-        corpus: What to pretrain on; None for the baseline without pretraining.
-        pairs: A file of sentence pairs, source, tab, target, a line each.
+        corpus: Corpus to pretrain on; None for the baseline without pretraining.
+        pairs: A file of sentence pairs, one per line: source, tab, target.
         setting: full, frozen or reduced.
         preset: Sizes; see `PRESETS`.
-        seed: Of weights, noise, dropout and orders. The split of the pairs does not depend on it.
+        seed: Seed of weights, noise, dropout and data order. The split of the pairs does not depend on it.
         device: `auto`, `cpu` or `cuda`.
-        progress: Told the tokens done and to do.
-        out: A folder for finished stages and translations; the same call goes on from there.
+        progress: Called with a label, the tokens done and their total.
+        out: Cache folder for finished stages and translations, which the same call reuses.
 
     Raises:
         ConfigError: If packages are missing, a name is unknown, the pairs can't be used, or the corpus is empty.
@@ -105,15 +105,15 @@ def translate_experiment(
         progress=progress,
     )
     key = {"signature": line, "sizes": repr(sizes), "corpus": fingerprint(corpus)}
-    kept = run.path("result", key, ".json")
-    if kept is not None and kept.is_file():
-        found = without_format("result", json.loads(kept.read_text()), kept)
+    cached = run.path("result", key, ".json")
+    if cached is not None and cached.is_file():
+        found = without_format("result", json.loads(cached.read_text()), cached)
         return replace(TranslationResult.from_dict(found), name=_name(corpus))
     devices = [torch.cuda.current_device()] if place.type == "cuda" else []
     with routed_products(place, precision), torch.random.fork_rng(devices=devices):
         result = _measure(run, corpus, split, line, key, setting)
-    if kept is not None:
-        write_atomically(kept, (json.dumps(result.as_dict(), indent=2, allow_nan=False) + "\n").encode())
+    if cached is not None:
+        write_atomically(cached, (json.dumps(result.as_dict(), indent=2, allow_nan=False) + "\n").encode())
     return result
 
 
@@ -183,13 +183,13 @@ def _measure(
 
 
 def _pretrained(run: Run, corpus: Corpus | None) -> Any:
-    """A model that has learnt to restore the corpus; without a corpus, as it is born."""
+    """A model pretrained to restore the corpus; without a corpus, with initial weights."""
     sizes = run.sizes
     if corpus is None:
         return build(sizes, sizes.vocab_size)
     key = {
         "version": VERSION,
-        "sizes": repr(replace(sizes, settings={})),  # they do not matter before tuning
+        "sizes": repr(replace(sizes, settings={})),  # not used in pretraining
         "corpus": fingerprint(corpus),
         "seed": run.seed,
         "precision": run.precision,
@@ -197,7 +197,7 @@ def _pretrained(run: Run, corpus: Corpus | None) -> Any:
     path = run.path("pretrained", key, ".safetensors")
     rng = np.random.default_rng([run.seed, 0])
     symbols, num_types = dense(repeat(corpus.messages, sizes.pretrain_tokens, rng))
-    # The vocabulary is the paper's, or as large as the corpus needs.
+    # The vocabulary size is the paper's, or larger if the corpus needs more.
     vocab_size = max(sizes.vocab_size, num_types + NUM_SPECIAL)
     model = build(sizes, vocab_size)
     if path is not None and path.is_file():
@@ -236,15 +236,15 @@ def _score_beam(
     references = [pair.target for pair in split.test]
     if path is not None:
         rows = (
-            f"{pair.source}\t{pair.target}\t{said}\n"
-            for pair, said in zip(split.test, translations, strict=True)
+            f"{pair.source}\t{pair.target}\t{translation}\n"
+            for pair, translation in zip(split.test, translations, strict=True)
         )
         write_atomically(path, "".join(rows).encode())
     return score_translations(translations, references, ended)
 
 
 def _name(corpus: Corpus | None) -> str:
-    """What tables call a corpus; XferBench's results are joined with these by it."""
+    """Name of a corpus in tables; results are joined with those of XferBench by name."""
     if corpus is None:
         return "no_pretrain"
     path = Path(str(corpus.metadata.get("source_path", "corpus")))

@@ -1,4 +1,4 @@
-"""Pairs of sentences that mean the same: read from a file, freed of copies, and split without leaks."""
+"""Sentence pairs: read from a file, deduplicated, and split into training, validation and test without leaks."""
 
 import gzip
 import hashlib
@@ -11,9 +11,9 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.translation.presets import Preset
 
 HELD_OUT_SHARE = 5
-"""At most one pair in so many is kept from training: the authors' program splits off a fifth."""
-FEWEST = 20
-"""Different pairs that can be split at all."""
+"""At most one pair in `HELD_OUT_SHARE` is held out: the authors' program holds out a fifth."""
+MIN_PAIRS = 20
+"""Minimum number of different pairs."""
 
 
 class Pair(NamedTuple):
@@ -25,19 +25,19 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Split:
-    """Pairs for training, validation and test. No sentence of the first occurs in the others, on either side."""
+    """Pairs for training, validation and test. No training pair shares its source or target with a held-out pair."""
 
     train: tuple[Pair, ...]
     valid: tuple[Pair, ...]
     test: tuple[Pair, ...]
     name: str
-    """The file's name and a short hash of the pairs in it, whatever their order."""
+    """File name and a short hash of the set of pairs."""
     num_left_out: int
-    """Pairs that share a sentence with a held-out pair and so are not trained on."""
+    """Number of pairs left out of training because they share a sentence with a held-out pair."""
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read a line a pair, source, tab, target; the file may be packed (`.gz`, `.xz`).
+    """Read pairs, one per line: source, tab, target; the file may be compressed (`.gz`, `.xz`).
 
     Raises:
         ConfigError: If the file can't be read, or a line is not two sentences with a tab between.
@@ -70,15 +70,16 @@ def read_pairs(path: Path) -> list[Pair]:
 def split_pairs(path: Path, preset: Preset) -> Split:
     """Read a file and split its different pairs by their hashes, so that the order of lines does not matter.
 
-    Test comes first, then validation, as many as the preset has but no more than a fifth of the pairs in all;
-    training is the rest without pairs that share their source or their target with one that is held out.
+    In order of the hashes, the first pairs are for test, the next for validation: as many as the preset defines, but
+    together at most a fifth of all pairs. The others are for training, without pairs that share their source or target
+    with a held-out pair.
 
     Raises:
         ConfigError: If the file can't be read, or has too few different pairs.
     """
     pairs = sorted(set(read_pairs(path)), key=_digest)
-    if len(pairs) < FEWEST:
-        raise ConfigError(f"{path}: expected at least {FEWEST} different pairs, found {len(pairs)}")
+    if len(pairs) < MIN_PAIRS:
+        raise ConfigError(f"{path}: expected at least {MIN_PAIRS} different pairs, found {len(pairs)}")
     num_held_out = min(preset.num_test + preset.num_valid, len(pairs) // HELD_OUT_SHARE)
     num_test = -(-num_held_out * preset.num_test // (preset.num_test + preset.num_valid))
     held_out = pairs[:num_held_out]
@@ -87,7 +88,9 @@ def split_pairs(path: Path, preset: Preset) -> Split:
         pair for pair in pairs[num_held_out:] if pair.source not in sources and pair.target not in targets
     ]
     if not train:
-        raise ConfigError(f"{path}: every pair shares a sentence with the test; none is left to train on")
+        raise ConfigError(
+            f"{path}: expected training pairs, found only pairs that share a sentence with held-out ones"
+        )
     content = hashlib.blake2b(b"".join(map(_digest, pairs)), digest_size=4).hexdigest()
     return Split(
         train=tuple(train),

@@ -1,4 +1,4 @@
-"""How much compute the translation experiment spends, and what its settings are: one frozen record a preset."""
+"""Presets of the translation experiment: sizes of model, data and training, and the paper's settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
-    """One setting of the paper: how the model is tuned on pairs."""
+    """One setting of the paper for fine-tuning on pairs."""
 
     lr: float
-    """The highest learning rate; from there it falls linearly to 0."""
+    """Maximum learning rate, with linear decay to 0."""
     tokens: int
-    """Source tokens to tune on in an epoch; fewer pairs are gone through more often."""
+    """Source tokens per epoch; the pairs are repeated if they have fewer."""
     epochs: int
-    """Passes over them."""
+    """Epochs of fine-tuning."""
     is_frozen: bool = False
     """Whether only the embedding of symbols is trained."""
 
@@ -27,7 +27,7 @@ class Preset:
     is_reduced: bool
     """Whether it is smaller than the paper's, so that its scores are not comparable with published ones."""
     num_layers: int
-    """Layers of the encoder, and of the decoder."""
+    """Number of layers of the encoder, and of the decoder."""
     width: int
     """Width of the hidden states."""
     num_heads: int
@@ -35,39 +35,39 @@ class Preset:
     feed_forward: int
     """Width inside the feed-forward networks."""
     max_positions: int
-    """Positions that the model knows, at least `block` and `longest`."""
+    """Number of position embeddings, at least `block` and `longest`."""
     dropout: float
-    """Share of activations that training drops after each sublayer and on the embeddings."""
+    """Dropout probability after each sublayer and on the embeddings."""
     vocab_size: int
-    """Rows of the embedding, the five special ids included."""
+    """Rows of the embedding, including the five special ids."""
     block: int
-    """Symbols in a block to pretrain on."""
+    """Symbols per pretraining block."""
     pretrain_tokens: int
-    """Symbols to pretrain on in an epoch: the corpus is repeated or truncated to this."""
+    """Symbols per epoch of pretraining: the corpus is repeated or truncated to this."""
     pretrain_epochs: int
-    """Passes over them."""
+    """Epochs of pretraining."""
     pretrain_lr: float
-    """Pretraining's highest learning rate; from there it falls linearly to 0."""
+    """Maximum learning rate of pretraining, with linear decay to 0."""
     settings: Mapping[str, Tuning]
-    """full, frozen and reduced."""
+    """Settings of fine-tuning: full, frozen and reduced."""
     batch: int
-    """Blocks, or pairs, in a batch."""
+    """Batch size in blocks or pairs."""
     warmup: float
-    """Share of each training over which the learning rate rises from 0; the paper has none, so it begins at the top."""
+    """Fraction of each training with linear warmup of the learning rate; the paper has none."""
     weight_decay: float
-    """AdamW's, on matrices; biases and norms have none."""
+    """Weight decay of AdamW on matrices; biases and norms have none."""
     longest: int
-    """Most tokens of a sentence, its end included: longer ones are not tuned on, and longer sources are cut."""
+    """Maximum tokens of a sentence with its end: longer training pairs are left out, longer test sources truncated."""
     num_valid: int
-    """Most pairs on which cross-entropy is measured."""
+    """Maximum number of validation pairs, on which cross-entropy is measured."""
     num_test: int
-    """Most pairs to translate."""
+    """Maximum number of test pairs, which are translated."""
     num_new_tokens: int
-    """Most tokens of a translation."""
+    """Maximum number of tokens of a translation."""
     beams: tuple[int, ...] = (1, 3, 5)
-    """Widths of the beam search; scores are means over them."""
+    """Beam widths; scores are means over them."""
     test_batch: int = 64
-    """Sentences translated at a time."""
+    """Batch size of translation in sentences."""
 
 
 FULL = Preset(
@@ -97,7 +97,7 @@ FULL = Preset(
     num_test=5000,
     num_new_tokens=128,
 )
-"""Appendix A.2."""
+"""The paper's sizes, appendix A.2."""
 MINI = Preset(
     name="mini",
     is_reduced=True,
@@ -154,6 +154,6 @@ NANO = Preset(
     num_new_tokens=8,
 )
 PRESETS = {preset.name: preset for preset in (FULL, MINI, NANO)}
-"""By name; `nano` only shows that everything runs."""
+"""Presets by name; `nano` is a smoke test."""
 SETTINGS = ("full", "frozen", "reduced")
-"""The paper's three ways of tuning."""
+"""The paper's three settings of fine-tuning."""

@@ -1,4 +1,4 @@
-"""What a translation experiment found, for people and for programs."""
+"""Result of a translation experiment, as text and as JSON-ready data."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +9,9 @@ from ecsuite.eval.translation.scoring import BeamScore
 from ecsuite.file_formats import with_format
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
-FULL_NOTE = "the paper's size; pairs, split and sentence ends differ from its program's (docs/translate.md)"
+FULL_NOTE = (
+    "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/translate.md)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,86 +19,86 @@ class TranslationResult:
     """Scores of one corpus, setting and seed."""
 
     name: str
-    """The source's, as in tables of XferBench: the corpus's folder or file, or no_pretrain."""
+    """Name of the source, as in XferBench tables: the folder or file of the corpus, or no_pretrain."""
     preset: str
-    """The preset's name."""
+    """Name of the preset."""
     setting: str
     """full, frozen or reduced."""
     seed: int
-    """Of weights, noise, dropout and orders."""
+    """Seed of weights, noise, dropout and data order."""
     is_pretrained: bool
-    """Whether a corpus was learnt first."""
+    """Whether the model was pretrained on a corpus."""
     beams: Mapping[int, BeamScore]
-    """Scores by width of the beam."""
+    """Scores by beam width."""
     cross_entropy: float
-    """Of the validation targets, nats a token, the ends included; lower is better, and less noisy than chrF."""
+    """Cross-entropy of the validation targets, nats per token with ends; lower is better; less noisy than chrF."""
     num_parameters: int
-    """All parameters of the tuned model, tied ones once."""
+    """Number of parameters of the fine-tuned model, tied ones once."""
     num_trainable: int
-    """Those that tuning changes."""
+    """Number of parameters trained in fine-tuning."""
     repeats: float | None
-    """How often the corpus was gone through in an epoch of pretraining; None without a corpus."""
+    """Passes over the corpus per epoch of pretraining; None without a corpus."""
     passes: float
-    """How often the training pairs were gone through."""
+    """Passes over the training pairs."""
     num_train: int
-    """Pairs tuned on."""
+    """Number of training pairs."""
     num_left_out: int
-    """Pairs not tuned on: too long, or with a sentence of a held-out pair."""
+    """Number of pairs left out of training: too long, or sharing a sentence with a held-out pair."""
     num_test: int
-    """Pairs translated."""
+    """Number of test pairs."""
     is_reduced: bool
     """Whether the preset is smaller than the paper's."""
     sacrebleu: Mapping[str, str]
-    """sacrebleu's signatures of chrF and BLEU."""
+    """Signatures of chrF and BLEU by sacrebleu."""
     signature: str
-    """Everything that can change the scores but the corpus."""
+    """Everything except the corpus that can change the scores."""
 
     @property
     def chrf(self) -> float:
-        """Mean chrF over the beams, the paper's figure."""
+        """Mean chrF over the beam widths, as in the paper."""
         return fmean(score.chrf for score in self.beams.values())
 
     @property
     def bleu(self) -> float:
-        """Mean BLEU over the beams."""
+        """Mean BLEU over the beam widths."""
         return fmean(score.bleu for score in self.beams.values())
 
     @property
     def note(self) -> str:
-        """What a reader of the figures has to know."""
+        """Whether the scores are comparable with published ones."""
         return REDUCED_NOTE if self.is_reduced else FULL_NOTE
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, JSON-ready."""
+        """The result as JSON-ready data."""
         data = asdict(self)
         data["beams"] = {str(beam): asdict(score) for beam, score in self.beams.items()}
-        told = {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note}
-        return with_format("result", told | data)
+        headline = {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note}
+        return with_format("result", headline | data)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TranslationResult":
-        """What `as_dict` was made from."""
+        """The result that `as_dict` was called on."""
         fields = {key: value for key, value in data.items() if key not in ("format", "chrf", "bleu", "note")}
         fields["beams"] = {int(beam): BeamScore(**score) for beam, score in data["beams"].items()}
         return cls(**fields)
 
     def summary(self) -> str:
-        """A few lines for people."""
-        learnt = f"corpus gone through {self.repeats:.3g} times" if self.repeats else "without pretraining"
+        """The result as text of a few lines."""
+        pretraining = f"corpus repeated {self.repeats:.3g} times" if self.repeats else "without pretraining"
         lines = [
-            f"{self.name}: translation, preset {self.preset}, setting {self.setting}, seed {self.seed}; {learnt}",
-            f"  {self.num_parameters:,} parameters, {self.num_trainable:,} of them tuned on {self.num_train:,} pairs, "
-            f"{self.passes:.3g} times; {self.num_left_out:,} pairs left out",
-            f"  chrF {self.chrf:.2f}  BLEU {self.bleu:.2f}  (means of {len(self.beams)} beams, "
+            f"{self.name}: translation, preset {self.preset}, setting {self.setting}, seed {self.seed}; {pretraining}",
+            f"  {self.num_parameters:,} parameters, {self.num_trainable:,} of them fine-tuned on "
+            f"{self.num_train:,} pairs, {self.passes:.3g} passes; {self.num_left_out:,} pairs left out",
+            f"  chrF {self.chrf:.2f}  BLEU {self.bleu:.2f}  (means of {len(self.beams)} beam widths, "
             f"{self.num_test:,} sentences)",
         ]
         for beam, score in self.beams.items():
             lines.append(
-                f"    beam {beam}  chrF {score.chrf:5.2f}  BLEU {score.bleu:5.2f}  length {score.length_ratio:.2f} of "
-                f"the references'  {score.ended:.0%} ended"
+                f"    beam {beam}  chrF {score.chrf:5.2f}  BLEU {score.bleu:5.2f}  length ratio "
+                f"{score.length_ratio:.2f}  {score.ended:.0%} ended with EOS"
             )
         lines += [
-            f"  cross-entropy {self.cross_entropy:.3f} nats a token of the validation targets",
+            f"  cross-entropy {self.cross_entropy:.3f} nats per token of the validation targets",
             f"  note: {self.note}",
             f"  {self.signature}",
         ]

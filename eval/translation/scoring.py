@@ -1,4 +1,4 @@
-"""Translations by beam search, and what sacrebleu says of them."""
+"""Translations by beam search, and their sacrebleu scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from ecsuite.eval.translation.vocabulary import decode
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BeamScore:
-    """What the translations of one beam width are worth."""
+    """Scores of the translations of one beam width."""
 
     chrf: float
     """chrF, 0 to 100."""
     bleu: float
     """BLEU, 0 to 100."""
     length_ratio: float
-    """Words of the translations by words of the references."""
+    """Number of words of the translations divided by that of the references."""
     ended: float
-    """Share of translations that ended by themselves, 0 to 1."""
+    """Fraction of translations that ended with the end token, 0 to 1."""
 
 
 @torch.inference_mode()
@@ -43,16 +43,16 @@ def translate(
     """Translate sentences.
 
     Args:
-        model: A tuned model.
+        model: A fine-tuned model.
         tokenizer: BPE of both languages.
-        sources: Token ids with their ends, cut to `preset.longest`.
+        sources: Token ids with end tokens, truncated to `preset.longest`.
         preset: Lengths and batch size.
-        beam: Hypotheses kept at each step; 1 is greedy.
+        beam: Beam width; 1 is greedy decoding.
         precision: bf16 or fp32.
-        advance: Told how many sentences were translated.
+        advance: Called with the number of sentences translated since the last call.
 
     Returns:
-        The translations in the order of the sources, and the share that ended by themselves.
+        The translations in the order of the sources, and the fraction that ended with the end token.
     """
     from transformers import GenerationConfig
 
@@ -68,7 +68,7 @@ def translate(
     )
     model.eval()
     device = next(model.parameters()).device
-    # Sentences of similar length go together; the longest come first, so that memory runs out at once or never.
+    # Sentences are batched by length, longest first, so that a lack of memory shows in the first batch.
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     translations, num_ended = [""] * len(sources), 0
     for begin in range(0, len(order), preset.test_batch):
@@ -78,7 +78,7 @@ def translate(
             found = model.generate(
                 input_ids=inputs, attention_mask=(inputs != special.pad).long(), generation_config=settings
             )
-        for index, row in zip(chosen, found[:, 1:].cpu().numpy(), strict=True):  # the first is the start
+        for index, row in zip(chosen, found[:, 1:].cpu().numpy(), strict=True):  # without the start token
             translations[index], has_ended = decode(tokenizer, row, special.end)
             num_ended += has_ended
         advance(len(chosen))
@@ -98,12 +98,14 @@ def score_translations(translations: Sequence[str], references: Sequence[str], e
 
 
 def sacrebleu_signatures() -> dict[str, str]:
-    """The signatures of chrF and BLEU that sacrebleu gives itself."""
+    """The signatures of chrF and BLEU by sacrebleu."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     found = {}
     for name, metric in (("chrf", CHRF()), ("bleu", BLEU())):
-        metric.corpus_score(["a"], [["a"]])  # a signature counts the references, so there must have been some
+        metric.corpus_score(
+            ["a"], [["a"]]
+        )  # the signature contains the number of references, known after a call
         found[name] = str(metric.get_signature())
     return found

@@ -1,4 +1,4 @@
-"""What all stages of an experiment share: sizes, place, progress, and the folder where finished stages are kept."""
+"""State shared by the stages of an experiment: sizes, device, progress, and the cache of finished stages."""
 
 import hashlib
 import json
@@ -22,29 +22,29 @@ Progress = Callable[[str, float, float], None]
 
 @dataclass(kw_only=True, slots=True)
 class Run:
-    """What all stages need."""
+    """Settings and progress of a translation experiment."""
 
     sizes: Preset
-    """How large everything is."""
+    """Sizes of model, data and training."""
     tuning: Tuning
-    """The setting."""
+    """Setting of fine-tuning."""
     seed: int
-    """Of weights, noise, dropout and orders."""
+    """Seed of weights, noise, dropout and data order."""
     device: torch.device
-    """Where the model is."""
+    """Device of the model."""
     precision: str
     """bf16 or fp32."""
     folder: Path | None
-    """Where finished stages are kept; None keeps none."""
+    """Cache folder of finished stages; None caches nothing."""
     progress: Progress
-    """Told the tokens done and to do."""
+    """Called with a label, the tokens done and their total."""
     done: float = 0.0
     """Tokens done."""
     total: float = 1.0
-    """Tokens to do, translations counted as tokens."""
+    """Total number of tokens, with translations counted as tokens."""
 
     def reporter(self, label: str, weight: float = 1.0) -> Advance:
-        """A function that adds to what is done and says so."""
+        """A function that adds to `done` and reports progress."""
 
         def advance(number: int) -> None:
             self.done += number * weight
@@ -53,7 +53,7 @@ class Run:
         return advance
 
     def path(self, stage: str, key: Mapping[str, Any], suffix: str) -> Path | None:
-        """Where a stage's result is kept, by everything that can change it."""
+        """Cache file of a stage's result, named by a hash of everything that can change it; None without a folder."""
         if self.folder is None:
             return None
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ class Run:
 
 
 def fingerprint(corpus: Corpus | None) -> str:
-    """What a corpus says, as a short hash."""
+    """A hash of the messages of a corpus."""
     if corpus is None:
         return "none"
     content = hashlib.blake2b(digest_size=16)
@@ -72,7 +72,7 @@ def fingerprint(corpus: Corpus | None) -> str:
 
 
 def save(model: Any, path: Path | None) -> None:
-    """Keep a model's parameters, tied ones once, if there is a folder for them."""
+    """Save a model's parameters, tied ones once; nothing if `path` is None."""
     if path is not None:
         temporary = path.with_suffix(".part")
         save_file(
@@ -83,14 +83,14 @@ def save(model: Any, path: Path | None) -> None:
 
 @torch.no_grad()
 def load(model: Any, path: Path) -> None:
-    """Give a model the parameters that were kept.
+    """Load saved parameters into a model.
 
     Raises:
         DamagedError: If the file can't be read.
     """
     try:
-        kept = load_file(path)
+        saved = load_file(path)
     except SafetensorError as error:
-        raise DamagedError(f"{path}: cannot be read ({error}); delete it, and it is made anew") from None
+        raise DamagedError(f"{path}: cannot be read ({error}); delete it, and it is computed again") from None
     for name, parameter in model.named_parameters():
-        parameter.copy_(kept[name])
+        parameter.copy_(saved[name])

@@ -30,10 +30,7 @@ def test_the_baseline_and_a_corpus(tmp_path, pairs):
     options = ["--pairs", str(pairs), "--preset", "nano", "--cache", str(folder)]
     said = CliRunner().invoke(APP, [str(corpus), *options, "--out", str(out)], catch_exceptions=False)
     assert said.exit_code == 0
-    assert (
-        "parrots: translation, preset nano, setting full, seed 0; corpus gone through 400 times"
-        in said.stdout
-    )
+    assert "parrots: translation, preset nano, setting full, seed 0; corpus repeated 400 times" in said.stdout
     data = json.loads(out.read_text())
     assert (data["name"], data["is_pretrained"]) == ("parrots", True)
     assert any(folder.glob("pretrained-*"))

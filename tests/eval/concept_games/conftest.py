@@ -1,4 +1,4 @@
-"""A study that trains in a second."""
+"""A study that trains in one second."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Findings: true of the paper's own figures, false where they are turned round."""
+"""Findings hold for the paper's figures, and fail for changed ones."""
 
 import pytest
 

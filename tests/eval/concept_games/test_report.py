@@ -1,4 +1,4 @@
-"""Tables: our figures above the paper's, in as many columns as a terminal has."""
+"""Tables show measured values above the paper's, and fit into a terminal."""
 
 import io
 
@@ -68,13 +68,13 @@ def test_table_1_fits_into_80_columns_with_the_paper_s_rows_below_ours():
     assert lines[first + 2] == [
         "the", "paper", ".84", "17", "17", "11", "11", ".44", ".76", ".62", ".37", ".01", ".25"
     ]  # fmt: skip
-    assert found.notes[0].startswith("means, ± standard deviation; seeds 1, 2, 3; by chance acc is 0.50.")
-    assert "shape_gs: time was up before all epochs were done, seed 2." in found.notes
-    assert "12.0 minutes of training in all; cbm|v:1" in found.notes
+    assert found.notes[0].startswith("means, ± standard deviation; seeds 1, 2, 3; chance level of acc: 0.50.")
+    assert "shape_gs: time limit reached before the last epoch, seed 2." in found.notes
+    assert "12.0 minutes of training in total; cbm|v:1" in found.notes
     assert len(found.data["findings"]) == 9 and len(found.data["rows"]) == 8
 
 
-def test_table_3_comes_with_table_4_and_its_misprints_are_named():
+def test_table_3_comes_with_table_4_and_notes_on_its_misprints():
     study = load_study("paper/cbm_table3", rows=["exp5", "exp14"])
     found = report(study, measured(study))
     assert len(found.tables) == 2
@@ -97,7 +97,7 @@ def test_table_3_comes_with_table_4_and_its_misprints_are_named():
         ".01",
         ".05",
     ]
-    assert found.notes[0].startswith("seed 1; by chance")
+    assert found.notes[0].startswith("seed 1; chance level of acc: ")
     assert (
         "exp5: the paper's Table 3 prints a match score of 1.401 for experiment 5; its Table 4 gives 1605/4000."
         in found.notes

@@ -1,4 +1,4 @@
-"""Studies: the shipped ones are the paper's tables, and every mistake is named."""
+"""Studies: the shipped ones equal the paper's tables, and mistakes give clear errors."""
 
 from dataclasses import replace
 
@@ -99,7 +99,7 @@ def test_rows_seeds_and_settings_can_be_chosen():
 
 
 def test_what_a_base_says_of_itself_is_left_out(tmp_path):
-    """A row may make it untrue, and other words would be another run."""
+    """It may not hold for the row, and another text would change the key of the run."""
     assert load_experiment("thing_qt").about
     assert all(row.experiment.about == "" for row in load_study("paper/cbm_table1").rows)
 
@@ -114,7 +114,7 @@ MISTAKES = {
     "rows: [{name: a, base: thing_qt, sett: {}}]": "mine.yaml: rows[0]: unknown key 'sett'; did you mean 'set'?",
     "rows: [{name: a, base: thing_qt, set: [x]}]": "mine.yaml: rows[0]: set: expected keys such as channel.max_len",
     "rows: [{name: a, base: thing_qt, set: {channel.maxlen: 2}}]": "mine.yaml: rows[0]: unknown key 'channel.maxlen'",
-    "rows: [{name: a, base: thing_qt}, {name: a, base: thing_qt}]": "mine.yaml: rows: the name a stands there twice",
+    "rows: [{name: a, base: thing_qt}, {name: a, base: thing_qt}]": "mine.yaml: rows: expected unique names, found a",
     "{seeds: [], rows: [{name: a, base: thing_qt}]}": "mine.yaml: seeds: expected different numbers, at least one",
     "{seeds: [1, 1], rows: [{name: a, base: thing_qt}]}": "mine.yaml: seeds: expected different numbers, at least one",
     "{published: table9, rows: [{name: a, base: thing_qt}]}": "unknown table 'table9'",
@@ -134,7 +134,7 @@ def test_mistakes_in_a_file(text, tmp_path, monkeypatch):
 def test_mistakes_in_what_is_asked():
     with pytest.raises(ConfigError, match=r"unknown row 'thing_qq'; did you mean 'thing_qt'\?"):
         load_study("paper/cbm_table1", rows=["thing_qq"])
-    with pytest.raises(ConfigError, match=r"--set training\.seed=3: a study has several; use --seeds"):
+    with pytest.raises(ConfigError, match=r"--set training\.seed=3: a study has several seeds; use --seeds"):
         load_study("paper/cbm_table1", assignments=["training.seed=3"])
     with pytest.raises(ConfigError, match=r"unknown study 'cbm_tabel1'; did you mean 'cbm_table1'\?"):
         load_study("paper/cbm_tabel1")

@@ -1,4 +1,4 @@
-"""Which pairs are tuned on, and what becomes of those that are too long."""
+"""Training pairs are short enough; held-out pairs are truncated."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The whole line at a tiny size: deterministic, kept and gone on from, and honest about what it is."""
+"""The whole experiment at a tiny size: deterministic, cached, resumable, with a complete signature."""
 
 import json
 from dataclasses import replace
@@ -128,7 +128,9 @@ def test_pretraining_is_shared_between_settings(corpus, pairs, tmp_path):
         translate_experiment(corpus, pairs, preset="nano", setting=setting, out=tmp_path / "out")
     (kept,) = (tmp_path / "out").glob("pretrained-*")
     kept.write_bytes(kept.read_bytes()[:100])
-    with pytest.raises(DamagedError, match=r"pretrained-.*cannot be read .*; delete it, and it is made anew"):
+    with pytest.raises(
+        DamagedError, match=r"pretrained-.*cannot be read .*; delete it, and it is computed again"
+    ):
         translate_experiment(corpus, pairs, preset="nano", setting="reduced", out=tmp_path / "out")
 
 
@@ -141,5 +143,5 @@ def test_errors_of_the_user(corpus, pairs):
     with pytest.raises(ConfigError, match="no symbols to learn from"):
         translate_experiment(empty, pairs)
     pairs.write_text("".join(f"{'word ' * 40}{index}\tmot {index}\n" for index in range(30)))
-    with pytest.raises(ConfigError, match="every pair is longer than 32 tokens"):
+    with pytest.raises(ConfigError, match="expected pairs of at most 32 tokens, found only longer ones"):
         translate_experiment(corpus, pairs, preset="nano")

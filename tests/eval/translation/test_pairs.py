@@ -1,4 +1,4 @@
-"""Reading pairs, with every way a file can be wrong, and splits that leak nothing."""
+"""Reading pairs, errors in files, and splits without leaks."""
 
 import gzip
 import lzma
@@ -96,5 +96,5 @@ def test_too_few_pairs(tmp_path):
     with pytest.raises(ConfigError) as raised:
         split_pairs(path, SIZES)
     assert str(raised.value) == f"{path}: expected at least 20 different pairs, found 19"
-    with pytest.raises(ConfigError, match="every pair shares a sentence with the test"):
+    with pytest.raises(ConfigError, match="found only pairs that share a sentence with held-out ones"):
         split_pairs(write(tmp_path / "same.tsv", [Pair("hello", str(index)) for index in range(30)]), SIZES)

@@ -1,4 +1,4 @@
-"""Scores against hand-made translations, and a model that has learnt to copy and to stop."""
+"""Scores of given translations, and a model that learns to copy and to end."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 
 
 def ignore(number: int) -> None:
-    """No progress."""
+    """Ignore progress."""
 
 
 def test_perfect_and_empty_translations():
