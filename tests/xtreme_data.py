@@ -1,4 +1,4 @@
-"""Results made by hand, of any bodies, seeds, tasks and languages; and small presets, models and tasks to make them."""
+"""Hand-made results for any backbones, seeds, tasks and languages; small presets, models and tasks."""
 
 import json
 from dataclasses import replace
@@ -50,7 +50,7 @@ def make_cells():
 
 @pytest.fixture
 def gather():
-    """Puts cells together, with a baseline of 20 and chance of 4, and in English of 70 and 5."""
+    """Makes a result of cells, with a baseline of 20 and chance level of 4; in English 70 and 5."""
 
     def gather(cells, **options):
         languages = sorted({(cell.task, cell.language) for cell in cells if cell.task in TASKS})
@@ -76,7 +76,7 @@ def gather():
 
 @pytest.fixture
 def tiny():
-    """A preset that takes no time."""
+    """A very small preset."""
     return replace(
         NANO,
         num_layers=1,
@@ -94,13 +94,15 @@ def tiny():
 
 @pytest.fixture
 def tiny_bert(tmp_path):
-    """A folder with an encoder and its tokenizer, as others publish them."""
+    """A folder with an encoder and its tokenizer, in the format of published models."""
     transformers = pytest.importorskip("transformers")
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator([" ".join(said(language, 40)) for language in ("en", "de", "ru")], trainer)
+    tokenizer.train_from_iterator(
+        [" ".join(make_sentences(language, 40)) for language in ("en", "de", "ru")], trainer
+    )
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     folder = tmp_path / "bert"
     transformers.PreTrainedTokenizerFast(
@@ -131,8 +133,8 @@ HAS_PARTS = {
 }
 
 
-def said(language, number, start=0):
-    """Sentences of three words of a language, no two alike."""
+def make_sentences(language, number, start=0):
+    """Distinct sentences of three words of a language."""
     return [
         f"{language}la {language}{'abcdefghij'[place % 10]}{'klmnop'[place // 10]} {language}ru"
         for place in range(start, start + number)
@@ -140,8 +142,8 @@ def said(language, number, start=0):
 
 
 def write_part(folder, task, language, part, number):
-    """One part of one task in a language, as XTREME lays it out; parts have nothing in common."""
-    sentences = said(language, number, PARTS.index(part) * 20)
+    """Write one split of a task in a language, in XTREME's layout; splits are disjoint."""
+    sentences = make_sentences(language, number, PARTS.index(part) * 20)
     plain, kind = folder / task / f"{part}-{language}.tsv", TASKS[task].kind
     files = {}
     if kind == "tagging":
@@ -155,7 +157,7 @@ def write_part(folder, task, language, part, number):
             f"{one}\t{sentences[0]}\t{labels[place % len(labels)]}\n" for place, one in enumerate(sentences)
         )
     elif kind == "questions":
-        asked = [
+        paragraphs = [
             {
                 "context": f"{sentence} . {sentences[0]}",
                 "qas": [
@@ -175,17 +177,17 @@ def write_part(folder, task, language, part, number):
                 {"test": "dev"}.get(part, part), language
             ),
         }[task]
-        files[folder / name] = json.dumps({"data": [{"paragraphs": asked}]})
+        files[folder / name] = json.dumps({"data": [{"paragraphs": paragraphs}]})
     elif task == "bucc2018":
         stem = folder / task / f"{language}-en.{part}"
-        for side, spoken in (("s", language), ("t", "en")):
-            lines = said(spoken, number, PARTS.index(part) * 20)
-            files[Path(f"{stem}.{spoken}")] = "".join(f"{side}{n}\t{line}\n" for n, line in enumerate(lines))
+        for side, code in (("s", language), ("t", "en")):
+            lines = make_sentences(code, number, PARTS.index(part) * 20)
+            files[Path(f"{stem}.{code}")] = "".join(f"{side}{n}\t{line}\n" for n, line in enumerate(lines))
         files[Path(f"{stem}.gold")] = "".join(f"s{n}\tt{n}\n" for n in range(number))
     else:
         stem = folder / task / f"tatoeba.{ISO3[language]}-eng"
-        for spoken, ending in ((language, ISO3[language]), ("en", "eng")):
-            files[Path(f"{stem}.{ending}")] = "\n".join(said(spoken, number)) + "\n"
+        for code, ending in ((language, ISO3[language]), ("en", "eng")):
+            files[Path(f"{stem}.{ending}")] = "\n".join(make_sentences(code, number)) + "\n"
     for file, content in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
@@ -193,7 +195,7 @@ def write_part(folder, task, language, part, number):
 
 @pytest.fixture
 def write_data(tmp_path):
-    """Writes tasks in English and others, train in English alone; or the parts asked for, by language."""
+    """Writes tasks in English and other languages, train in English only; or the given splits by language."""
 
     def write_data(*tasks, parts=None, number=12, folder="data"):
         usual = {"en": PARTS, "de": ("dev", "test"), "ru": ("dev", "test")}
@@ -210,7 +212,7 @@ def write_data(tmp_path):
 
 @pytest.fixture
 def preset(monkeypatch, tiny):
-    """What nano is here: little is learnt, but not the same by all bodies."""
+    """Replaces nano: little training, but different results for all backbones."""
     tuning = tiny.tuning | {"udpos": replace(tiny.tuning["udpos"], lr=0.05, epochs=2, batch=5)}
     tiny = replace(tiny, languages=("de", "ru"), max_test=12, tuning=tuning, pretrain_lr=0.1, text_lr=0.1)
     monkeypatch.setitem(PRESETS, "nano", tiny)
@@ -219,7 +221,7 @@ def preset(monkeypatch, tiny):
 
 @pytest.fixture
 def ask(preset, tmp_path, write_data):
-    """A request, for POS in German if nothing else is said."""
+    """Builds a request, by default for POS in German."""
     usual = {
         "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
         "data": write_data("udpos", "panx", "bucc2018"),

@@ -1,4 +1,4 @@
-"""A submission made by hand: the nine tasks in all languages, English all right, the others as the comments say."""
+"""A hand-made submission: nine tasks in all languages; English is correct, others have the scores in comments."""
 
 import json
 
@@ -20,27 +20,27 @@ LABELS = {
 PREDICTIONS = {
     "xnli": "entailment\nneutral\nneutral\nneutral\n",  # 75
     "pawsx": "0\n0\n",  # 50
-    "udpos": "DET\nNOUN\nVERB\nVERB\n\n",  # one of three spans either way: 100/3; 75 of tags
-    "panx": "B-PER\nI-PER\nO\nO\n\nO\n",  # precision 100, recall 50, F1 200/3; 80 of tags
+    "udpos": "DET\nNOUN\nVERB\nVERB\n\n",  # one of three spans is correct: F1 100/3; tag accuracy 75
+    "panx": "B-PER\nI-PER\nO\nO\n\nO\n",  # precision 100, recall 50, F1 200/3; tag accuracy 80
     "xquad": {"1": "blue  house!", "2": "big red car"},  # EM 50, F1 (100 + 80)/2
     "mlqa": {"1": "big red car"},  # EM 0, F1 80
-    "tydiqa": {"1": "Red car"},  # EM 50, F1 50, one not answered
+    "tydiqa": {"1": "Red car"},  # EM 50, F1 50, one without an answer
     "bucc2018": "a\tx\nb\tz\nc\tq\n",  # precision 100/3, recall 50, F1 40
     "tatoeba": "2\n0\n0\n0\n",  # 50
 }
 
 
 def squad(answers):
-    asked = [
+    questions = [
         {"id": name, "question": "?", "answers": [{"text": text, "answer_start": 0}]}
         for name, text in answers.items()
     ]
-    return {"version": "1.1", "data": [{"paragraphs": [{"context": "", "qas": asked}]}]}
+    return {"version": "1.1", "data": [{"paragraphs": [{"context": "", "qas": questions}]}]}
 
 
 @pytest.fixture
 def write_submission():
-    """Writes the two folders, of some tasks."""
+    """Writes the folders of predictions and labels of some tasks."""
 
     def write(folder, tasks=tuple(TASKS)):
         for name in tasks:

@@ -13,7 +13,7 @@ QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
 @pytest.fixture
 def xtreme(monkeypatch, ecsuite, tiny, write_data):
-    """Runs the command here, beside a corpus and data: exit code, standard output, standard error."""
+    """Runs the command in a folder with a corpus and data; returns exit code, stdout and stderr."""
     monkeypatch.setitem(study.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
     write_data("udpos", "panx", "tatoeba")
     Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
@@ -26,7 +26,7 @@ def xtreme(monkeypatch, ecsuite, tiny, write_data):
     return xtreme
 
 
-def test_a_corpus_is_tried(xtreme):
+def test_a_corpus_is_evaluated(xtreme):
     code, out, err = xtreme("corpus.jsonl", "--out", "kept/result.json")
     assert code == 0, err
     for line in ("corpus over random init", "one seed gives no interval", "POS", "NER", "German", "Russian"):
@@ -45,7 +45,7 @@ def test_body_is_the_former_name_of_backbone(xtreme):
     assert "|body:encoder|" in json.loads(Path("encoder.json").read_text())["signature"]
 
 
-def test_json_is_the_same_again(xtreme):
+def test_json_is_reproducible(xtreme):
     arguments = ("corpus.jsonl", "--json", "--tasks", "udpos, tatoeba", "--languages", "ru, de")
     first, second = (xtreme(*arguments) for _ in range(2))
     assert first[0] == 0 and first[1] == second[1]
@@ -54,7 +54,7 @@ def test_json_is_the_same_again(xtreme):
     assert set(result["languages"]["tatoeba"]) == {"ru", "de"}
 
 
-def test_a_published_model_is_tried(xtreme, tiny_bert):
+def test_a_published_model_is_evaluated(xtreme, tiny_bert):
     code, out, err = xtreme("--model", tiny_bert, "--tasks", "udpos")
     assert code == 0, err
     assert "protocol:published|model:bert|" in out
@@ -89,7 +89,7 @@ def test_a_picture_is_drawn(xtreme):
         ),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(xtreme, arguments, message):
+def test_impossible_requests_are_refused_in_one_line(xtreme, arguments, message):
     assert xtreme(*arguments) == (2, "", f"{message}\n")
 
 
@@ -115,7 +115,7 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
     assert err.startswith(message) and len(err.splitlines()) == 1
 
 
-def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
+def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
     code, _, err = xtreme("corpus.jsonl", data=None)
     assert code == 2
@@ -124,7 +124,7 @@ def test_without_data_it_is_said_how_to_get_them(xtreme, monkeypatch, tmp_path):
     )
 
 
-def test_an_interrupted_run_says_that_it_can_go_on(xtreme, monkeypatch):
+def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):
     def interrupted(**inputs):
         raise KeyboardInterrupt
 

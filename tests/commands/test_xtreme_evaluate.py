@@ -31,12 +31,12 @@ def run(monkeypatch, tmp_path):
 
 
 def cells(out, first):
-    """The cells of the row that begins so."""
+    """The cells of the row with this beginning."""
     return next(line.split() for line in out.splitlines() if line.startswith(first))
 
 
 def assert_fits(out):
-    """The tables are no wider than a terminal, and nothing in them is cut off."""
+    """The tables fit a terminal, and nothing is cut."""
     tables = out[: out.index("\ngap: ")]
     assert max(map(len, tables.splitlines())) <= 80
     assert "…" not in tables
@@ -69,14 +69,14 @@ def test_the_table_of_languages(run, write_submission, tmp_path):
     assert_fits(out)
 
 
-def test_few_tasks_leave_room_for_names(run, write_submission, tmp_path):
+def test_few_tasks_are_shown_with_names_of_languages(run, write_submission, tmp_path):
     write_submission(tmp_path, ("pawsx", "udpos"))
     out = run("--by-language")
     assert cells(out, "zh ") == ["zh", "Chinese", "Sino-Tibetan", "Chinese", "50.0", "33.3"]
     assert "average gap" not in out.lower() and "all nine" not in out
 
 
-def test_available_says_how_many(run, write_submission, tmp_path):
+def test_available_notes_the_number_of_languages(run, write_submission, tmp_path):
     write_submission(tmp_path, ("pawsx",))
     (tmp_path / "labels" / "pawsx" / "test-ja.tsv").unlink()
     with pytest.raises(ConfigError, match=r"^labels/pawsx/test-ja.tsv: no such file"):

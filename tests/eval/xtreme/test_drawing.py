@@ -1,4 +1,4 @@
-"""The picture has two panels a task, each body in its colour, and labels that keep apart."""
+"""The picture has two panels per task, one colour per backbone, and labels that do not overlap."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def level(body, seed, task, language):
 
 @pytest.fixture
 def figure(monkeypatch):
-    """Draws a result, and gives its figure instead of a file."""
+    """Draws a result and returns the figure."""
 
     def figure(result):
         kept = []
@@ -30,7 +30,7 @@ def figure(monkeypatch):
     return figure
 
 
-def test_related_languages_stand_together_large_groups_first():
+def test_languages_are_grouped_with_large_groups_first():
     arranged = arrange(("ja", "fr", "en", "de", "es"), "family")
     assert [name for name, _, _ in arranged.groups] == ["IE: Germanic (2)", "IE: Romance (2)", "Japonic (1)"]
     assert arranged.order == (3, 2, 4, 1, 0)
@@ -44,14 +44,14 @@ def test_related_languages_stand_together_large_groups_first():
     assert [name for name, _, _ in scripts.groups] == ["Latin (4)", "Japanese (1)"]
 
 
-def test_a_language_nobody_knows_has_a_group():
+def test_an_unknown_language_has_a_group():
     assert [name for name, _, _ in arrange(("en", "xx"), "family").groups] == [
         "IE: Germanic (1)",
         "unknown (1)",
     ]
 
 
-def test_two_panels_a_task(figure, make_cells, gather):
+def test_two_panels_per_task(figure, make_cells, gather):
     drawn = figure(gather(make_cells(level)))
     titles = [axes.get_title(loc="left") for axes in drawn.axes]
     assert titles == ["POS by family", "POS by script", "NER by family", "NER by script"]
@@ -62,7 +62,7 @@ def test_two_panels_a_task(figure, make_cells, gather):
     assert [text.get_text() for text in script.texts] == ["Latin (2)", "Cyrillic (1)", "Japanese (1)"]
 
 
-def test_bodies_have_colours_and_means_over_seeds(figure, make_cells, gather):
+def test_colours_and_means_of_backbones(figure, make_cells, gather):
     result = gather(make_cells(level))
     drawn = figure(result)
     lines = {line.get_label(): line for line in drawn.axes[1].lines}
@@ -86,7 +86,7 @@ def test_chance_and_the_baseline_are_lines(figure, make_cells, gather):
     assert heights == {"baseline": [70, 20, 20, 20], "chance": [5, 4, 4, 4]}
 
 
-def test_what_is_not_known_is_not_drawn(figure, make_cells, gather):
+def test_a_missing_baseline_is_not_drawn(figure, make_cells, gather):
     drawn = figure(gather(make_cells(level), baselines={}))
     (legend,) = drawn.legends
     assert "baseline" not in [text.get_text() for text in legend.texts]
@@ -94,7 +94,7 @@ def test_what_is_not_known_is_not_drawn(figure, make_cells, gather):
 
 @pytest.mark.parametrize("tasks", [("udpos",), tuple(TASKS)])
 @pytest.mark.parametrize("languages", [("en", "fr"), None])
-def test_labels_keep_apart_and_inside(figure, make_cells, gather, tasks, languages):
+def test_labels_do_not_overlap_and_are_inside(figure, make_cells, gather, tasks, languages):
     drawn = figure(gather(make_cells(level, seeds=(0,), tasks=tasks, languages=languages)))
     renderer = FigureCanvasAgg(drawn).get_renderer()
     drawn.draw_without_rendering()
@@ -117,7 +117,7 @@ def test_labels_keep_apart_and_inside(figure, make_cells, gather, tasks, languag
     assert boxes[:, 2].max() <= drawn.bbox.width and boxes[:, 3].max() <= drawn.bbox.height
 
 
-def test_forty_languages_are_all_there(figure, make_cells, gather):
+def test_forty_languages_are_shown(figure, make_cells, gather):
     drawn = figure(gather(make_cells(level, tasks=("panx",), languages=None)))
     for axes in drawn.axes:
         codes = [text.get_text() for text in axes.get_xticklabels()]

@@ -1,4 +1,4 @@
-"""The stage from beginning to end, on tasks of a few sentences: what is computed, kept, told and refused."""
+"""A transfer run on tasks of a few sentences: results, notes and errors."""
 
 import json
 import math
@@ -27,10 +27,10 @@ def refusal(request):
 
 
 def assert_all_nine(result, bodies):
-    """All tasks in all languages that have them, by all bodies."""
+    """The result has all tasks in all their languages for all backbones."""
     assert result.bodies == bodies and tuple(result.splits) == tuple(TASKS)
-    spoken = {task: set(codes) for task, codes in result.languages.items()}
-    assert spoken == {
+    languages_by_task = {task: set(codes) for task, codes in result.languages.items()}
+    assert languages_by_task == {
         "xnli": {"en", "de", "ru"},
         "pawsx": {"en", "de"},
         "udpos": {"en", "de", "ru"},
@@ -89,14 +89,14 @@ def test_a_human_text_and_seeds(ask, tmp_path):
 
 def test_chance_and_baselines_are_of_the_same_examples(ask):
     result = xtreme_transfer(ask())
-    # One of three tags is right, and never a whole sentence of three spans …
+    # One of three tags is correct, but never all three spans of a sentence.
     assert result.chance["udpos"]["de"]["accuracy"] == pytest.approx(100 / 3)
-    # … and the lexicon knows English function words alone.
+    # The lexicon contains English function words only.
     assert result.baselines["udpos"]["en"]["accuracy"] > result.baselines["udpos"]["de"]["accuracy"]
     assert set(result.chance["udpos"]) == set(result.baselines["udpos"]) == {"en", "de"}
 
 
-def test_english_alone_can_be_asked_for(ask):
+def test_english_as_the_only_language(ask):
     result = xtreme_transfer(ask(languages=("en",)))
     assert result.languages == {"udpos": ("en",)}
     report(result)
@@ -105,14 +105,14 @@ def test_english_alone_can_be_asked_for(ask):
     report(own)
 
 
-def test_progress_is_told(ask):
-    told = []
-    xtreme_transfer(ask(progress=lambda label, done, total: told.append((label, done / total))))
-    assert {"parentheses", "text of en+de", "udpos in de"} <= {label for label, _ in told}
-    assert all(0 <= share <= 1 and math.isfinite(share) for _, share in told)
+def test_progress_is_reported(ask):
+    progress = []
+    xtreme_transfer(ask(progress=lambda label, done, total: progress.append((label, done / total))))
+    assert {"parentheses", "text of en+de", "udpos in de"} <= {label for label, _ in progress}
+    assert all(0 <= share <= 1 and math.isfinite(share) for _, share in progress)
 
 
-def test_data_that_are_missing_are_refused(ask, tmp_path):
+def test_missing_data_are_refused(ask, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert refusal(ask(data=nowhere)) == (
         f"{nowhere}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
@@ -127,7 +127,7 @@ def test_data_that_are_missing_are_refused(ask, tmp_path):
     )
 
 
-def test_what_cannot_be_learnt_is_refused_before_anything_is_computed(ask, tmp_path, write_data, monkeypatch):
+def test_missing_training_data_are_refused_before_any_stage(ask, tmp_path, write_data, monkeypatch):
     for stage in STAGES:
         monkeypatch.setattr(jobs, stage, None)
     data = write_data("udpos", parts={"en": ("test",), "de": ("dev", "test")}, folder="poor")
@@ -172,12 +172,12 @@ def test_retrieval_in_one_language_is_refused(ask, task):
 
 
 @pytest.mark.slow
-def test_processes_change_nothing(ask):
+def test_the_result_does_not_depend_on_processes(ask):
     alone = as_json(xtreme_transfer(ask(folder=None)))
     assert as_json(xtreme_transfer(ask(folder=None, num_workers=2))) == alone
 
 
-def test_all_tasks_are_those_that_there_are_data_of(ask, write_data):
+def test_tasks_without_data_are_skipped(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
     tasks = ("xnli", "udpos", "tatoeba")
     result = xtreme_transfer(ask(data=data, tasks=tasks, skips_missing_tasks=True))

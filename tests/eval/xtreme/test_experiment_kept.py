@@ -1,4 +1,4 @@
-"""What a run keeps: what is computed again, and only that, when something has changed."""
+"""The cache of a run: only what depends on a change is computed again."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def as_json(result):
 
 @pytest.fixture
 def count(monkeypatch):
-    """Runs a request; the result as JSON, and how often each stage was computed."""
+    """Runs a request; returns the result as JSON and the number of runs of each stage."""
     done = dict.fromkeys(STAGES, 0)
 
     def counted(name, function, /, **inputs):
@@ -45,37 +45,37 @@ def shelf(tmp_path_factory):
 
 @pytest.fixture
 def first(ask, count, shelf, tmp_path):
-    """What `ask()` gives, and all that it keeps; computed once for all tests."""
+    """The result and the cache of `ask()`, computed once for all tests."""
     result = shelf / "result.json"
     if not result.is_file():
-        told, done = count(ask(folder=shelf / "kept"))
+        result_json, done = count(ask(folder=shelf / "kept"))
         assert done == (4, 4, 4)
-        result.write_text(told)
+        result.write_text(result_json)
     shutil.copytree(shelf / "kept", tmp_path / "kept")
     return result.read_text()
 
 
 def test_the_same_request_twice_computes_nothing(first, ask, count):
     assert count(ask()) == (first, (0, 0, 0))
-    # Nor does it depend on anything that is kept.
+    # The result does not depend on the cache.
     assert count(ask(folder=None)) == (first, (4, 4, 4))
 
 
-def test_a_further_task_computes_itself_alone(first, ask, count):
+def test_an_additional_task_runs_only_its_own_fine_tuning(first, ask, count):
     both, done = count(ask(tasks=("udpos", "panx")))
     assert done == (0, 0, 4)
     cells = json.loads(both)["cells"]
     assert [cell for cell in cells if cell["task"] == "udpos"] == json.loads(first)["cells"]
 
 
-def test_weights_that_are_gone_or_damaged_are_made_again(first, ask, count, tmp_path):
+def test_missing_or_damaged_weights_are_computed_again(first, ask, count, tmp_path):
     files = {file: file.read_bytes() for file in (tmp_path / "kept" / "weights").iterdir()}
     assert len(files) == 8
     gone, damaged = sorted(files)[0], sorted(files)[-1]
     gone.unlink()
     damaged.write_bytes(b"damaged")
-    result, (raised, learnt, tried) = count(ask())
-    assert (raised + learnt, tried) == (2, 0) and result == first
+    result, (num_pretraining, num_text_training, num_finetuning) = count(ask())
+    assert (num_pretraining + num_text_training, num_finetuning) == (2, 0) and result == first
     assert {file: file.read_bytes() for file in files} == files
 
 
@@ -83,8 +83,10 @@ def test_weights_that_are_gone_or_damaged_are_made_again(first, ask, count, tmp_
     ("stage", "calls", "left"),
     [("pretrain_backbone", 2, (2, 8, 4)), ("train_on_text", 3, (0, 5, 4)), ("finetune_task", 3, (0, 0, 1))],
 )
-def test_an_interrupted_run_goes_on_to_the_same(ask, count, monkeypatch, stage, calls, left, tmp_path):
-    """With two vocabularies a body, so that 8 texts are learnt."""
+def test_an_interrupted_run_resumes_with_the_same_result(
+    ask, count, monkeypatch, stage, calls, left, tmp_path
+):
+    """Two vocabularies per backbone, so there are 8 runs of training on text."""
     request = partial(ask, protocol="monotrans")
     whole, _ = count(request(folder=tmp_path / "whole"))
     function, num_calls = getattr(jobs, stage), iter(range(99))
@@ -109,14 +111,14 @@ def change(file, old, new):
     file.write_text(file.read_text().replace(old, new))
 
 
-def test_what_is_tested_changes_the_task_alone(first, ask, count, tmp_path):
+def test_a_changed_test_set_runs_fine_tuning_only(first, ask, count, tmp_path):
     change(tmp_path / "data/udpos/test-de.tsv", "\tDET", "\tADJ")
     second, done = count(ask())
     assert done == (0, 0, 4)
     assert json.loads(first)["signature"] != json.loads(second)["signature"]
 
 
-def test_what_is_learnt_changes_texts_as_well(first, ask, count, tmp_path):
+def test_a_changed_training_set_also_runs_training_on_text(first, ask, count, tmp_path):
     change(tmp_path / "data/udpos/train-en.tsv", "enla", "enlo")
     second, done = count(ask())
     assert done == (0, 4, 4)
@@ -124,28 +126,28 @@ def test_what_is_learnt_changes_texts_as_well(first, ask, count, tmp_path):
 
 
 @pytest.mark.parametrize("protocol", ["adapt", "direct"])
-def test_texts_of_a_folder_change_what_is_learnt(ask, count, tmp_path, protocol):
-    """Where no text is learnt, the vocabulary is."""
+def test_changed_texts_of_a_folder(ask, count, tmp_path, protocol):
+    """Without training on text the vocabulary still depends on the texts."""
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "en.txt").write_text("enla enak enru\n")
     signatures = set()
-    for word, raised in (("debk", 4), ("deck", 0)):
+    for word, num_pretraining in (("debk", 4), ("deck", 0)):
         (texts / "de.txt").write_text(f"dela {word} deru\ndelo {word} deru\n")
         result, done = count(ask(protocol=protocol, texts=texts))
-        assert done == (raised, 4, 4)
+        assert done == (num_pretraining, 4, 4)
         signatures.add(json.loads(result)["signature"])
     assert len(signatures) == 2
 
 
-def test_of_single_vocabularies_only_that_of_the_changed_text_is_learnt(ask, count, tmp_path):
+def test_with_a_vocabulary_per_language_only_the_changed_language_is_trained(ask, count, tmp_path):
     count(ask(protocol="monotrans"))
     change(tmp_path / "data/udpos/dev-de.tsv", "dela", "delo")
-    # One language of two for each of four bodies.
+    # One of two languages for each of four backbones.
     assert count(ask(protocol="monotrans"))[1] == (0, 4, 4)
 
 
-def test_what_bucc_finds_its_threshold_with_counts(ask, count, tmp_path):
+def test_the_dev_set_of_bucc_is_part_of_the_key(ask, count, tmp_path):
     request = partial(ask, tasks=("bucc2018",))
     first, _ = count(request())
     change(tmp_path / "data/bucc2018/de-en.dev.gold", "s0\tt0\n", "")
@@ -160,28 +162,28 @@ def test_what_bucc_finds_its_threshold_with_counts(ask, count, tmp_path):
         ({"seeds": (1,)}, (4, 4, 4)),
         ({"body": "encoder"}, (4, 4, 4)),
         ({"protocol": "direct"}, (0, 4, 4)),
-        # Two vocabularies a body instead of one, and of these the one alone.
+        # Two vocabularies per backbone instead of one.
         ({"protocol": "monotrans"}, (0, 8, 4)),
         ({"protocol": "in-language"}, (0, 4, 4)),
         ({"languages": ("ru",)}, (0, 4, 4)),
-        # The random body and the parentheses know nothing of the corpus.
+        # Random init and parentheses do not depend on the corpus.
         ({"corpus": Corpus(messages=Ragged.from_rows([[1, 2, 3]] * 9))}, (2, 2, 2)),
     ],
 )
-def test_another_request_computes_what_it_must(first, ask, count, others, computed):
+def test_a_changed_request_runs_the_affected_stages(first, ask, count, others, computed):
     second, done = count(ask(**others))
     assert done == computed
     assert (json.loads(first)["signature"] == json.loads(second)["signature"]) == ("corpus" in others)
     assert json.loads(first)["cells"] != json.loads(second)["cells"]
 
 
-def test_bodies_serve_all_protocols(ask, count):
+def test_pretraining_is_shared_by_all_protocols(ask, count):
     count(ask(protocol="monotrans"))
-    raised, _, _ = count(ask(protocol="in-language"))[1]
-    assert raised == 0
+    num_pretraining, _, _ = count(ask(protocol="in-language"))[1]
+    assert num_pretraining == 0
 
 
-def test_a_folder_may_hold_another_model_later(ask, count, tiny_bert):
+def test_a_changed_model_in_the_same_folder(ask, count, tiny_bert):
     request = ask(corpus=None, model=str(tiny_bert))
     first, done = count(request)
     assert done == (0, 0, 1) and count(request) == (first, (0, 0, 0))
@@ -195,10 +197,10 @@ def test_the_signature_holds_what_can_change_a_score(first):
     signature = json.loads(first)["signature"]
     name, *fields, version = signature.split("|")
     assert (name, version) == ("xtreme-transfer", f"v:{stages.VERSION}")
-    told = dict(field.split(":") for field in fields)
-    content = told.pop("data")
+    values = dict(field.split(":") for field in fields)
+    content = values.pop("data")
     assert len(content) == 8 and int(content, 16) >= 0
-    assert told == {
+    assert values == {
         "preset": "nano",
         "protocol": "adapt",
         "body": "decoder",

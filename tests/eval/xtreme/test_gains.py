@@ -1,4 +1,4 @@
-"""Gains are paired by seed, their intervals are Student's, and a single seed tells none."""
+"""Gains are paired by seed, with Student's intervals; a single seed has none."""
 
 import json
 from dataclasses import replace
@@ -17,11 +17,11 @@ from ecsuite.eval.xtreme.gains import (
 )
 
 HALF = 4.302652729911275 / 3**0.5
-"""Of an interval from three seeds whose differences have a standard deviation of 1."""
+"""Half width of an interval over three seeds whose differences have a standard deviation of 1."""
 
 
 def leads(by_body, spread=1.0):
-    """Levels: languages and seeds differ a lot, and bodies by their lead and by -1, 0 or 1 more a seed."""
+    """Score levels: languages and seeds differ much, backbones by their lead and by -1, 0 or 1 per seed."""
 
     def level(body, seed, task, language):
         base = 10 * seed + 5 * len(task) + ord(language[0]) % 7
@@ -30,7 +30,7 @@ def leads(by_body, spread=1.0):
     return level
 
 
-def test_an_interval_by_hand():
+def test_an_interval_against_a_manual_computation():
     found = estimate(np.array([1.0, 2.0, 3.0]))
     assert found.by_seed == (1, 2, 3)
     assert found.mean == 2
@@ -55,12 +55,12 @@ def test_it_is_the_paired_test_of_scipy():
     assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
 
 
-def test_one_seed_tells_nothing():
+def test_one_seed_has_no_interval():
     found = estimate(np.array([30.0]))
     assert (found.mean, found.ci95, found.p, found.verdict) == (30, None, None, "one seed")
 
 
-def test_equal_scores_give_an_interval_without_width():
+def test_equal_scores_give_an_interval_of_width_0():
     assert estimate(np.zeros(3)).ci95 == (0, 0)
     assert (estimate(np.zeros(3)).p, estimate(np.zeros(3)).verdict) == (1, "within noise")
     found = estimate(np.array([0.1 + 0.2, 0.3, 0.3]) * 10)  # apart by rounding
@@ -82,7 +82,7 @@ def test_a_gain_is_that_of_the_same_seed(make_cells, gather):
     assert back.overall.mean == pytest.approx(-5) and back.verdict == "loss"
 
 
-def test_tasks_weigh_the_same_however_many_languages_they_have(make_cells, gather):
+def test_tasks_have_equal_weights(make_cells, gather):
     cells = [
         *make_cells(lambda body, *_: 8 * (body == "corpus"), tasks=("udpos",), languages=("en",)),
         *make_cells(lambda *_: 1, tasks=("panx",), languages=("en", "fr", "kk")),
@@ -91,7 +91,7 @@ def test_tasks_weigh_the_same_however_many_languages_they_have(make_cells, gathe
     assert (found.overall.mean, found.by_task["udpos"].mean, found.by_task["panx"].mean) == (4, 8, 0)
 
 
-def test_english_and_the_others_are_told_apart(make_cells, gather):
+def test_gains_in_english_and_in_other_languages(make_cells, gather):
     def level(body, seed, task, language):
         return (body == "corpus") * (6 if language == "en" else 3 if task == "panx" else 1)
 
@@ -111,7 +111,7 @@ def test_the_order_of_cells_does_not_matter(make_cells, gather):
     assert gains_over_controls(gather(cells)) == gains_over_controls(gather(mixed))
 
 
-def test_every_body_over_the_random_one(make_cells, gather):
+def test_every_backbone_over_random_init(make_cells, gather):
     result = gather(make_cells(leads({"corpus": 5, "parentheses": 2, "human text": -1})))
     found = {each.body: each for each in gains_over_reference(result)}
     assert list(found) == ["corpus", "parentheses", "shuffled corpus", "human text"]
@@ -129,7 +129,7 @@ def test_the_corpus_over_further_controls(make_cells, gather):
     assert [each.p_holm for each in found] == pytest.approx([max(p_of_3, 3 * p_of_5), 3 * p_of_5, 3 * p_of_5])
 
 
-def test_many_questions_take_a_gain_back(make_cells, gather):
+def test_the_correction_can_remove_a_gain(make_cells, gather):
     result = gather(make_cells(leads({"corpus": 3})))
     (alone,) = gains_over_controls(gather(make_cells(leads({"corpus": 3}), bodies=("corpus", "parentheses"))))
     assert (alone.p_holm, alone.verdict) == (alone.overall.p, "gain")
@@ -138,20 +138,20 @@ def test_many_questions_take_a_gain_back(make_cells, gather):
         assert each.p_holm == pytest.approx(3 * alone.overall.p)
 
 
-def test_one_seed_of_bodies(make_cells, gather):
+def test_backbones_with_one_seed(make_cells, gather):
     result = gather(make_cells(leads({"corpus": 3}), seeds=(4,)))
     found = (*gains_over_reference(result), *gains_over_controls(result))
     assert {each.verdict for each in found} == {"one seed"}
     assert {each.p_holm for each in found} == {None}
 
 
-def test_holm_by_hand():
+def test_holm_against_a_manual_computation():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1, 1]
     assert holm([0.2]) == [0.2]
 
 
-def test_without_a_random_body_nothing_is_gained(make_cells, gather):
+def test_without_random_init_there_are_no_gains(make_cells, gather):
     result = gather(make_cells(leads({}), bodies=("corpus",)))
     assert gains_over_reference(result) == () == gains_over_controls(result)
     with pytest.raises(ConfigError, match="unknown backbone 'random init'"):

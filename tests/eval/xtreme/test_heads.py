@@ -1,4 +1,4 @@
-"""What heads say, and what that costs."""
+"""Heads: logits and losses."""
 
 import math
 
@@ -13,14 +13,14 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def test_weights_are_drawn_by_the_generator():
+def test_initial_weights_come_from_the_generator():
     one, same, other = (LabelHead(100, 40, generator(seed)).linear for seed in (0, 0, 1))
     assert torch.equal(one.weight, same.weight) and not torch.equal(one.weight, other.weight)
     assert one.weight.std().item() == pytest.approx(INIT_STD, rel=0.05)
     assert not one.bias.any()
 
 
-def test_scores_are_those_of_each_place():
+def test_logits_of_each_position():
     head = LabelHead(4, 3, generator())
     states = torch.randn(2, 5, 4, generator=generator())
     scores = head(states)
@@ -28,7 +28,7 @@ def test_scores_are_those_of_each_place():
     assert torch.allclose(scores[1, 2], head.linear.weight @ states[1, 2])
 
 
-def test_a_head_that_knows_nothing_pays_for_every_choice():
+def test_the_loss_of_an_untrained_head_is_uniform():
     nothing = torch.zeros(2, 5, 4)
     mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
     labels = torch.full((2, 5), IGNORED)
@@ -38,7 +38,7 @@ def test_a_head_that_knows_nothing_pays_for_every_choice():
     assert loss.item() == pytest.approx((math.log(5) + math.log(3)) / 2)
 
 
-def test_only_places_with_targets_count():
+def test_only_positions_with_targets_count():
     head = LabelHead(4, 3, generator())
     states = torch.randn(1, 3, 4, generator=generator())
     mask = torch.ones(1, 3, dtype=torch.bool)
@@ -49,7 +49,7 @@ def test_only_places_with_targets_count():
     assert head.loss(states, mask, targets).item() == pytest.approx(loss.item())
 
 
-def test_nothing_to_say_costs_nothing():
+def test_no_targets_give_loss_0():
     head = LabelHead(4, 3, generator())
     loss = head.loss(torch.ones(1, 2, 4), torch.ones(1, 2, dtype=torch.bool), torch.full((1, 2), IGNORED))
     loss.backward()
@@ -57,7 +57,7 @@ def test_nothing_to_say_costs_nothing():
     assert not head.linear.weight.grad.any()
 
 
-def test_ends_are_told_apart_and_padding_is_never_one():
+def test_start_and_end_differ_and_padding_is_excluded():
     head = SpanHead(2, generator())
     with torch.no_grad():
         head.linear.weight.copy_(torch.tensor([[50.0, 0.0], [0.0, 50.0]]))

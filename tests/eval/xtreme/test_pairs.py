@@ -1,4 +1,4 @@
-"""Pairs: two sentences in a row, and scores as labels."""
+"""Pairs: two sentences per row, and logits as labels."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ LABELS = ("no", "yes")
 
 @pytest.fixture
 def digits():
-    """0 to 9, each a word."""
+    """Digits as words."""
     tokenizer = Tokenizer(models.WordLevel({str(digit): digit for digit in range(10)}, unk_token="0"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return SubWords(
@@ -36,7 +36,7 @@ def pair(first, second, label=None):
 
 
 @pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 0), (False, -1)])
-def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, is_bidirectional, place):
+def test_position_of_the_target_of_encoders_and_decoders(digits, is_bidirectional, place):
     prepared = prepare([pair("1 2", "3", "yes")], digits, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
     ((*targets,),) = prepared.rows.targets
@@ -47,7 +47,7 @@ def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, is
 @pytest.mark.parametrize(
     ("first", "second", "wanted"),
     [
-        # Six symbols of ten are left for both.
+        # Six of ten symbols are left for both sentences.
         ("1 2 3 4 5 6 7", "8", ([1, 2, 3, 4, 5], [8])),
         ("1", "2 3 4 5 6 7 8", ([1], [2, 3, 4, 5, 6])),
         ("1 2 3 4 5", "6 7 8 9 1", ([1, 2, 3], [6, 7, 8])),
@@ -56,14 +56,14 @@ def test_an_encoder_says_it_at_the_beginning_and_a_decoder_at_the_end(digits, is
         ("", "6 7 8 9 1 2 3", ([], [6, 7, 8, 9, 1, 2])),
     ],
 )
-def test_of_long_pairs_the_longer_side_is_cut(digits, first, second, wanted):
+def test_the_longer_sentence_of_a_long_pair_is_cut(digits, first, second, wanted):
     prepared = prepare([pair(first, second)], digits, 10, True, LABELS)
     assert prepared.rows.ids == [[FIRST, *wanted[0], BETWEEN, BETWEEN, *wanted[1], LAST]]
 
 
 @pytest.mark.parametrize("context", [6, 7, 12])
-def test_both_sides_of_a_cut_pair_are_there(digits, context):
-    """With an even or an odd number of places, none of which stays empty."""
+def test_both_sentences_of_a_cut_pair_are_present(digits, context):
+    """With an even or an odd number of positions; all are used."""
     long = " ".join("123456789")
     prepared = prepare([pair(long, long), pair(long, "1"), pair("1", long)], digits, context, True, LABELS)
     for row in prepared.rows.ids:
@@ -71,14 +71,14 @@ def test_both_sides_of_a_cut_pair_are_there(digits, context):
         assert row.index(BETWEEN) > 1 and row[-2] != BETWEEN
 
 
-def test_labels_that_cannot_be_said_and_labels_held_back_are_not_learnt(digits):
+def test_unknown_and_withheld_labels_are_no_targets(digits):
     prepared = prepare([pair("1", "2", "perhaps"), pair("1", "2")], digits, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED] * 6] * 2
 
 
 @pytest.mark.parametrize("is_bidirectional", [True, False])
 @pytest.mark.parametrize("context", [6, 9, 40])
-def test_scores_of_what_is_right_give_what_is_right(digits, context, is_bidirectional):
+def test_perfect_logits_give_the_labels(digits, context, is_bidirectional):
     random = torch.Generator().manual_seed(0)
 
     def text():

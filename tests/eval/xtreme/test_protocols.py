@@ -1,10 +1,10 @@
-"""Protocols: what each promises of bodies, embeddings and languages."""
+"""Protocols: settings of backbones, embeddings and languages."""
 
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
 from ecsuite.eval.xtreme.result import IN_LANGUAGE
 
 
-def test_what_each_does():
+def test_settings_of_each_protocol():
     rules = {
         name: (one.shares_vocabulary, one.learns_text, one.text_trains_backbone, one.is_zero_shot)
         for name, one in PROTOCOLS.items()
@@ -18,11 +18,11 @@ def test_what_each_does():
     assert all(name == one.name for name, one in PROTOCOLS.items())
 
 
-def test_the_result_tells_the_one_without_transfer_by_its_name():
+def test_the_protocol_without_transfer_has_the_name_that_results_use():
     assert [name for name, one in PROTOCOLS.items() if not one.is_zero_shot] == [IN_LANGUAGE]
 
 
-def test_a_body_that_texts_tune_serves_all_languages_that_a_task_is_taken_to():
-    """A body that every language changed on its own could not be swapped between them."""
+def test_a_backbone_trained_on_text_has_one_vocabulary_in_zero_shot_protocols():
+    """A backbone that is trained separately per language cannot be shared by several languages."""
     zero_shot = [one for one in PROTOCOLS.values() if one.is_zero_shot]
     assert all(one.shares_vocabulary for one in zero_shot if one.text_trains_backbone)

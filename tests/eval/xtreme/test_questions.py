@@ -1,4 +1,4 @@
-"""Answers that are known: by scores made by hand, by trying all stretches, and on the benchmark's own questions."""
+"""Answers from hand-made logits, from exhaustive search over spans, and on the benchmark's own questions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @pytest.fixture
 def letters():
-    """A sub-word a letter: its place in the alphabet."""
+    """One sub-word per letter: its position in the alphabet."""
     model = models.WordLevel({letter: number for number, letter in enumerate(LETTERS)}, unk_token="z")
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -55,7 +55,7 @@ def ask(context, *answers, name="1", question="q r"):
 
 
 def right_scores(prepared):
-    """What a head says that knows the targets."""
+    """Logits of a perfect head."""
     scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
     for score, target in zip(scores, prepared.rows.targets, strict=True):
         if tuple(target) != NO_ANSWER:
@@ -70,7 +70,7 @@ def test_a_row_is_the_question_and_a_window(letters):
     assert prepared.rows.padding == letters.padding
 
 
-def test_windows_overlap_and_a_split_answer_is_whole_in_another(letters):
+def test_windows_overlap_and_a_cut_answer_is_complete_in_another(letters):
     prepared = prepare([ask("a b c d e f g h i j k", "g h i")], letters, 12)  # room for 7, 4 apart
     assert prepared.rows.ids == [
         [FIRST, 16, 17, BETWEEN, *range(0, 7), LAST],
@@ -108,16 +108,16 @@ def test_long_questions_are_cut(letters):
     assert row == [FIRST, 0, 1, 2, 3, 4, BETWEEN, 0, 1, LAST]
 
 
-def test_the_first_answer_is_learnt(letters):
+def test_the_target_is_the_first_answer(letters):
     assert prepare([ask("a b c", "c", "a")], letters, 12).rows.targets == [(6, 6)]
 
 
-def test_held_back_and_invisible_answers_have_no_place(letters):
+def test_withheld_and_empty_answers_have_no_target(letters):
     invisible = Question(id="2", question="q", context="a  b", answers=(Answer(text=" ", start=1),))
     assert prepare([ask("a b c"), invisible], letters, 12).rows.targets == [NO_ANSWER, NO_ANSWER]
 
 
-def test_the_best_stretch_is_within_the_context_and_runs_forwards(letters):
+def test_the_best_span_is_within_the_context_and_start_is_before_end(letters):
     prepared = prepare([ask("a b c d e")], letters, 24)
     assert prepared.rows.ids[0][:4] == [FIRST, 16, 17, BETWEEN]
     score = torch.zeros(len(prepared.rows.ids[0]), 2)
@@ -139,7 +139,7 @@ def test_answers_are_not_longer_than_allowed(letters):
     assert predictions([score], prepared, longest=1) == {"1": "e"}
 
 
-def test_the_best_of_all_windows_wins_in_whatever_order(letters):
+def test_the_best_of_all_windows_in_any_order(letters):
     prepared = prepare([ask("a b c d e f g h i j k"), ask("x y", name="2")], letters, 12)
     assert [window.question for window in prepared.windows] == [0, 0, 1]
     scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
@@ -149,14 +149,14 @@ def test_the_best_of_all_windows_wins_in_whatever_order(letters):
     assert predictions(scores, prepared) == {"1": "a", "2": "y"}
 
 
-def test_all_stretches_tried_one_by_one_give_the_same(letters):
+def test_exhaustive_search_over_spans_gives_the_same(letters):
     generator = torch.Generator().manual_seed(0)
-    asked = [ask(" ".join(LETTERS[:length]), name=str(length)) for length in (1, 4, 9, 26)]
-    prepared = prepare(asked, letters, 16)
+    examples = [ask(" ".join(LETTERS[:length]), name=str(length)) for length in (1, 4, 9, 26)]
+    prepared = prepare(examples, letters, 16)
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
     best = {}
     for score, window in zip(scores, prepared.windows, strict=True):
-        question = asked[window.question]
+        question = examples[window.question]
         for first, (begin, _) in enumerate(window.offsets):
             for last, (_, end) in list(enumerate(window.offsets))[first : first + 3]:
                 total = float(score[window.start + first, 0] + score[window.start + last, 1])
@@ -166,15 +166,15 @@ def test_all_stretches_tried_one_by_one_give_the_same(letters):
     assert predictions(scores, prepared, longest=3) == {name: text for name, (_, text) in best.items()}
 
 
-def test_how_many_at_once_and_a_shift_of_scores_change_nothing(letters, monkeypatch):
+def test_chunk_size_and_an_offset_of_logits_change_nothing(letters, monkeypatch):
     generator = torch.Generator().manual_seed(1)
-    asked = [ask(" ".join(LETTERS[start:]), name=str(start)) for start in range(20)]
-    prepared = prepare(asked, letters, 16)
+    examples = [ask(" ".join(LETTERS[start:]), name=str(start)) for start in range(20)]
+    prepared = prepare(examples, letters, 16)
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
     found = predictions(scores, prepared)
     assert predictions([score + 7 for score in scores], prepared) == found
     monkeypatch.setattr(questions, "_CHUNK", 3)
-    again = prepare(asked, letters, 16)
+    again = prepare(examples, letters, 16)
     assert again.rows == prepared.rows
     assert predictions(scores, again) == found
 
@@ -185,7 +185,7 @@ def test_half_precision_scores(letters):
     assert predictions(halves, prepared) == {"1": "b c"}
 
 
-def test_nothing_answers_from_an_empty_context(letters):
+def test_an_empty_context_gives_an_empty_answer(letters):
     prepared = prepare([ask(""), ask("a", name="2")], letters, 12)
     assert prepared.rows.ids[0] == [FIRST, 16, 17, BETWEEN, LAST]
     assert predictions(right_scores(prepared), prepared) == {"1": "", "2": "a"}
@@ -193,7 +193,7 @@ def test_nothing_answers_from_an_empty_context(letters):
     assert (len(nothing.rows), predictions([], nothing)) == (0, {})
 
 
-def test_a_score_for_each_row_is_needed(letters):
+def test_logits_of_each_row_are_required(letters):
     with pytest.raises(ValueError, match="shorter"):
         predictions([], prepare([ask("a")], letters, 12))
 
@@ -205,7 +205,7 @@ def test_a_row_without_room_is_refused(letters):
 
 
 @pytest.mark.parametrize("context", [4, 16, 64, 128])
-def test_short_rows_lose_nothing(letters, context):
+def test_short_rows_cover_the_context(letters, context):
     text = " ".join(LETTERS * 20)
     prepared = prepare([ask(text)], letters, context)
     assert max(map(len, prepared.rows.ids)) == context
@@ -233,14 +233,14 @@ def test_answers_in_any_script(context, answer, byte_subwords):
     assert predictions(right_scores(prepared), prepared) == {"1": answer}
 
 
-def test_an_answer_inside_a_subword_gets_all_of_it(letters):
+def test_an_answer_inside_a_subword_is_the_whole_subword(letters):
     question = Question(id="1", question="q", context="a bcd e", answers=(Answer(text="c", start=3),))
     prepared = prepare([question], letters, 12)
     assert predictions(right_scores(prepared), prepared) == {"1": "bcd"}
 
 
-def test_a_head_learns_to_point(letters):
-    """The answer is what stands between x and y."""
+def test_a_head_learns_spans(letters):
+    """The answer is the text between x and y."""
     generator = torch.Generator().manual_seed(0)
     contexts = [
         "b b x c y d e",
@@ -250,11 +250,11 @@ def test_a_head_learns_to_point(letters):
         "c d e b x e y",
         "e x c d y b",
     ]
-    asked = [
+    examples = [
         ask(context, context.split("x ")[1].split(" y")[0], name=str(number))
         for number, context in enumerate(contexts)
     ]
-    prepared = prepare(asked, letters, 12)
+    prepared = prepare(examples, letters, 12)
     embedding = torch.randn(104, 32, generator=generator)
 
     def states(ids):  # of a body that sees its neighbours
@@ -270,25 +270,25 @@ def test_a_head_learns_to_point(letters):
         optimizer.step()
     with torch.no_grad():
         scores = [head(states(torch.tensor([row])))[0] for row in prepared.rows.ids]
-    gold = {question.id: question.answers[0].text for question in asked}
+    gold = {question.id: question.answers[0].text for question in examples}
     assert predictions(scores, prepared) == gold
-    assert score_predictions("xquad", "en", predictions(scores, prepared), asked)["f1"] == 100
+    assert score_predictions("xquad", "en", predictions(scores, prepared), examples)["f1"] == 100
 
 
 def real_questions(task, language, number):
-    """Of the split that has answers."""
+    """Questions of the split with answers."""
     split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
     return read_examples(DATA, task, language, split)[:number]
 
 
-def inside_of_a_window(asked, prepared):
-    """Questions whose answer is, by their number."""
+def inside_of_a_window(examples, prepared):
+    """Indices of the questions with an answer in the given form."""
     held = {
         window.question
         for window, target in zip(prepared.windows, prepared.rows.targets, strict=True)
         if target != NO_ANSWER
     }
-    return [asked[number] for number in sorted(held)]
+    return [examples[number] for number in sorted(held)]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
@@ -299,11 +299,11 @@ def inside_of_a_window(asked, prepared):
         *[("tydiqa", language) for language in ("en", "ko")],
     ],
 )
-def test_real_answers_come_back(task, language, byte_subwords):
-    asked = real_questions(task, language, 60)
-    prepared = prepare(asked, byte_subwords, 384)
-    inside = inside_of_a_window(asked, prepared)
-    assert len(inside) > 0.95 * len(asked)
+def test_real_answers_are_recovered(task, language, byte_subwords):
+    examples = real_questions(task, language, 60)
+    prepared = prepare(examples, byte_subwords, 384)
+    inside = inside_of_a_window(examples, prepared)
+    assert len(inside) > 0.95 * len(examples)
     found = predictions(right_scores(prepared), prepared, longest=384)
     assert [found[question.id] for question in inside] == [
         question.answers[0].text.strip() for question in inside
@@ -312,12 +312,12 @@ def test_real_answers_come_back(task, language, byte_subwords):
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
-def test_real_answers_come_back_in_whole_subwords():
-    asked = [question for language in ("zh", "ar") for question in real_questions("mlqa", language, 100)]
-    asked = [replace(question, id=str(number)) for number, question in enumerate(asked)]
-    prepared = prepare(asked, train_subwords([question.context for question in asked], 2000), 384)
+def test_real_answers_are_recovered_in_whole_subwords():
+    examples = [question for language in ("zh", "ar") for question in real_questions("mlqa", language, 100)]
+    examples = [replace(question, id=str(number)) for number, question in enumerate(examples)]
+    prepared = prepare(examples, train_subwords([question.context for question in examples], 2000), 384)
     found = predictions(right_scores(prepared), prepared, longest=384)
-    inside = inside_of_a_window(asked, prepared)
+    inside = inside_of_a_window(examples, prepared)
     assert all(question.answers[0].text.strip() in found[question.id] for question in inside)
     exact = [found[question.id] == question.answers[0].text.strip() for question in inside]
     assert 0.9 < sum(exact) / len(exact) < 1  # others end inside a sub-word

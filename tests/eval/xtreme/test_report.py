@@ -1,4 +1,4 @@
-"""Tables fit a terminal, notes say what was done, and the gain over the random body is the answer."""
+"""Tables fit a terminal; notes state the settings; the gain over random init is the main result."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ LEADS = {"corpus": 5, "parentheses": 2}
 
 
 def level(body, seed, task, language):
-    """English 60, others 20; the corpus has 4, 5 and 6 more with seeds 0, 1 and 2."""
+    """English 60, others 20; the corpus is 4, 5 and 6 higher with seeds 0, 1 and 2."""
     jitter = seed - 1 if body == "corpus" else 0
     return (60 if language == "en" else 20) + seed + LEADS.get(body, 0) + jitter
 
@@ -37,7 +37,7 @@ def table(found, title):
 
 
 def row(found, title, first):
-    """The cells of the row that begins so."""
+    """The cells of the row with this beginning."""
     line = next(line for line in table(found, title).splitlines() if line.startswith(first))
     return line.split()
 
@@ -141,19 +141,19 @@ def test_wide_figures_and_long_names_fit(make_cells, gather, tasks):
     assert max(len(line) for text in printed for line in text.splitlines()) <= 80
     assert "a corpus with … " in printed[0] and "+100.0" in "".join(printed)
     assert "+100.0 to +100.0" in "".join(printed)
-    # only the name was cut, as it is where there is room
+    # only the name was cut, also in wide tables
     assert [text.count("…") for text in printed] == [text.count("…") for text in texts(found, width=200)]
     assert found.notes[0].startswith(f"{name}: ") and found.notes[-2].startswith(f"{name} over random init: ")
 
 
-def test_noise_is_called_so(make_cells, gather):
+def test_a_gain_within_noise(make_cells, gather):
     generator = np.random.default_rng(3)
     found = report(gather(make_cells(lambda *_: generator.normal(30, 2))))
     assert found.notes[-2].endswith("points over 3 seeds (0, 1, 2): within noise, the interval contains 0.")
     assert row(found, "Scores and gains", "corpus")[-2:] == ["within", "noise"]
 
 
-def test_one_seed_says_so(make_cells, gather):
+def test_one_seed_is_noted(make_cells, gather):
     found = report(gather(make_cells(level, seeds=(1,))))
     assert found.notes[-2] == (
         "corpus over random init: +5.0 points; one seed gives no interval, so noise cannot be excluded."
@@ -179,7 +179,7 @@ def test_a_published_model_alone(make_cells, gather):
     assert not any(line.startswith("baseline") for line in found.notes)
 
 
-def test_the_share_of_right_tags_is_told(gather, make_cells):
+def test_tag_accuracy_is_noted(gather, make_cells):
     cells = make_cells(level, bodies=("corpus", "random init"), tasks=("udpos",))
     for cell in cells:
         cell.metrics["accuracy"] = 80.0 + cell.seed if cell.body == "corpus" else 50.0

@@ -1,4 +1,4 @@
-"""Cells make a result whatever their order, averages are XTREME's, and what is missing is named."""
+"""Results from cells in any order, XTREME's averages, and errors for missing cells."""
 
 import json
 from dataclasses import asdict, replace
@@ -14,7 +14,7 @@ POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 
 
 def level_of(body, seed, task, language):
-    """Of the corpus and of the random body with seed 0 in POS as `POINTS`, of each further control 4 less."""
+    """The corpus and random init with seed 0 in POS have `POINTS`; each further control has 4 less."""
     rank = CONTROLS.index(body) if body in CONTROLS else 0
     return POINTS[language] + seed + 8 * (task == "panx") - 4 * rank
 
@@ -44,7 +44,7 @@ def test_questions_score_the_mean_of_exact_match_and_f1_and_their_gap_is_of_exac
     assert result.sides("corpus", "xquad").gap == 30
 
 
-def test_english_is_told_from_the_others(make_cells, gather):
+def test_english_and_other_languages(make_cells, gather):
     result = gather(make_cells(level_of))
     sides = result.sides("corpus", "udpos")
     assert (sides.english, sides.others, sides.gap) == (61, 21, 40)
@@ -59,7 +59,7 @@ def test_without_english_there_is_no_gap(make_cells, gather):
     assert alone.sides("corpus", "udpos") == Sides(english=61, others=None)
 
 
-def test_a_baseline_that_lacks_a_language_is_not_averaged(make_cells, gather):
+def test_a_baseline_without_a_language_is_not_averaged(make_cells, gather):
     result = gather(make_cells(level_of), baselines={"udpos": {"en": {"f1": 84.8}}})
     assert result.sides_of(result.baselines, "udpos") is None
     assert result.sides_of(result.baselines, "panx") is None
@@ -76,7 +76,7 @@ def test_the_order_of_cells_does_not_matter(make_cells, gather):
     assert result.cells() == other.cells()
 
 
-def test_languages_come_as_in_the_papers_tables_and_further_ones_last(make_cells, gather):
+def test_languages_are_in_the_order_of_the_paper_and_others_last(make_cells, gather):
     result = gather(make_cells(lambda *_: 1, languages=("da", "zh", "en", "ar")))
     assert result.languages == {"udpos": ("ar", "en", "zh", "da"), "panx": ("ar", "en", "zh", "da")}
 
@@ -129,7 +129,7 @@ def test_a_missing_score_is_named(make_cells, gather):
         gather(first)
 
 
-def test_a_score_that_is_there_twice_is_named(make_cells, gather):
+def test_a_duplicate_score_is_named(make_cells, gather):
     cells = make_cells(level_of)
     again = replace(cells[0], metrics=asdict(cells[1])["metrics"])
     with pytest.raises(ConfigError, match=r"^corpus, seed 0, udpos in 'en': expected one score, found two$"):
@@ -153,7 +153,7 @@ def test_unknown_names(make_cells, gather):
         gather(cells).language_scores("words", "udpos")
 
 
-def test_nothing_at_all(gather):
+def test_no_cells(gather):
     with pytest.raises(
         ConfigError, match=r"^expected scores of at least one backbone in one language, found none$"
     ):

@@ -1,4 +1,4 @@
-"""Sentences as vectors by a body whose states are known, and what is found with them."""
+"""Sentence vectors of a backbone with known states, and retrieval with them."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SIZE = 8
 
 
 class Spelling(nn.Module):
-    """The state at a place is its sub-word, one-hot; in training, noise."""
+    """The state of a position is its sub-word, one-hot; noise in training mode."""
 
     context = 6
 
@@ -46,7 +46,7 @@ def counts(*ids):
     return (np.bincount(ids, minlength=SIZE) / len(ids)).tolist()
 
 
-def test_the_mean_is_over_what_is_there(letters):
+def test_the_mean_excludes_padding(letters):
     vectors = embed(Spelling(), letters, ["a b", "c", "a a b c"], 3, CPU)
     assert vectors.dtype == np.float32
     wanted = [[FIRST, 0, 1, LAST], [FIRST, 2, LAST], [FIRST, 0, 0, 1, 2, LAST]]
@@ -54,12 +54,12 @@ def test_the_mean_is_over_what_is_there(letters):
 
 
 @pytest.mark.parametrize(("pooling", "symbol"), [("first", FIRST), ("last", LAST)])
-def test_one_place_can_stand_for_all(letters, pooling, symbol):
+def test_pooling_of_one_position(letters, pooling, symbol):
     vectors = embed(Spelling(), letters, ["a b", "c"], 2, CPU, pooling=pooling)
     assert vectors.tolist() == [counts(symbol)] * 2
 
 
-def test_without_special_symbols_the_last_is_the_sentences_own(letters):
+def test_the_last_state_without_special_symbols(letters):
     bare = SubWords(
         tokenizer=letters.tokenizer,
         size=SIZE,
@@ -92,7 +92,7 @@ def test_batches_and_order_change_nothing(letters):
     assert embed(Spelling(), letters, sentences[::-1], 2, CPU)[::-1] == pytest.approx(whole)
 
 
-def test_other_states_can_be_asked_for(letters):
+def test_states_of_another_layer(letters):
     vectors = embed(Spelling(), letters, ["a"], 1, CPU, states=lambda ids, mask: ids[..., None])
     assert vectors.tolist() == [[(FIRST + 0 + LAST) / 3]]
 
@@ -112,8 +112,8 @@ def bitext(sources, targets, gold):
     )
 
 
-def test_tatoeba_is_found_by_the_nearest(letters):
-    """A translation is spelt with the same letters in another order."""
+def test_tatoeba_uses_the_nearest_neighbour(letters):
+    """A translation has the same letters in another order."""
     gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
     examples = bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold)
     sources, targets = (
@@ -125,7 +125,7 @@ def test_tatoeba_is_found_by_the_nearest(letters):
 
 
 def embedded(cosines, gold):
-    """Sources along axes of their own, and targets at these cosines from them, each beside the others."""
+    """Orthogonal sources, and targets at the given cosines to them."""
     number = len(cosines)
     sources = np.eye(2 * number, dtype=np.float32)[:number] + 0.01
     targets = np.zeros_like(sources)
@@ -135,7 +135,7 @@ def embedded(cosines, gold):
     return EmbeddedBitext(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
 
 
-def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
+def test_bucc_uses_the_best_threshold_of_dev():
     cosines = [0.9, 0.8, 0.7, 0.3, 0.2]
     right = frozenset((f"s{row}", f"t{row}") for row in range(3))
     dev, test = embedded(cosines, right), embedded(cosines[::-1], None)
@@ -145,7 +145,7 @@ def test_bucc_takes_pairs_down_to_the_best_threshold_of_dev():
     assert score_predictions("bucc2018", "de", retrieve("bucc2018", dev, dev), dev.bitext)["f1"] == 100
 
 
-def test_bucc_needs_a_dev_that_is_known():
+def test_bucc_needs_a_dev_set_with_translations():
     test = embedded([0.9, 0.1], None)
     for dev in (None, test):
         with pytest.raises(ValueError, match="BUCC: expected a dev set with translations"):

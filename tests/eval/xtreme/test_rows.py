@@ -1,4 +1,4 @@
-"""Rows side by side."""
+"""Rows: padding and batches."""
 
 import torch
 
@@ -15,19 +15,19 @@ def rows(*lengths, padding=9):
     )
 
 
-def test_shorter_rows_are_filled_up():
+def test_shorter_rows_are_padded():
     ids, mask, targets = rows(2, 3, 1).take([2, 0], CPU)
     assert ids.tolist() == [[2, 9], [0, 0]]
     assert mask.tolist() == [[True, False], [True, True]]
     assert targets.tolist() == [[12, IGNORED], [10, 10]]
 
 
-def test_padding_is_told_apart_from_the_same_symbol():
+def test_the_mask_distinguishes_padding_from_the_same_symbol():
     _, mask, _ = rows(1, 2, padding=0).take([0, 1], CPU)
     assert mask.tolist() == [[True, False], [True, True]]
 
 
-def test_stretches_need_no_filling():
+def test_span_targets_need_no_padding():
     stretches = Rows(ids=[[1, 2, 3], [4]], targets=[(1, 2), (0, 0)], padding=0)
     assert stretches.take([0, 1], CPU)[2].tolist() == [[1, 2], [0, 0]]
 
@@ -37,12 +37,12 @@ def test_counts():
     assert rows(2, 3, 1).num_tokens == 6
 
 
-def test_batches_hold_rows_of_about_one_length():
+def test_batches_have_rows_of_similar_length():
     assert rows(5, 1, 4, 2, 3).batches(2) == [[1, 3], [4, 2], [0]]
     assert rows().batches(2) == []
 
 
-def test_every_epoch_reads_every_row_once_in_another_order():
+def test_every_epoch_has_every_row_once_in_another_order():
     many = rows(*range(1, 21))
     found = list(many.shuffled(2, 3, torch.Generator().manual_seed(0)))
     assert len(found) == 30

@@ -1,4 +1,4 @@
-"""What bodies learn: the corpus and its controls."""
+"""Pretraining data: the corpus and its controls."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from ecsuite.eval.xtreme.sources import ABOUT, source
 CORPUS = Corpus(messages=Ragged.from_rows([[1, 2, 3], [], [4, 5], [6, 7, 8, 9, 1, 1]]))
 
 
-def test_the_corpus_is_as_it_is_and_the_random_body_learns_nothing(tiny):
+def test_the_corpus_is_unchanged_and_random_init_has_no_data(tiny):
     assert source("corpus", CORPUS, None, tiny, 0) is CORPUS
     assert source("random init", CORPUS, None, tiny, 0) is None
 
@@ -24,18 +24,18 @@ def test_shuffling_keeps_lengths_and_symbols(tiny):
     assert other.messages.values.tolist() != shuffled.messages.values.tolist()
 
 
-def test_parentheses_close_each_other(tiny):
+def test_parentheses_are_balanced(tiny):
     parentheses = source("parentheses", None, None, tiny, 0)
-    said = parentheses.messages.values.tolist()
-    assert len(said) == tiny.pretrain_tokens and len(set(said)) <= tiny.pretrain_types
+    symbols = parentheses.messages.values.tolist()
+    assert len(symbols) == tiny.pretrain_tokens and len(set(symbols)) <= tiny.pretrain_types
     still_open, num_closed = [], 0
-    for symbol in said:
+    for symbol in symbols:
         if still_open and still_open[-1] == symbol:
             num_closed += 1
             still_open.pop()
         else:
             still_open.append(symbol)
-    assert 2 * num_closed > 0.8 * len(said)
+    assert 2 * num_closed > 0.8 * len(symbols)
 
 
 def test_a_text_becomes_subwords(tiny, tmp_path):
@@ -45,10 +45,10 @@ def test_a_text_becomes_subwords(tiny, tmp_path):
     assert 0 < len(learnt.messages.values)
 
 
-def test_a_text_that_is_not_there_is_refused(tiny, tmp_path):
+def test_a_missing_text_is_refused(tiny, tmp_path):
     with pytest.raises((ConfigError, OSError), match=r"nowhere\.txt"):
         source("human text", None, tmp_path / "nowhere.txt", tiny, 0)
 
 
-def test_all_are_explained():
+def test_all_sources_have_descriptions():
     assert list(ABOUT) == ["corpus", "random init", "parentheses", "shuffled corpus", "human text"]

@@ -1,4 +1,4 @@
-"""The three stages: what each changes, what it writes, and what the next finds."""
+"""The three stages: trained parameters, written files, and inputs of the next stage."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def ignore_progress(label, share):
 
 @pytest.fixture
 def rules(tiny):
-    """What all stages are told."""
+    """Inputs of all stages."""
     return {
         "preset": tiny,
         "seed": 0,
@@ -75,7 +75,7 @@ def same(one, other):
 
 
 @KINDS
-def test_a_body_is_written_without_its_embedding(pretrain, tiny, kind):
+def test_a_backbone_is_written_without_its_embedding(pretrain, tiny, kind):
     file, result = pretrain("corpus", kind)
     weights = load_file(file)
     assert weights.keys() == BACKBONES[kind](tiny, torch.Generator()).without_embedding().keys()
@@ -85,7 +85,7 @@ def test_a_body_is_written_without_its_embedding(pretrain, tiny, kind):
 
 
 @KINDS
-def test_all_are_born_alike_and_differ_by_what_they_learn(pretrain, tiny, kind):
+def test_backbones_have_the_same_initial_weights_and_differ_after_pretraining(pretrain, tiny, kind):
     names = ("random init", "corpus", "shuffled corpus", "parentheses")
     weights_by_source = {name: load_file(pretrain(name, kind)[0]) for name in names}
     backbone_file = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
@@ -96,7 +96,7 @@ def test_all_are_born_alike_and_differ_by_what_they_learn(pretrain, tiny, kind):
 
 @KINDS
 def test_a_stage_is_a_pure_function(pretrain, tiny, kind):
-    """Dropout comes of the seed as well, and nobody's random numbers are touched."""
+    """Dropout depends on the seed, and the global random state is unchanged."""
     preset = replace(tiny, dropout=0.2)
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = pretrain("corpus", kind, preset=preset)[1]
@@ -107,7 +107,7 @@ def test_a_stage_is_a_pure_function(pretrain, tiny, kind):
     assert pretrain("corpus", kind)[1] != first
 
 
-def test_settings_end_with_an_error(pretrain):
+def test_settings_are_restored_after_an_error(pretrain):
     before = torch.random.get_rng_state()
 
     def stop(label, share):
@@ -119,7 +119,7 @@ def test_settings_end_with_an_error(pretrain):
 
 
 @KINDS
-def test_text_tunes_the_body_where_the_protocol_says_so(pretrain, train_text, kind):
+def test_text_trains_the_backbone_if_the_protocol_says_so(pretrain, train_text, kind):
     backbone_file, _ = pretrain(kind=kind)
     bytes_before = backbone_file.read_bytes()
     weights_by_protocol = {}
@@ -133,7 +133,7 @@ def test_text_tunes_the_body_where_the_protocol_says_so(pretrain, train_text, ki
     adapted, first = weights_by_protocol["adapt"], load_file(backbone_file)
     assert adapted.keys() == {"embedding", *first}
     assert not any(torch.equal(adapted[name], weight) for name, weight in first.items() if weight.any())
-    # From the same beginning: untouched, learnt alone, and learnt with the body.
+    # The same initial embedding: unchanged, trained alone, and trained with the backbone.
     direct, alone, together = (
         weights_by_protocol[name]["embedding"] for name in ("direct", "monotrans", "adapt")
     )
@@ -142,7 +142,7 @@ def test_text_tunes_the_body_where_the_protocol_says_so(pretrain, train_text, ki
     assert direct.std().item() == pytest.approx(0.02, rel=0.1)
 
 
-def test_a_vocabulary_reads_its_languages(pretrain, train_text, tiny):
+def test_a_vocabulary_contains_words_of_its_languages(pretrain, train_text, tiny):
     file, _ = train_text(pretrain()[0], ("en", "ru"), "direct")
     weights, metadata = stages._read(file)
     tokenizer = Tokenizer.from_str(metadata["tokenizer"])
@@ -151,16 +151,16 @@ def test_a_vocabulary_reads_its_languages(pretrain, train_text, tiny):
     assert all(len(tokenizer.encode(word).ids) == 1 for word in ("enla", "rula"))
 
 
-def test_each_language_has_as_much_text(pretrain, train_text, tiny):
+def test_each_language_has_the_same_amount_of_text(pretrain, train_text, tiny):
     _, result = train_text(pretrain()[0], ("en", "de"), "adapt")
-    # English has two parts, of 12 lines each, to learn from; German one.
+    # English has two training splits of 12 lines each; German has one.
     assert result["repeats"]["de"] == pytest.approx(2 * result["repeats"]["en"], rel=0.2)
     assert result["repeats"]["de"] > 1
 
 
 @pytest.fixture
 def capture_setting(monkeypatch, rules, write_data):
-    """What a task would be given: the body, and how to speak."""
+    """Captures what `run_task` is called with: the backbone and `prepare_vocabulary`."""
 
     def capture_setting(backbone_file, learnt, kind="decoder", model=None):
         given = {}
@@ -193,7 +193,7 @@ def capture_setting(monkeypatch, rules, write_data):
 
 
 @KINDS
-def test_adapt_goes_on_with_the_body_that_text_tuned(pretrain, train_text, capture_setting, kind):
+def test_adapt_continues_with_the_backbone_trained_on_text(pretrain, train_text, capture_setting, kind):
     backbone_file, _ = pretrain(kind=kind)
     file, _ = train_text(backbone_file, ("en", "de"), "adapt", kind)
     backbone, prepare_vocabulary = capture_setting(backbone_file, {"en": file, "de": file}, kind)
@@ -207,7 +207,7 @@ def test_adapt_goes_on_with_the_body_that_text_tuned(pretrain, train_text, captu
 
 
 @KINDS
-def test_monotrans_swaps_embeddings_and_never_the_body(pretrain, train_text, capture_setting, kind):
+def test_monotrans_swaps_embeddings_and_keeps_the_backbone(pretrain, train_text, capture_setting, kind):
     backbone_file, _ = pretrain("corpus", kind)
     learnt = {
         language: train_text(backbone_file, (language,), "monotrans", kind)[0] for language in ("en", "de")
@@ -219,7 +219,7 @@ def test_monotrans_swaps_embeddings_and_never_the_body(pretrain, train_text, cap
         assert sub_words.size == len(backbone.embedding.weight)
         assert [len(ids) for ids in sub_words.words([[f"{language}ru"]])[0]] == [1]
         assert same(dict(backbone.without_embedding()), load_file(backbone_file))
-    # What a task has changed of the body stays, too.
+    # Weights changed by a task are kept.
     name, weight = next(iter(backbone.without_embedding().items()))
     with torch.no_grad():
         weight.add_(1)
@@ -227,6 +227,6 @@ def test_monotrans_swaps_embeddings_and_never_the_body(pretrain, train_text, cap
     assert torch.equal(backbone.without_embedding()[name], load_file(backbone_file)[name] + 1)
 
 
-def test_a_published_model_speaks_all_languages(capture_setting, tiny_bert):
+def test_a_published_model_has_one_vocabulary_for_all_languages(capture_setting, tiny_bert):
     backbone, prepare_vocabulary = capture_setting(None, {}, model=str(tiny_bert))
     assert prepare_vocabulary("en") is prepare_vocabulary("ru") is backbone.sub_words

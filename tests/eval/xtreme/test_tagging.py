@@ -1,4 +1,4 @@
-"""Tagging: sentences as rows, and scores as tags."""
+"""Tagging: sentences as rows, and logits as tags."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ NOUN, VERB, X = range(3)
 
 @pytest.fixture
 def letters():
-    """Each letter is a sub-word: a is 0, b is 1 …"""
+    """Each letter is a sub-word: a is 0, b is 1, and so on."""
     tokenizer = Tokenizer(
         models.WordLevel({letter: place for place, letter in enumerate(LETTERS)}, unk_token="h")
     )
@@ -43,8 +43,8 @@ def sentence(words, tags=None):
     return TaggedSentence(words=tuple(words.split()), tags=None if tags is None else tuple(tags.split()))
 
 
-def said(targets):
-    """Scores that say the targets, and nonsense wherever there are none."""
+def perfect_logits(targets):
+    """Logits of the targets, and random logits at other positions."""
     scores = torch.eye(3)[[target if target != IGNORED else X for target in targets]]
     return scores + 0.1 * torch.rand(scores.shape, generator=torch.Generator().manual_seed(0))
 
@@ -56,9 +56,7 @@ def said(targets):
         (False, [IGNORED, IGNORED, IGNORED, NOUN, VERB, IGNORED], (3, 4)),
     ],
 )
-def test_an_encoder_says_it_at_the_first_subword_and_a_decoder_at_the_last(
-    letters, is_bidirectional, targets, places
-):
+def test_positions_of_targets_of_encoders_and_decoders(letters, is_bidirectional, targets, places):
     prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
     assert prepared.rows.targets == [targets]
@@ -75,7 +73,7 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
         [FIRST, 5, LAST],
     ]
     assert prepared.sentences_of_rows == (0, 0, 1)
-    assert predictions([said(row) for row in prepared.rows.targets], prepared) == [
+    assert predictions([perfect_logits(row) for row in prepared.rows.targets], prepared) == [
         ["NOUN", "VERB", "X"],
         ["X"],
     ]
@@ -88,13 +86,13 @@ def test_a_word_longer_than_a_row_is_cut(letters, is_bidirectional, place):
     assert prepared.positions == ((1,), (place,), (1,))
 
 
-def test_tags_that_cannot_be_said_and_tags_held_back_are_not_learnt(letters):
+def test_unknown_and_withheld_tags_are_no_targets(letters):
     prepared = prepare([sentence("a b", "ADV NOUN"), sentence("a b")], letters, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
     assert prepared.positions == ((1, 2), (1, 2))
 
 
-def test_a_word_of_which_nothing_is_left_is_unknown(letters):
+def test_a_word_without_subwords_is_unknown(letters):
     blank = TaggedSentence(words=("a", "\u00a0", "b"), tags=("X", "NOUN", "VERB"))
     prepared = prepare([blank], letters, 9, True, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, UNKNOWN, 1, LAST]]
@@ -103,8 +101,8 @@ def test_a_word_of_which_nothing_is_left_is_unknown(letters):
 
 @pytest.mark.parametrize("is_bidirectional", [True, False])
 @pytest.mark.parametrize("context", [3, 4, 7, 50])
-def test_scores_of_what_is_right_give_what_is_right(letters, context, is_bidirectional):
-    """Over random sentences, however they are cut; with and without special symbols."""
+def test_perfect_logits_give_the_tags(letters, context, is_bidirectional):
+    """For random sentences and any row length, with and without special symbols."""
     random = torch.Generator().manual_seed(0)
 
     def draw(most):
@@ -122,6 +120,6 @@ def test_scores_of_what_is_right_give_what_is_right(letters, context, is_bidirec
         kept = sum(min(len(word), room) for one in examples for word in one.words)
         special = len(prepared.rows) * (context - room)
         assert prepared.rows.num_tokens == kept + special
-        found = predictions([said(row) for row in prepared.rows.targets], prepared)
+        found = predictions([perfect_logits(row) for row in prepared.rows.targets], prepared)
         assert found == [list(one.tags) for one in examples]
         assert score_predictions("udpos", "en", found, examples)["accuracy"] == 100

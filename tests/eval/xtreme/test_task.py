@@ -1,4 +1,4 @@
-"""A task: what is tuned, which language is spoken when, and what comes of it."""
+"""A task: trained parameters, prepared vocabularies, and metrics."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)
 
 @pytest.fixture
 def run(tiny, write_data):
-    """Does a task with a body as it is born; what came of it, the body, and which languages were spoken."""
+    """Runs a task with a randomly initialised backbone; returns result, backbone and prepared languages."""
 
     def run(name="udpos", *, kind="decoder", data=None, preset=tiny, test_languages=("en", "de"), **setting):
         backbone = BACKBONES[kind](preset, torch.Generator().manual_seed(0))
@@ -62,8 +62,8 @@ def test_every_task_gives_its_metrics(run, name, kind):
     assert (found["learnt_from"] is None) == (TASKS[name].kind == "retrieval")
 
 
-def test_a_task_that_can_be_learnt_is_learnt(run, tiny):
-    """A word of the test is new, but what stands before and after it is not."""
+def test_a_simple_task_is_learnt(run, tiny):
+    """The test has an unseen word between seen words."""
     rules = replace(tiny.tuning["udpos"], lr=0.03, epochs=100)
     preset = replace(tiny, scope="all", tuning={"udpos": rules}, max_train=None, max_test=None)
     found, _, _ = run(preset=preset, test_languages=("en",))
@@ -84,32 +84,34 @@ def test_the_same_seed_gives_the_same(run, tiny):
 
 
 @pytest.mark.parametrize(("swaps_embedding", "wanted"), [(True, ["en", "de", "ru"]), (False, ["en"])])
-def test_another_language_is_spoken_where_each_has_its_own_embedding(run, swaps_embedding, wanted):
+def test_the_embedding_is_swapped_if_each_language_has_its_own(run, swaps_embedding, wanted):
     assert run(test_languages=("en", "de", "ru"), swaps_embedding=swaps_embedding)[2] == wanted
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
 @pytest.mark.parametrize(
-    ("scope", "swaps_embedding", "body_changes", "embedding_changes"),
+    ("scope", "swaps_embedding", "backbone_changes", "embedding_changes"),
     [
         ("head", False, False, False),
         ("head", True, False, False),
         ("all", False, True, True),
-        # An embedding that was tuned with the body would fit no longer when another one is put in.
+        # A backbone trained with its embedding would not fit another embedding.
         ("all", True, True, False),
     ],
 )
-def test_what_a_task_tunes(run, tiny, kind, scope, swaps_embedding, body_changes, embedding_changes):
+def test_trained_parameters_of_a_task(
+    run, tiny, kind, scope, swaps_embedding, backbone_changes, embedding_changes
+):
     preset = replace(tiny, scope=scope)
     before = BACKBONES[kind](preset, torch.Generator().manual_seed(0)).without_embedding()
     _, backbone, _ = run(kind=kind, preset=preset, swaps_embedding=swaps_embedding)
     weight = initial_embedding(SUB_WORDS.size, preset.width, torch.Generator().manual_seed(1))
     assert torch.equal(backbone.embedding.weight, weight) != embedding_changes
     changed = [not torch.equal(weight, before[name]) for name, weight in backbone.without_embedding().items()]
-    assert any(changed) == body_changes
+    assert any(changed) == backbone_changes
 
 
-def test_so_many_are_learnt_and_tested(run, tiny, monkeypatch):
+def test_numbers_of_training_and_test_examples(run, tiny, monkeypatch):
     seen = []
     prepare = module.tagging.prepare
 
@@ -119,14 +121,14 @@ def test_so_many_are_learnt_and_tested(run, tiny, monkeypatch):
 
     monkeypatch.setattr(module.tagging, "prepare", recorded)
     run(preset=replace(tiny, max_train=4, max_test=3))
-    # A body cannot read more than it has positions, whatever the preset says of the task.
+    # The row length is limited by the positions of the backbone.
     rules = {"udpos": replace(tiny.tuning["udpos"], context=999)}
     run(preset=replace(tiny, max_train=None, max_test=None, tuning=rules))
     labels = ("DET", "NOUN", "VERB")
     assert seen == [(number, 48, labels) for number in (4, 3, 3, 12, 12, 12)]
 
 
-def test_a_label_that_was_not_learnt_is_missed_and_no_error(run, write_data):
+def test_a_label_without_training_examples_is_no_error(run, write_data):
     data = write_data("udpos")
     file = data / "udpos" / "test-de.tsv"
     file.write_text(file.read_text().replace("NOUN", "ADJ").replace("DET", "ADJ").replace("VERB", "ADJ"))
@@ -134,7 +136,7 @@ def test_a_label_that_was_not_learnt_is_missed_and_no_error(run, write_data):
     assert found["by_language"]["de"]["metrics"]["accuracy"] == 0
 
 
-def test_in_its_own_language(run):
+def test_training_in_the_test_language(run):
     found, _, prepared_languages = run(
         train_language="de", test_languages=("de",), is_zero_shot=False, swaps_embedding=True
     )
@@ -147,7 +149,7 @@ def test_in_its_own_language(run):
         ("tatoeba", "decoder", "mean", ["en", "ru"]),
         ("tatoeba", "encoder", "mean", ["en", "ru"]),
         ("bucc2018", "encoder", "first", ["ru", "en", "ru", "en"]),
-        # The first place of a decoder knows nothing of the sentence.
+        # The first state of a decoder does not depend on the sentence.
         ("bucc2018", "decoder", "last", ["ru", "en", "ru", "en"]),
     ],
 )
@@ -164,7 +166,7 @@ def test_how_sentences_are_compared(run, monkeypatch, name, kind, pooling, sides
     assert prepared_languages == sides and used == [pooling] * len(sides)
 
 
-def test_a_threshold_that_was_fitted_to_the_test_is_told(run, write_data):
+def test_a_threshold_tuned_on_the_test_split_is_noted(run, write_data):
     data = write_data("bucc2018", parts={"ru": ("dev",)})
     found, _, _ = run("bucc2018", data=data, test_languages=("ru",))
     assert found["by_language"]["ru"]["split"] == "dev, its threshold from itself"

@@ -1,4 +1,4 @@
-"""What is learnt and what is tested of folders made by hand: no sentence is both."""
+"""Training and test data of hand-made folders: no sentence is in both."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def both(data, task, language, *, is_zero_shot):
         (("train", "dev"), ("train", 12, "dev", 12)),
     ],
 )
-def test_two_parts_are_learnt_and_tested(write_data, parts, wanted, is_zero_shot):
+def test_splits_for_training_and_test(write_data, parts, wanted, is_zero_shot):
     data = write_data("udpos", parts={"en": parts})
     name, learnt, split, tested = both(data, "udpos", "en", is_zero_shot=is_zero_shot)
     assert (name, len(learnt), split, len(tested)) == wanted
@@ -36,7 +36,7 @@ def test_two_parts_are_learnt_and_tested(write_data, parts, wanted, is_zero_shot
 @pytest.mark.parametrize(
     ("part", "number", "num_tested"), [("dev", 12, 2), ("test", 12, 2), ("test", 15, 3), ("test", 3, 1)]
 )
-def test_one_part_is_divided_in_its_own_language(write_data, part, number, num_tested):
+def test_one_split_is_divided_in_language(write_data, part, number, num_tested):
     data = write_data("udpos", parts={"eu": (part,)}, number=number)
     name, learnt, split, tested = both(data, "udpos", "eu", is_zero_shot=False)
     assert (name, split) == (f"{part}, first 80%", f"{part}, last 20%")
@@ -52,7 +52,7 @@ def test_one_example_cannot_be_divided(write_data):
 
 
 @pytest.mark.parametrize("part", ["dev", "test"])
-def test_what_is_tested_in_english_is_not_learnt(write_data, part):
+def test_the_english_test_set_is_not_used_for_training(write_data, part):
     data = write_data("udpos", parts={"en": (part,), "ru": ("test",)})
     with pytest.raises(ConfigError) as raised:
         training_examples(data, "udpos", "en", is_zero_shot=True)
@@ -60,15 +60,15 @@ def test_what_is_tested_in_english_is_not_learnt(write_data, part):
     assert len(texts.tested_examples(data, "udpos", "en", is_zero_shot=True)[1]) == 12
 
 
-def test_a_test_whose_labels_are_held_back_is_not_scored(write_data):
+def test_a_test_split_without_labels_is_not_scored(write_data):
     data = write_data("udpos", parts={"en": ("train", "dev", "test")})
     file = data / "udpos" / "test-en.tsv"
     file.write_text("".join(line.partition("\t")[0] + "\n" for line in file.read_text().splitlines()))
     name, learnt, split, _ = both(data, "udpos", "en", is_zero_shot=True)
     assert (name, len(learnt), split) == ("train", 12, "dev")
-    # Nor is it read as a text: it may be scored by others.
-    said = language_text("en", data, None).lines
-    assert set(said) == {" ".join(one.words) for one in learnt}
+    # It is no training text either, as others may score it.
+    lines = language_text("en", data, None).lines
+    assert set(lines) == {" ".join(one.words) for one in learnt}
 
 
 def test_a_language_without_labels_is_refused(write_data):
@@ -87,7 +87,7 @@ def test_a_language_without_labels_is_refused(write_data):
 def test_questions_of_squad_or_of_another_task(write_data, tasks, wanted):
     data = write_data(*tasks)
     if tasks[0] == "mlqa":
-        # SQuAD was not written, but there is a dev of its own, apart from its test.
+        # Without SQuAD, a dev split distinct from the test split is used.
         assert training_examples(data, "mlqa", "en", is_zero_shot=True)[0] == "dev"
         (data / "mlqa/MLQA_V1/dev/dev-context-en-question-en.json").unlink()
     name, learnt = training_examples(data, tasks[0], "en", is_zero_shot=True)
@@ -96,7 +96,7 @@ def test_questions_of_squad_or_of_another_task(write_data, tasks, wanted):
         assert learnt == read_examples(data, "tydiqa", "en", "train")
 
 
-def test_the_dev_that_xquad_translates_is_not_learnt(write_data):
+def test_the_dev_split_that_xquad_translates_is_not_used(write_data):
     data = write_data("xquad", "tydiqa")
     (data / "squad" / "train-v1.1.json").unlink()
     assert training_examples(data, "xquad", "en", is_zero_shot=True)[0] == "train of tydiqa"
@@ -105,32 +105,32 @@ def test_the_dev_that_xquad_translates_is_not_learnt(write_data):
         training_examples(data, "xquad", "en", is_zero_shot=True)
 
 
-def test_a_text_is_what_no_task_is_tested_on(write_data):
-    """What one task learns and another is tested on is left out."""
+def test_texts_exclude_all_test_sets(write_data):
+    """Training sentences of one task that are test sentences of another are excluded."""
     data = write_data("udpos", "panx", parts={"en": ("train", "dev", "test")})
     file = data / "panx" / "train-en.tsv"
     tested = (data / "udpos" / "test-en.tsv").read_text().split("\n\n")[0]
     words = [line.split("\t")[0] for line in tested.splitlines()]
     file.write_text("".join(f"{word}\tO\n" for word in words) + "\n" + file.read_text())
-    said = language_text("en", data, None).lines
+    lines = language_text("en", data, None).lines
     read = {part: read_examples(data, "udpos", "en", part) for part in ("train", "dev", "test")}
-    # udpos and panx say the same here, each line once.
-    assert sorted(said) == sorted(" ".join(one.words) for part in ("train", "dev") for one in read[part])
-    assert " ".join(words) not in said
+    # udpos and panx have the same sentences here.
+    assert sorted(lines) == sorted(" ".join(one.words) for part in ("train", "dev") for one in read[part])
+    assert " ".join(words) not in lines
     assert " ".join(words) in {" ".join(one.words) for one in read["test"]}
 
 
 @pytest.mark.parametrize("is_zero_shot", [True, False])
-def test_a_text_never_holds_what_is_tested(write_data, is_zero_shot):
+def test_a_text_has_no_test_sentence(write_data, is_zero_shot):
     for parts in (("train", "dev", "test"), ("dev", "test"), ("train", "dev"), ("test", "train")):
         data = write_data("udpos", "panx", parts={"en": parts}, folder="-".join(parts))
-        said = set(language_text("en", data, None).lines)
+        lines = set(language_text("en", data, None).lines)
         for task in ("udpos", "panx"):
             _, tested = texts.tested_examples(data, task, "en", is_zero_shot=is_zero_shot)
-            assert said and not said & {" ".join(one.words) for one in tested}
+            assert lines and not lines & {" ".join(one.words) for one in tested}
 
 
-def test_where_everything_is_tested_there_is_no_text(write_data):
+def test_an_error_if_all_sentences_are_test_sentences(write_data):
     data = write_data("udpos", parts={"ru": ("test",)})
     with pytest.raises(ConfigError) as raised:
         language_text("ru", data, None)
@@ -168,7 +168,7 @@ def test_labels_that_occur(write_data):
     }
 
 
-def test_a_hash_tells_examples_apart(write_data):
+def test_hashes_of_different_examples_differ(write_data):
     data = write_data("udpos")
     found = {
         digest_of(texts.tested_examples(data, "udpos", one, is_zero_shot=True)) for one in ("en", "ru", "ru")
@@ -177,7 +177,7 @@ def test_a_hash_tells_examples_apart(write_data):
 
 
 def test_a_hash_of_translations_is_the_same_in_every_process():
-    """A set of names has another order in each process, and after other insertions."""
+    """The order of a set of names depends on the process and on insertions."""
     names = [(f"s{row}", f"t{row}") for row in range(40)]
 
     def bitext(gold):

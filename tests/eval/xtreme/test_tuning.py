@@ -1,4 +1,4 @@
-"""Tuning: a head learns what states tell, and says it of rows of any length."""
+"""Fine-tuning: a head learns labels from states, for rows of any length."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ KINDS = pytest.mark.parametrize("kind", BACKBONES)
 
 @pytest.fixture
 def make(tiny):
-    """A body and a head."""
+    """Builds a backbone and a head."""
 
     def make(kind="decoder"):
         backbone = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
@@ -36,7 +36,7 @@ def generator():
 
 
 def rows(lengths=(3, 7, 5, 4, 6, 3, 8, 5), targets=None):
-    """Whether a symbol is odd is the label."""
+    """Rows whose labels are the parity of symbols."""
     draw = torch.Generator().manual_seed(1)
     ids = [torch.randint(1, NUM_SYMBOLS, (length,), generator=draw).tolist() for length in lengths]
     if targets is None:
@@ -75,7 +75,7 @@ def num_right(backbone, head, given):
 
 
 @KINDS
-def test_a_head_learns_what_states_tell(make, kind):
+def test_a_head_learns_from_frozen_states(make, kind):
     backbone, head = make(kind)
     given, before = rows(), {name: weight.clone() for name, weight in backbone.state_dict().items()}
     wanted = given.num_tokens - len(given)
@@ -86,7 +86,7 @@ def test_a_head_learns_what_states_tell(make, kind):
 
 
 @KINDS
-def test_the_body_can_learn_with_it(make, kind):
+def test_the_backbone_is_trained_with_the_head(make, kind):
     backbone, head = make(kind)
     before = {name: weight.clone() for name, weight in backbone.state_dict().items()}
     trained(backbone, head, rows(), replace(RULES, lr=0.01), trains_backbone=True)
@@ -94,7 +94,7 @@ def test_the_body_can_learn_with_it(make, kind):
     assert not any(torch.equal(weight, before[name]) for name, weight in backbone.named_parameters())
 
 
-def test_what_is_not_among_the_tuned_stays(make):
+def test_other_parameters_are_unchanged(make):
     backbone, head = make()
     before = backbone.embedding.weight.clone()
     kept = [*head.parameters(), *backbone.without_embedding().values()]
@@ -102,7 +102,7 @@ def test_what_is_not_among_the_tuned_stays(make):
     assert torch.equal(backbone.embedding.weight, before)
 
 
-def test_the_same_seed_tunes_the_same(make):
+def test_the_same_seed_gives_the_same_weights(make):
     first, second = make(), make()
     for backbone, head in (first, second):
         trained(backbone, head, rows(), trains_backbone=True)
@@ -110,7 +110,7 @@ def test_the_same_seed_tunes_the_same(make):
     assert torch.equal(first[0].embedding.weight, second[0].embedding.weight)
 
 
-def test_stretches_are_learnt(make):
+def test_spans_are_learnt(make):
     """An answer begins at symbol 1 and ends at symbol 2."""
     backbone, _ = make("encoder")
     head = SpanHead(backbone.width, generator())
@@ -121,7 +121,7 @@ def test_stretches_are_learnt(make):
     assert found == given.targets
 
 
-def test_scores_are_those_of_each_row_by_itself(make, monkeypatch):
+def test_logits_do_not_depend_on_the_batch(make, monkeypatch):
     monkeypatch.setattr(module, "TEST_BATCH", 3)
     backbone, head = make("encoder")
     given = rows()
@@ -133,7 +133,7 @@ def test_scores_are_those_of_each_row_by_itself(make, monkeypatch):
     assert not backbone.training and not together[0].requires_grad
 
 
-def test_the_share_that_is_done_is_told(make):
+def test_progress_is_reported(make):
     shares = []
     backbone, head = make()
     trained(
@@ -147,14 +147,14 @@ def test_the_share_that_is_done_is_told(make):
     assert shares == pytest.approx([share / 6 for share in range(1, 7)])
 
 
-def test_no_epochs_change_nothing(make):
+def test_zero_epochs_change_nothing(make):
     backbone, head = make()
     before = head.linear.weight.clone()
     trained(backbone, head, rows(), replace(RULES, epochs=0), trains_backbone=True)
     assert torch.equal(head.linear.weight, before)
 
 
-def test_a_warm_up_longer_than_the_tuning_is_slow_but_sound(make):
+def test_a_warm_up_longer_than_the_training(make):
     backbone, head = make()
     before = head.linear.weight.clone()
     trained(backbone, head, rows(), replace(RULES, epochs=1, batch=8, warmup=500), trains_backbone=False)

@@ -1,4 +1,4 @@
-"""EM and F1 of answers, worked out by hand."""
+"""EM and F1 of answers, against manual computations."""
 
 import pytest
 
@@ -11,18 +11,18 @@ def scores(predicted, *right, words=squad_words):
     return found["exact_match"], found["f1"]
 
 
-def test_squad_leaves_out_case_punctuation_and_english_articles():
+def test_squad_ignores_case_punctuation_and_english_articles():
     assert squad_words(" The  U.S. -- a «nation» another") == ["us", "«nation»", "another"]
     assert scores("the Blue House!", "blue house") == (100, 100)
 
 
-def test_squad_f1_is_of_words_as_often_as_they_are_there():
+def test_squad_f1_is_over_bags_of_words():
     assert scores("big red car", "red car") == pytest.approx((0, 80))  # precision 2/3, recall 1
     assert scores("red red", "red") == pytest.approx((0, 200 / 3))
     assert scores("北京市", "北京") == (0, 0)  # one word each
 
 
-def test_the_nearest_right_answer_counts():
+def test_the_best_correct_answer_counts():
     assert scores("red car", "blue", "red car", "car") == (100, 100)
     assert scores("red car", "car park", "a red") == pytest.approx((0, 200 / 3))
 
@@ -44,7 +44,7 @@ def test_empty_answers_are_equal_but_have_no_words_in_common():
         ("zh", "北京、abc 12座the", ["北", "京", "abc", "12", "座", "the"]),
     ],
 )
-def test_mlqa_knows_languages(language, answer, words):
+def test_mlqa_rules_by_language(language, answer, words):
     assert mlqa_words(language)(answer) == words
 
 
@@ -60,7 +60,7 @@ def test_a_question_without_an_answer_is_wrong():
     assert answer_scores({"1": "red", "2": "red"}, gold, squad_words) == {"exact_match": 25, "f1": 25}
 
 
-def test_there_must_be_something_to_compare_with():
+def test_questions_and_answers_are_required():
     with pytest.raises(ValueError, match="expected questions, found none"):
         answer_scores({}, [], squad_words)
     with pytest.raises(ValueError, match="question q: expected a correct answer, found none"):

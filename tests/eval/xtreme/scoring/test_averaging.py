@@ -1,4 +1,4 @@
-"""Averages of round numbers, and of the paper's own."""
+"""Averages of round numbers, and of the paper's figures."""
 
 import pytest
 
@@ -30,7 +30,7 @@ MBERT = {
 }
 
 
-def test_english_counts_in_the_score_of_a_task():
+def test_the_score_of_a_task_includes_english():
     assert average(ANSWERS, "f1") == 60
     assert task_score("xquad", ANSWERS) == (60 + 130 / 3) / 2
     assert task_score("xnli", {"en": {"accuracy": 80}, "de": {"accuracy": 60}}) == 70

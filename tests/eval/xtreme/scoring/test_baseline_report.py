@@ -1,4 +1,4 @@
-"""What needs no model, as a table and as JSON."""
+"""Baselines as a table and as JSON."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """English to learn from; German shares half of its words, and the tags of one of them."""
+    """English training data; German shares half of its words, and the tag of one of them."""
     (tmp_path / "udpos").mkdir()
     files = {
         "train-en": "the\tDET\ndog\tNOUN\nruns\tVERB\n\ncat\tNOUN\n",
@@ -28,7 +28,7 @@ def test_scores_by_language_and_their_mean(folder, capsys):
     report = baseline_report(folder, ("udpos", "tatoeba"), (), no_progress)
     found = report.data["tasks"]["udpos"]
     assert found["en"]["metrics"]["f1"] == 100 and found["en"]["split"] == "test"
-    # Two of four spans: what is not known in German is taken for the most frequent tag.
+    # Two of four spans: unknown German words get the most frequent tag.
     assert found["de"]["metrics"] == {"f1": 50.0, "precision": 50.0, "recall": 50.0, "accuracy": 50.0}
     assert report.data["baselines"] == {"udpos": "lexicon"}
     assert report.notes == (

@@ -1,4 +1,4 @@
-"""Baselines: what they predict for hand-made examples, and the published-size figures of the lexicon."""
+"""Baselines: predictions for hand-made examples, and scores of the lexicon on the full data."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def columns(text):
     return "".join("\t".join(word.split("/")) + "\n" if word != "|" else "\n" for word in text.split())
 
 
-def test_the_lexicon_knows_words_numbers_and_what_is_frequent(store, tmp_path):
+def test_the_lexicon_tags_words_numbers_and_unknown_words(store, tmp_path):
     store(
         "udpos/train-en.tsv", columns("The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN")
     )
@@ -34,27 +34,27 @@ def test_the_lexicon_knows_words_numbers_and_what_is_frequent(store, tmp_path):
     assert baseline_predictions(tmp_path, "udpos", "xx") == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
 
 
-def test_numbers_that_the_lexicon_never_saw_are_as_other_words(store, tmp_path):
+def test_without_numbers_in_training_they_are_tagged_as_other_words(store, tmp_path):
     store("udpos/dev-en.tsv", columns("a/DET b/NOUN c/NOUN"))
     store("udpos/test-xx.tsv", columns("7/NUM"))
     assert baseline_predictions(tmp_path, "udpos", "xx") == [("NOUN",)]
 
 
-def test_dev_teaches_where_train_is_not_there(store, tmp_path):
+def test_dev_is_used_if_train_is_missing(store, tmp_path):
     store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
     assert baseline_predictions(tmp_path, "udpos", "en", "majority") == [("DET", "DET")]
     store("udpos/train-en.tsv", columns("a/DET b/NOUN c/NOUN"))
     assert baseline_predictions(tmp_path, "udpos", "en", "majority") == [("NOUN", "NOUN")]
 
 
-def test_a_damaged_train_is_not_passed_over(store, tmp_path):
+def test_a_damaged_train_file_is_an_error(store, tmp_path):
     store("udpos/dev-en.tsv", columns("a/DET"))
     store("udpos/train-en.tsv", columns("a/BAD"))
     with pytest.raises(ConfigError, match=r"train-en\.tsv:1: tag 'BAD'"):
         baseline_predictions(tmp_path, "udpos", "en")
 
 
-def test_stripped_english_teaches_nothing(store, tmp_path):
+def test_english_without_labels_is_an_error(store, tmp_path):
     store("udpos/train-en.tsv", "One\ntwo\n")
     store("udpos/test-xx.tsv", columns("a/DET"))
     with pytest.raises(ConfigError) as error:
@@ -73,11 +73,11 @@ CONTEXT = "Ada lives in Oslo. Bob met Ada! He is old."
 
 
 def test_answers_are_sentences(store, tmp_path):
-    asked = [
+    questions = [
         {"id": "q", "question": "Whom did Bob meet?", "answers": [{"text": "Ada", "answer_start": 0}]},
         {"id": "r", "question": "?", "answers": [{"text": "He is old.", "answer_start": 32}]},
     ]
-    article = {"data": [{"paragraphs": [{"context": CONTEXT, "qas": asked}]}]}
+    article = {"data": [{"paragraphs": [{"context": CONTEXT, "qas": questions}]}]}
     store("xquad/xquad.es.json", json.dumps(article))
     assert baseline_predictions(tmp_path, "xquad", "es") == {"q": "Bob met Ada!", "r": "Ada lives in Oslo."}
     first = baseline_predictions(tmp_path, "xquad", "es", "first sentence")
@@ -94,13 +94,13 @@ def test_translations_share_characters(store, tmp_path):
     }
 
 
-def test_of_bucc_nothing_is_found(store, tmp_path):
+def test_the_baseline_of_bucc_has_no_pairs(store, tmp_path):
     for ending, text in (("de", "de-1\ta\n"), ("en", "en-1\ta\n"), ("gold", "de-1\ten-1\n")):
         store(f"bucc2018/de-en.dev.{ending}", text)
     assert score_baseline(tmp_path, "bucc2018") == {"de": {"f1": 0.0, "precision": 0.0, "recall": 0.0}}
 
 
-def test_what_cannot_be_scored_is_said(store, tmp_path):
+def test_missing_labels_are_an_error(store, tmp_path):
     store("pawsx/dev-en.tsv", "a\tb\t1\n")
     store("pawsx/test-de.tsv", "a\tb\n")
     with pytest.raises(ConfigError) as error:
@@ -130,10 +130,10 @@ LEXICON = {
     "ur": 3.0,
     "ja": 1.4,
 }
-"""F1 of the test sets at hand, computed beforehand by another program (reference/xtreme.md, section 0)."""
+"""F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
 
 
-def test_the_lexicon_scores_what_another_program_found():
+def test_the_lexicon_against_an_independent_program():
     if not DATA.is_dir():
         pytest.skip("shared/data/xtreme is not there")
     scores = score_baseline(DATA, "udpos", LEXICON)

@@ -1,4 +1,4 @@
-"""Tatoeba's sorted English and the rows it had, and BUCC's named sentences."""
+"""Tatoeba's sorted English sentences with their original rows, and BUCC's named sentences."""
 
 import lzma
 
@@ -16,7 +16,7 @@ def store(folder, **texts):
     return folder / "xx-en.xx"
 
 
-def test_english_is_sorted_and_gold_is_the_row_it_had(tmp_path):
+def test_english_is_sorted_and_gold_is_the_original_row(tmp_path):
     bitext = read_tatoeba(
         store(tmp_path, xx="ro\nja\nno \nja\n", en="go\nYes\n No\nYes\n"), "en", is_sorted=False
     )
@@ -26,13 +26,13 @@ def test_english_is_sorted_and_gold_is_the_row_it_had(tmp_path):
     assert bitext.gold == {("0", "2"), ("1", "1"), ("2", "3"), ("3", "0")}  # equal ones keep their order
 
 
-def test_xtremes_files_are_sorted_already_and_hold_no_answers(tmp_path):
+def test_xtremes_files_are_sorted_and_have_no_gold(tmp_path):
     bitext = read_tatoeba(store(tmp_path, xx="b\na\n", en="A\nB\n"), "en", is_sorted=True)
     assert (bitext.sources, bitext.targets, bitext.gold) == (("A", "B"), ("b", "a"), None)
 
 
 @given(rows=st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=8))
-def test_gold_leads_each_sentence_back_to_its_translation(tmp_path_factory, rows):
+def test_gold_maps_each_sentence_to_its_translation(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("tatoeba")
     lines = "".join(f"{row}\n" for row in rows)
     bitext = read_tatoeba(store(folder, xx=lines.upper(), en=lines), "en", is_sorted=False)
@@ -42,7 +42,7 @@ def test_gold_leads_each_sentence_back_to_its_translation(tmp_path_factory, rows
     assert sorted(target_of.values()) == sorted(bitext.target_ids)
 
 
-def test_partners_may_be_packed(tmp_path):
+def test_partners_may_be_compressed(tmp_path):
     path = tmp_path / "tatoeba.kaz-eng.kaz.xz"
     other = tmp_path / "tatoeba.kaz-eng.eng.gz"
     assert partner(path, "eng") is None
@@ -68,7 +68,7 @@ def test_named_sentences_and_their_gold(tmp_path):
         ({"xx": "", "en": ""}, "xx-en.xx: expected sentences, found none"),
     ],
 )
-def test_tatoebas_troubles(tmp_path, texts, message):
+def test_errors_in_tatoeba_files(tmp_path, texts, message):
     with pytest.raises(ConfigError) as error:
         read_tatoeba(store(tmp_path, **texts), "en", is_sorted=False)
     assert str(error.value) == f"{tmp_path}/{message}"
@@ -87,13 +87,13 @@ def test_tatoebas_troubles(tmp_path, texts, message):
          "xx-en.gold:1: expected the names of two sentences, found 1 column"),
     ],
 )  # fmt: skip
-def test_buccs_troubles(tmp_path, texts, message):
+def test_errors_in_bucc_files(tmp_path, texts, message):
     with pytest.raises(ConfigError) as error:
         read_bucc(store(tmp_path, **texts))
     assert str(error.value) == f"{tmp_path}/{message}"
 
 
-def test_lines_of_packed_files_are_as_many(tmp_path):
+def test_compressed_files_have_the_same_lines(tmp_path):
     (tmp_path / "tatoeba.kaz-eng.kaz.xz").write_bytes(lzma.compress(b"a\n"))
     (tmp_path / "tatoeba.kaz-eng.eng.xz").write_bytes(lzma.compress(b"b\n"))
     bitext = read_tatoeba(tmp_path / "tatoeba.kaz-eng.kaz.xz", "eng", is_sorted=False)

@@ -1,4 +1,4 @@
-"""Whole submissions: one worked out by hand, and the benchmark's own where it is at hand."""
+"""Complete submissions: a hand-made one, and the benchmark's own if it is available."""
 
 import lzma
 import os
@@ -15,7 +15,7 @@ MOCK = "ECSUITE_XTREME_MOCK"
 
 
 def over(num_others, others):
-    """The mean of English, 100, and so many others."""
+    """The mean of English (100) and a number of other languages."""
     return (100 + num_others * others) / (1 + num_others)
 
 
@@ -59,7 +59,7 @@ def test_the_keys_of_the_benchmarks_program(folders):
         assert all(tuple(data[name][metric]) == task.languages for metric in task.metrics)
 
 
-def test_what_the_benchmark_does_not_tell(folders):
+def test_additional_results(folders):
     ours = evaluate(*folders).to_json()["ecsuite"]
     assert ours["gap"] == pytest.approx(
         {"xnli": 25, "pawsx": 50, "udpos": 200 / 3, "panx": 100 / 3, "xquad": 50, "mlqa": 100, "tydiqa": 50}
@@ -116,7 +116,7 @@ def test_no_language_at_all(write_submission, tmp_path):
         evaluate(predictions, labels, "available")
 
 
-def test_signatures_tell_labels_apart_but_not_how_they_are_packed(write_submission, tmp_path):
+def test_signatures_depend_on_labels_but_not_on_compression(write_submission, tmp_path):
     predictions, labels = write_submission(tmp_path, ("pawsx",))
     first = evaluate(predictions, labels).signature
     file = labels / "pawsx" / "test-ja.tsv"
@@ -127,7 +127,7 @@ def test_signatures_tell_labels_apart_but_not_how_they_are_packed(write_submissi
     assert evaluate(predictions, labels).signature != first
 
 
-def test_folders_that_are_none(tmp_path, folders):
+def test_missing_folders(tmp_path, folders):
     with pytest.raises(
         ConfigError, match="absent: expected a folder with one subfolder per task, such as udpos"
     ):

@@ -1,4 +1,4 @@
-"""Pairs: XTREME's columns with and without labels, what csv does to quotation marks, and files with named columns."""
+"""Pairs: XTREME's columns with and without labels, quoting by csv, and files with named columns."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ def plain(pairs):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_labels_are_there_or_held_back(stored, end):
+def test_labels_are_present_or_withheld(stored, end):
     path = stored(f"A.\tB!\tneutral{end}C\tD\tcontradictory{end}")
     assert plain(read_pairs(path, XNLI)) == [("A.", "B!", "neutral"), ("C", "D", "contradiction")]
     assert has_labels(path)
@@ -40,7 +40,7 @@ def test_labels_are_there_or_held_back(stored, end):
 
 
 @given(rows=st.lists(st.tuples(SENTENCES, SENTENCES, st.sampled_from("01")), min_size=1, max_size=4))
-def test_what_csv_wrote_is_read_as_it_was(tmp_path_factory, rows):
+def test_csv_quoting_is_undone(tmp_path_factory, rows):
     file = io.StringIO(newline="")
     csv.writer(file, delimiter="\t").writerows(rows)
     path = tmp_path_factory.mktemp("pairs") / "dev.tsv"
@@ -49,7 +49,7 @@ def test_what_csv_wrote_is_read_as_it_was(tmp_path_factory, rows):
 
 
 @pytest.mark.parametrize("field", ['"a" is not "b"', '"', 'a "b" c', '"a', '5"'])
-def test_marks_that_csv_would_have_doubled_are_text(stored, field):
+def test_marks_without_csv_quoting_are_text(stored, field):
     assert plain(read_pairs(stored(f"{field}\tx\t1\n"), "01")) == [(field, "x", "1")]
 
 
@@ -99,7 +99,7 @@ def test_columns_have_other_names_elsewhere(stored, header):
          ":2: label '-'; expected one of contradiction, entailment, neutral"),
     ],
 )  # fmt: skip
-def test_named_columns_that_are_not_there_are_named(stored, text, message):
+def test_missing_columns_are_named(stored, text, message):
     path = stored(text)
     with pytest.raises(ConfigError) as error:
         read_named_pairs(path, XNLI, "fr")

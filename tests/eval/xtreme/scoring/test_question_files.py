@@ -1,4 +1,4 @@
-"""SQuAD's JSON: answers where they are and where they are not, held back ones, and ids that come again."""
+"""SQuAD's JSON: answers at correct and wrong positions, withheld answers, and repeated ids."""
 
 import json
 
@@ -13,9 +13,9 @@ CONTEXT = "Ada met Ada in Oslo."
 
 @pytest.fixture
 def stored(tmp_path):
-    """Writes questions about `CONTEXT`, each its id and its answers, `(text, start)`."""
+    """Writes questions about `CONTEXT`, given as ids and answers `(text, start)`."""
 
-    def store(*asked):
+    def store(*questions):
         path = tmp_path / "xx.json"
         questions = [
             {
@@ -23,7 +23,7 @@ def stored(tmp_path):
                 "question": f"{name}?",
                 "answers": [{"text": text, "answer_start": start} for text, start in answers],
             }
-            for name, answers in asked
+            for name, answers in questions
         ]
         data = {
             "version": "1.1",
@@ -43,13 +43,13 @@ def test_questions_with_their_answers(stored):
 
 
 @pytest.mark.parametrize(("start", "found"), [(1, 0), (5, 8), (100, 8), (-3, 0), (8, 8)])
-def test_an_answer_elsewhere_is_looked_for_near_by(stored, start, found):
+def test_an_answer_at_a_wrong_position_is_moved_to_the_nearest_occurrence(stored, start, found):
     (question,) = read_questions(stored(("a", [("Ada", start)])))
     assert question.answers == (Answer(text="Ada", start=found),)
 
 
 @pytest.mark.parametrize("answers", [[], [("", 0)]])
-def test_held_back_answers_are_none(stored, answers):
+def test_withheld_answers_are_empty(stored, answers):
     path = stored(("a", answers))
     assert [question.answers for question in read_questions(path)] == [()]
     assert not has_answers(path)
@@ -61,12 +61,12 @@ def test_an_answer_may_be_a_quotation_mark(tmp_path):
     assert has_answers(path)
 
 
-def test_ids_that_come_again_get_a_number(stored):
+def test_repeated_ids_get_a_number(stored):
     path = stored(("0", []), ("1", []), ("0", []), ("0", []))
     assert [question.id for question in read_questions(path)] == ["0", "1", "0-2", "0-3"]
 
 
-def test_questions_by_the_beginning_of_their_ids(stored):
+def test_questions_by_the_prefix_of_their_ids(stored):
     path = stored(("finnish-1", []), ("korean-1", []), ("finnish-2", []))
     assert [question.question for question in read_questions(path, prefix="korean-")] == ["korean-1?"]
     with pytest.raises(ConfigError) as error:
@@ -74,7 +74,7 @@ def test_questions_by_the_beginning_of_their_ids(stored):
     assert str(error.value) == f"{path}: expected questions with ids that begin with 'thai-', found none"
 
 
-def test_an_answer_that_is_nowhere_is_an_error(stored):
+def test_an_answer_outside_the_context_is_an_error(stored):
     path = stored(("a", []), ("b", [("Bergen", 15)]))
     with pytest.raises(ConfigError) as error:
         read_questions(path)
@@ -98,7 +98,7 @@ EXPECTED = "expected data, paragraphs, context, qas, id, question, answers, text
          f": not as SQuAD 1.1 after question 7 (KeyError: 'question'); {EXPECTED}"),
     ],
 )  # fmt: skip
-def test_other_json_is_told_what_it_lacks(tmp_path, text, message):
+def test_errors_in_other_json(tmp_path, text, message):
     path = tmp_path / "xx.json"
     path.write_text(text)
     with pytest.raises(ConfigError) as error:

@@ -1,4 +1,4 @@
-"""Each layout is found and read; labelled files come before stripped ones; what is not there is said."""
+"""Each layout is found and read; labelled files have priority; missing data are an error."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ DATA = Path(__file__).parents[3].parent / "shared" / "data" / "xtreme"
 
 @pytest.fixture
 def store(tmp_path):
-    """Writes a file below `tmp_path`, packed as its name says."""
+    """Writes a file below `tmp_path`, compressed as its name says."""
 
     def store(name, text):
         path = tmp_path / name
@@ -34,8 +34,8 @@ def conllu(form, tag):
 
 def squad(name, text="a"):
     answers = [{"text": text, "answer_start": 0}]
-    asked = [{"id": name, "question": "Who?", "answers": answers}]
-    return json.dumps({"data": [{"paragraphs": [{"context": "ab", "qas": asked}]}]})
+    entries = [{"id": name, "question": "Who?", "answers": answers}]
+    return json.dumps({"data": [{"paragraphs": [{"context": "ab", "qas": entries}]}]})
 
 
 PAIR = "a\tb\tneutral\n"
@@ -80,12 +80,12 @@ def test_every_layout_is_read(store, tmp_path, task, language, split, name, text
     path = store(name, text)
     assert find_file(tmp_path, task, language, split) == path
     (example,) = read_examples(tmp_path, task, language, split)
-    said = {
+    first_texts = {
         "tagging": lambda: example.words[0],
         "pairs": lambda: example.first,
         "questions": lambda: example.id,
     }
-    assert said[TASKS[task].kind]() == expected
+    assert first_texts[TASKS[task].kind]() == expected
     assert language in available(tmp_path, task, split)
     assert scored_split(tmp_path, task, language) == (None if split == "train" else split)
 
@@ -115,7 +115,7 @@ def test_every_layout_of_two_languages_is_read(store, tmp_path, task, language, 
         assert read_examples(tmp_path, task, language, split).gold == {("zh-1", "en-1")}
 
 
-def test_labelled_files_come_before_stripped_ones(store, tmp_path):
+def test_labelled_files_have_priority(store, tmp_path):
     stripped = store("xnli/test-fr.tsv", "a\tb\n")
     assert find_file(tmp_path, "xnli", "fr", "test") == stripped
     assert scored_split(tmp_path, "xnli", "fr") is None
@@ -136,7 +136,7 @@ def test_labelled_files_come_before_stripped_ones(store, tmp_path):
         ("xquad", "el", "xquad/xquad.el.json", squad("1", ""), squad("1", "b")),
     ],
 )
-def test_stripped_test_files_cannot_be_scored(store, tmp_path, task, language, name, stripped, labelled):
+def test_unlabelled_files_are_not_scored(store, tmp_path, task, language, name, stripped, labelled):
     store(name, stripped)
     assert available(tmp_path, task, "test") == (language,)
     assert scored_split(tmp_path, task, language) is None
@@ -144,7 +144,7 @@ def test_stripped_test_files_cannot_be_scored(store, tmp_path, task, language, n
     assert scored_split(tmp_path, task, language) == "test"
 
 
-def test_plain_files_come_before_packed_ones(store, tmp_path):
+def test_plain_files_have_priority(store, tmp_path):
     store("panx/dev-eu.tsv.gz", "c\tO\n")
     store("panx/dev-eu.tsv.xz", "b\tO\n")
     assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("b",)
@@ -152,7 +152,7 @@ def test_plain_files_come_before_packed_ones(store, tmp_path):
     assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("a",)
 
 
-def test_treebanks_follow_the_names_of_their_files(store, tmp_path):
+def test_treebanks_are_in_the_order_of_file_names(store, tmp_path):
     store("udpos/ud-treebanks-v2.5/UD_A/fi_tdt-ud-dev.conllu", conllu("third", "X"))
     store("udpos/ud-treebanks-v2.5/UD_B/fi_ftb-ud-dev.conllu.xz", conllu("first", "X"))
     store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-dev.conllu.gz", conllu("second", "X"))
@@ -163,20 +163,20 @@ def test_treebanks_follow_the_names_of_their_files(store, tmp_path):
     assert words == ["first", "second", "third"]
 
 
-def test_languages_are_in_the_tasks_order_then_further_ones(store, tmp_path):
+def test_languages_are_in_the_order_of_the_task_then_others(store, tmp_path):
     for language in ("da", "af", "en", "ar", "xx"):
         store(f"panx/dev-{language}.tsv", "a\tO\n")
     assert available(tmp_path, "panx", "dev") == ("ar", "af", "en", "da")
     assert available(tmp_path, "panx", "test") == ()
 
 
-def test_one_file_of_all_languages_is_there_for_each_of_the_task(store, tmp_path):
+def test_one_file_of_all_languages_serves_each_language(store, tmp_path):
     store("xnli/xnli.dev.tsv", f"{XNLI_HEADER}sw\tneutral\tc\td\n")
     assert available(tmp_path, "xnli", "dev") == TASKS["xnli"].languages
     assert find_file(tmp_path, "xnli", "da", "dev") is None
 
 
-def test_what_is_not_there_is_said_with_what_is(store, tmp_path):
+def test_missing_data_are_named_with_available_languages(store, tmp_path):
     with pytest.raises(ConfigError) as error:
         read_examples(tmp_path, "udpos", "eu", "test")
     assert str(error.value) == (
@@ -259,13 +259,13 @@ def test_published_sizes_of_tatoeba(data):
     assert sizes == {"fi": 1_000, "kk": 575}
 
 
-def test_ids_of_tydiqa_are_made_different(data):
+def test_ids_of_tydiqa_are_unique(data):
     questions = read_examples(data, "tydiqa", "en", "train")
     assert len({question.id for question in questions}) == len(questions)
 
 
 def test_a_treebank_in_both_forms_has_the_same_words(data):
-    """Finnish dev is two treebanks; XTREME's file is of version 2.5, the treebanks are later ones."""
+    """Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions."""
     both = [
         read_examples(data, "udpos", "fi", "dev"),
         LAYOUTS["udpos"][1].read(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),
@@ -274,7 +274,7 @@ def test_a_treebank_in_both_forms_has_the_same_words(data):
     assert one == other
 
 
-def test_what_can_be_scored(data):
+def test_scored_splits(data):
     assert scored_split(data, "udpos", "kk") == "test"
     assert scored_split(data, "udpos", "de") == "dev"
     assert scored_split(data, "panx", "kk") == "dev"

@@ -1,4 +1,4 @@
-"""Retrieval on embeddings whose neighbours are known."""
+"""Retrieval on embeddings with known neighbours."""
 
 import numpy as np
 import pytest
@@ -35,12 +35,12 @@ def test_nearest_is_by_angle_not_by_length():
     assert nearest(at(10, 80, 40), candidates).tolist() == [0, 2, 1]
 
 
-def test_the_first_of_equals_is_nearest_and_zeros_are_at_right_angles():
+def test_the_first_of_equals_is_nearest_and_zeros_have_cosine_0():
     assert nearest(at(0), np.concatenate((at(90), at(0, 0)))).tolist() == [1]
     assert nearest(np.zeros((1, 2)), at(0, 90)).tolist() == [0]
 
 
-def test_a_turn_of_the_space_changes_nothing():
+def test_a_rotation_changes_nothing():
     rng = np.random.default_rng(0)
     sources, targets = rng.normal(size=(40, 6)) + 1, rng.normal(size=(50, 6)) + 1
     turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
@@ -67,8 +67,8 @@ def test_margin_with_two_neighbours():
     assert scores == pytest.approx([cosine(10) / ((near + first) / 2), cosine(20) / ((far + second) / 2)])
 
 
-def test_a_hub_is_marked_down():
-    """One target is nearest to all sources; by the margin each source still gets its own."""
+def test_the_margin_penalises_hubs():
+    """One target is nearest to all sources; with the margin, each source gets its own."""
     sources = at(0, 30, 60)
     targets = np.concatenate((at(0, 30, 60), at(30)))
     targets = np.concatenate((targets, np.zeros((4, 1))), axis=1)
@@ -85,7 +85,7 @@ def test_each_sentence_is_paired_once():
     assert (np.diff(scores) <= 0).all()
 
 
-def test_neighbours_all_at_right_angles_give_no_score():
+def test_orthogonal_neighbours_give_score_0():
     assert mine_pairs(at(0, 0), at(90, 270))[2].tolist() == [0]
 
 
@@ -118,7 +118,7 @@ def test_threshold_has_the_highest_f1():
     assert tune_threshold(dict(reversed(scores.items())), gold) == pytest.approx(1.1)
 
 
-def test_pairs_with_one_score_are_taken_together():
+def test_pairs_with_equal_scores_are_accepted_together():
     scores = {("a", "x"): 1.0, ("b", "y"): 1.0, ("c", "z"): 1.0, ("d", "w"): 0.5}
     assert pairs_above(scores, tune_threshold(scores, {("a", "x")})) == {("a", "x"), ("b", "y"), ("c", "z")}
 

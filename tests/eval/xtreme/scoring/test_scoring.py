@@ -35,9 +35,11 @@ def test_tagging():
 
 
 def test_questions_by_the_rules_of_their_task():
-    said = {"q": "die red car", "r": "red"}
-    assert score_predictions("mlqa", "de", said, QUESTIONS) == {"exact_match": 100, "f1": 100}
-    assert score_predictions("xquad", "de", said, QUESTIONS) == pytest.approx({"exact_match": 50, "f1": 90})
+    predicted = {"q": "die red car", "r": "red"}
+    assert score_predictions("mlqa", "de", predicted, QUESTIONS) == {"exact_match": 100, "f1": 100}
+    assert score_predictions("xquad", "de", predicted, QUESTIONS) == pytest.approx(
+        {"exact_match": 50, "f1": 90}
+    )
 
 
 def test_retrieval():
@@ -57,15 +59,15 @@ def test_retrieval():
         ("tatoeba", SENTENCES),
     ],
 )
-def test_what_is_right_scores_all(task, examples):
+def test_correct_predictions_score_100(task, examples):
     labels = labels_of(task, examples)
-    said = {name: answers[0] for name, answers in labels} if task == "tydiqa" else labels
-    found = score_predictions(task, "fi", said, examples)
+    predicted = {name: answers[0] for name, answers in labels} if task == "tydiqa" else labels
+    found = score_predictions(task, "fi", predicted, examples)
     assert set(found) >= set(TASKS[task].metrics)
     assert set(found.values()) == {100}
 
 
-def test_chance_is_the_best_guess_that_looks_at_nothing():
+def test_chance_is_the_best_constant_prediction():
     assert chance("pawsx", "de", labels_of("pawsx", PAIRS)) == {"accuracy": 75}
     assert chance("tatoeba", "de", labels_of("tatoeba", SENTENCES))["accuracy"] == pytest.approx(100 / 3)
     assert chance("udpos", "de", labels_of("udpos", TAGGED)) == {
@@ -78,7 +80,7 @@ def test_chance_is_the_best_guess_that_looks_at_nothing():
     assert chance("bucc2018", "de", SENTENCES.gold) == {"f1": 0, "precision": 0, "recall": 0}
 
 
-def test_labels_that_are_held_back():
+def test_withheld_labels():
     held_back = [*PAIRS, TextPair(first="a", second="b", label=None)]
     with pytest.raises(ValueError, match="PAWS-X: example 4 has no label"):
         labels_of("pawsx", held_back)
@@ -87,7 +89,7 @@ def test_labels_that_are_held_back():
         labels_of("tatoeba", hidden)
 
 
-def test_numbers_must_agree_and_names_be_known():
+def test_numbers_of_predictions_and_unknown_names():
     with pytest.raises(ValueError, match="PAWS-X: expected a prediction for each of 4 labels, got 1"):
         score_predictions("pawsx", "de", ["1"], PAIRS)
     with pytest.raises(ValueError, match="XNLI: expected labels, found none"):

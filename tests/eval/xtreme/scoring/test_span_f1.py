@@ -1,4 +1,4 @@
-"""Span F1 on sentences whose spans can be counted by hand; several were also given to seqeval 0.0.12."""
+"""Span F1 on small sentences; several figures are also from seqeval 0.0.12."""
 
 import pytest
 
@@ -39,12 +39,12 @@ def test_known_answers(predicted, gold, expected):
     assert f1(predicted, gold) == pytest.approx(expected)
 
 
-def test_nothing_to_find():
+def test_no_spans():
     assert span_scores([["O", "O"]], [["O", "O"]]) == {"f1": 0, "precision": 0, "recall": 0, "accuracy": 100}
     assert span_scores([], []) == {"f1": 0, "precision": 0, "recall": 0, "accuracy": 0}
 
 
-def test_no_span_goes_on_into_the_next_sentence():
+def test_spans_end_with_the_sentence():
     assert span_scores([["NOUN"], ["NOUN"]], [["NOUN"], ["NOUN"]])["f1"] == 100
     apart = span_scores([["NOUN"], ["VERB"]], [["NOUN"], ["NOUN"]])
     assert (apart["precision"], apart["recall"]) == (
@@ -53,13 +53,13 @@ def test_no_span_goes_on_into_the_next_sentence():
     )  # were it one span of two words, nothing were right
 
 
-def test_order_of_sentences_is_of_no_account():
+def test_the_order_of_sentences_does_not_matter():
     gold = [["DET", "NOUN"], ["VERB", "ADP", "NOUN", "NOUN"], ["SYM"], ["PRON", "VERB"]]
     predicted = [["DET", "VERB"], ["VERB", "NOUN", "NOUN", "NOUN"], ["SYM"], ["PRON", "VERB"]]
     assert span_scores(predicted, gold) == span_scores(predicted[::-1], gold[::-1])
 
 
-def test_precision_and_recall_change_places():
+def test_precision_and_recall_are_symmetric():
     gold, predicted = [["DET", "NOUN", "NOUN", "VERB"]], [["DET", "NOUN", "VERB", "NOUN"]]
     one, other = span_scores(predicted, gold), span_scores(gold, predicted)
     assert (one["precision"], one["recall"]) == (other["recall"], other["precision"])

@@ -1,4 +1,4 @@
-"""Plain and packed files are the same text; what cannot be read is said with its line."""
+"""Plain and compressed files give the same text; errors name file and line."""
 
 import gzip
 import lzma
@@ -14,7 +14,7 @@ PACK = {"": bytes, ".xz": lzma.compress, ".gz": gzip.compress}
 
 @pytest.fixture(params=PACK)
 def stored(tmp_path, request):
-    """Writes bytes, plain or packed."""
+    """Writes bytes, plain or compressed."""
 
     def store(data):
         path = tmp_path / f"file.tsv{request.param}"
@@ -35,17 +35,17 @@ def test_the_last_newline_begins_no_line(stored):
     assert read_lines(stored(b"")) == []
 
 
-def test_a_byte_order_mark_is_no_text(stored):
+def test_a_byte_order_mark_is_removed(stored):
     assert read_lines(stored(b"\xef\xbb\xbfa\n")) == ["a"]
     assert read_beginning(stored(b"\xef\xbb\xbfab\n"), 4) == "a"
 
 
-def test_the_beginning_may_end_within_a_letter(stored):
+def test_the_beginning_may_end_within_a_character(stored):
     assert read_beginning(stored("åå".encode()), 3) == "å\ufffd"
     assert read_beginning(stored(b"a\r\nb"), 100) == "a\nb"
 
 
-def test_other_encodings_are_said_with_their_line(stored):
+def test_other_encodings_are_an_error_with_the_line(stored):
     path = stored("good\nbad é\n".encode("latin-1"))
     with pytest.raises(ConfigError) as error:
         read_text(path)
@@ -54,7 +54,7 @@ def test_other_encodings_are_said_with_their_line(stored):
 
 @pytest.mark.parametrize("ending", [".xz", ".gz"])
 @pytest.mark.parametrize("read", [read_text, lambda path: read_beginning(path, 1 << 20)])
-def test_half_an_archive_cannot_be_read(tmp_path, ending, read):
+def test_a_truncated_archive_is_an_error(tmp_path, ending, read):
     path = tmp_path / f"file{ending}"
     path.write_bytes(PACK[ending](bytes(range(256)) * 40)[:-30])
     with pytest.raises(ConfigError) as error:
@@ -63,7 +63,7 @@ def test_half_an_archive_cannot_be_read(tmp_path, ending, read):
 
 
 @pytest.mark.parametrize("ending", [".xz", ".gz"])
-def test_what_is_no_archive_cannot_be_read(tmp_path, ending):
+def test_an_invalid_archive_is_an_error(tmp_path, ending):
     path = tmp_path / f"file{ending}"
     path.write_bytes(b"word\tNOUN\n")
     with pytest.raises(ConfigError) as error:

@@ -1,4 +1,4 @@
-"""Reading predictions and labels, and what is said of files that are wrong."""
+"""Reading predictions and labels, and errors in malformed files."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def read(tmp_path):
 
 @pytest.fixture
 def refused(read, tmp_path):
-    """What is said of two texts, without the folder."""
+    """The error message for two texts, without the folder."""
 
     def refused(task, predicted, right):
         with pytest.raises(ConfigError) as raised:
@@ -40,11 +40,11 @@ def squad(**answers):
     return json.dumps({"data": [{"paragraphs": [{"qas": questions}]}]})
 
 
-def asked(**question):
+def entry(**question):
     return json.dumps([{"paragraphs": [{"qas": [question]}]}])
 
 
-def test_a_value_a_line(read):
+def test_one_value_per_line(read):
     assert read("xnli", "neutral\nentailment\n", "neutral\nneutral") == (
         ["neutral", "entailment"],
         ["neutral", "neutral"],
@@ -64,8 +64,8 @@ def test_pairs_in_any_order(read):
 
 
 def test_answers(read):
-    said = json.dumps({"1": "rød", "2": ""})
-    assert read("xquad", said, squad(**{"1": "red", "2": "blue"})) == (
+    predicted = json.dumps({"1": "rød", "2": ""})
+    assert read("xquad", predicted, squad(**{"1": "red", "2": "blue"})) == (
         {"1": "rød", "2": ""},
         [("1", ["red"]), ("2", ["blue"])],
     )
@@ -95,21 +95,21 @@ def test_answers(read):
         ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
         ("xquad", "{}", "[]", "right: expected questions, the file has none"),
         ("xquad", "{}", '{"version": 1}', "right: data: expected SQuAD's keys: 'data'"),
-        ("xquad", "{}", asked(id="q"), "right: question q: expected SQuAD's keys: 'answers'"),
-        ("xquad", "{}", asked(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
+        ("xquad", "{}", entry(id="q"), "right: question q: expected SQuAD's keys: 'answers'"),
+        ("xquad", "{}", entry(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
         ("xquad", "[" * 100000, squad(q="a"), "predicted: expected questions or answers, found JSON nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(refused, task, predicted, right, message):
+def test_errors_name_their_place(refused, task, predicted, right, message):
     assert refused(task, predicted, right) == message
 
 
-def test_some_predictions_may_be_no_labels(read):
+def test_some_predictions_may_be_other_text(read):
     assert read("xnli", "maybe\nneutral\n", "neutral\nneutral\n")[0] == ["maybe", "neutral"]
 
 
 @pytest.mark.parametrize(("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), ("", bytes)])
-def test_files_may_be_packed(tmp_path, ending, pack):
+def test_files_may_be_compressed(tmp_path, ending, pack):
     (tmp_path / "pawsx").mkdir()
     file = tmp_path / "pawsx" / f"test-de.tsv{ending}"
     assert file_of(tmp_path, "pawsx", "de") is None
@@ -126,7 +126,7 @@ def test_a_missing_file_is_named(tmp_path):
             require_file(tmp_path, task, "de")
 
 
-def test_a_file_that_is_no_text(tmp_path):
+def test_a_binary_file(tmp_path):
     file = tmp_path / "test-de.tsv"
     file.write_bytes(b"1\n\xff\n")
     with pytest.raises(ConfigError, match=r"test-de\.tsv:2: not UTF-8: byte 0xff"):

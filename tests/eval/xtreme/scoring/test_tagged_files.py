@@ -1,4 +1,4 @@
-"""Tagged words: columns with tags and without, WikiAnn's prefixes, and CoNLL-U as XTREME makes words of it."""
+"""Tagged words: columns with and without tags, WikiAnn's prefixes, and CoNLL-U as converted by XTREME."""
 
 import pytest
 
@@ -37,13 +37,13 @@ def test_sentences_end_at_blank_lines(stored, end):
     assert has_tags(path)
 
 
-def test_held_back_tags_are_none(stored):
+def test_withheld_tags_are_none(stored):
     path = stored("A\ndog\n\nBarks\n")
     assert plain(read_tagged(path, PARTS_OF_SPEECH)) == [("A dog", None), ("Barks", None)]
     assert not has_tags(path)
 
 
-def test_words_of_wikiann_have_the_language_before_them(stored):
+def test_the_language_prefix_of_wikiann_is_removed(stored):
     path = stored("da:Ny\tB-LOC\nda::\tO\nda:da:\tO\n", "train")
     assert plain(read_tagged(path, ENTITY_TAGS, language="da")) == [("Ny : da:", "B-LOC O O")]
 
@@ -90,20 +90,20 @@ def test_a_fused_word_has_the_tag_nearest_to_the_root(stored):
 
 
 @pytest.mark.parametrize(("language", "tag"), [("xx", "NOUN"), ("fr", "PRON"), ("it", "PRON")])
-def test_of_parts_equally_near_the_languages_list_chooses(stored, language, tag):
-    """NOUN is before PRON for most languages, behind it for French, and in Italian's list not at all."""
+def test_equally_near_parts_are_ordered_by_the_list_of_the_language(stored, language, tag):
+    """NOUN is before PRON for most languages, after it for French, and not in the list for Italian."""
     path = stored(
         row("1-2", "ab", "_") + row(1, "a", "PRON", 3) + row(2, "b", "NOUN", 3) + row(3, "c", "VERB", 0)
     )
     assert plain(read_conllu([path], language)) == [("ab c", f"{tag} VERB")]
 
 
-def test_a_head_that_is_its_own_head_ends_the_climb(stored):
+def test_a_cycle_of_heads_ends(stored):
     path = stored(row("1-2", "ab", "_") + row(1, "a", "X", 2) + row(2, "b", "NOUN", 1))
     assert plain(read_conllu([path], "xx")) == [("ab", "NOUN")]
 
 
-def test_what_the_text_does_not_have_is_left_out(stored):
+def test_empty_nodes_are_skipped(stored):
     path = stored(row(1, "a b\u200cc", "NOUN") + row("1.1", "unsaid", "VERB") + row(2, "d", "SYM"))
     assert plain(read_conllu([path], "xx")) == [("abc d", "NOUN SYM")]
 
@@ -112,14 +112,14 @@ def test_what_the_text_does_not_have_is_left_out(stored):
     ("words", "is_kept"),
     [("_ _ _", False), ("_ _ .", False), ("_ a .", True), ("_", False), ("a", True), ("_ .", False)],
 )
-def test_sentences_whose_text_is_held_back_are_left_out(stored, words, is_kept):
+def test_sentences_with_withheld_text_are_skipped(stored, words, is_kept):
     held = "".join(row(number, word, "X") for number, word in enumerate(words.split(), 1))
     path = stored(f"{held}\n{row(1, 'kept', 'VERB')}")
     assert plain(read_conllu([path], "xx"))[-1] == ("kept", "VERB")
     assert len(read_conllu([path], "xx")) == 1 + is_kept
 
 
-def test_treebanks_follow_one_another_and_need_no_last_blank_line(stored):
+def test_several_treebanks_and_no_last_blank_line(stored):
     paths = [stored(row(1, "one", "NUM"), "a.conllu"), stored(row(1, "two", "NUM") + "\n", "b.conllu")]
     assert plain(read_conllu(paths, "xx")) == [("one", "NUM"), ("two", "NUM")]
     assert has_tags(stored("# newdoc\n# text = one\n" + row(1, "one", "NUM")))
@@ -143,7 +143,7 @@ def test_treebanks_follow_one_another_and_need_no_last_blank_line(stored):
         ("# nothing\n", ": expected CoNLL-U with text, found no sentence"),
     ],
 )
-def test_what_is_no_conllu_is_named(stored, text, message):
+def test_errors_in_conllu(stored, text, message):
     path = stored(text)
     with pytest.raises(ConfigError) as error:
         read_conllu([path], "xx")
