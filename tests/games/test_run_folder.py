@@ -121,12 +121,18 @@ REFUSALS = {
 @pytest.mark.parametrize("change", REFUSALS)
 def test_a_folder_of_another_run_is_refused(tmp_path, small, run, change, resume):
     if "num_epochs" in change and resume:
-        pytest.skip("this one may go on")
+        pytest.skip("a resumed run may have another number of epochs")
     run(small(), tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     with pytest.raises(ConfigError, match=REFUSALS[change]):
         run(small(change), tmp_path, resume=resume)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_run_under_another_description_is_the_same_run(tmp_path, small, run):
+    """Descriptions of shipped configs may change between versions."""
+    run(small("about=old"), tmp_path)
+    assert run(small("about=new"), tmp_path).was_done
 
 
 @pytest.mark.parametrize("resume", [False, True])
