@@ -1,4 +1,4 @@
-"""`ecsuite icy` and `ecsuite grammar` as users type them: results, files, what is kept, a line for each mistake."""
+"""`ecsuite icy` and `ecsuite grammar` as users type them: results, files, the cache, and one line for each mistake."""
 
 import json
 import subprocess
@@ -133,7 +133,7 @@ def test_what_is_held_out_is_asked_for_at_the_end(ecsuite, as_json):
     assert f"fc1l, accuracy on held-out meanings at the end: {means}." in out
 
 
-def test_a_hopeless_run_is_given_up_early_only_if_asked_for(ecsuite):
+def test_early_verdict_stops_a_run_early(ecsuite):
     """An MLP of one layer on a holistic language of 81 meanings."""
     command = [
         "icy", "--model", "fc1l", "--num-attributes", "4", "--num-values", "3", "--word-length", "2", "--workers", "1",

@@ -46,7 +46,7 @@ def test_half_of_parentheses_open() -> None:
     assert counts[:50] == pytest.approx(zipf_mandelbrot(500)[:50], rel=0.25)
 
 
-def test_noise_has_the_frequencies_it_should() -> None:
+def test_noise_has_the_expected_frequencies() -> None:
     uniform = np.bincount(uniform_noise(100_000, np.random.default_rng(0), num_types=10).messages.values)
     assert uniform / 100_000 == pytest.approx(np.full(10, 0.1), abs=0.005)
     zipf = np.bincount(zipf_noise(100_000, np.random.default_rng(0), num_types=10).messages.values)
@@ -78,7 +78,7 @@ def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -
     assert len(make(1, np.random.default_rng(0), num_types=20, **text).messages) == 1
 
 
-def test_parentheses_of_the_program_stay_open_ever_longer() -> None:
+def test_depth_of_parentheses_grows_at_a_probability_of_one_half() -> None:
     """At 0.5 half of the pairs close at once; at 0.4, as the paper has it, six of ten do."""
     for probability, share in ((0.4, 0.6), (0.5, 0.5)):
         rng = np.random.default_rng(0)
@@ -100,6 +100,6 @@ def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
-def test_what_is_no_probability_is_refused(probability: float) -> None:
+def test_invalid_probabilities_are_rejected(probability: float) -> None:
     with pytest.raises(ConfigError, match=f"open_probability: expected 0 to 1, got {probability}"):
         zipf_parentheses(10, np.random.default_rng(0), open_probability=probability)

@@ -1,4 +1,4 @@
-"""Each corruption against its definition, said once more in the plainest way."""
+"""Each corruption against a direct implementation of its definition."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_proj_of_one_symbol_and_of_one_message() -> None:
     assert project(np.zeros((1, 4), np.uint8), MEANINGS[:1], geometry, rng()).tolist() == [[0, 0, 0, 0]]
 
 
-def test_proj_refuses_a_matrix_that_does_not_fit() -> None:
+def test_proj_rejects_a_matrix_that_does_not_fit() -> None:
     geometry = Geometry(num_attributes=2, vocab_size=2000)
     with pytest.raises(ConfigError) as error:
         project(np.zeros((100, 8), np.uint16), all_meanings(geometry), geometry, rng())
@@ -107,7 +107,7 @@ def test_pairsum_of_one_word_doubles_it(last: str) -> None:
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
-def test_corruptions_leave_their_input_alone_and_keep_its_form(name: str) -> None:
+def test_corruptions_do_not_modify_their_input_and_keep_its_shape(name: str) -> None:
     corruption, before = CORRUPTIONS[name], CONCAT.copy()
     options = {key: choices[0] for key, choices in corruption.options.items()}
     corrupted = corruption.apply(CONCAT, MEANINGS, GEOMETRY, rng(), **options)

@@ -37,18 +37,18 @@ def test_symbols_that_are_strings_keep_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"), [(b" \n", "expected words, found none"), (b"\xff\xfe", "expected UTF-8 text")]
 )
-def test_what_has_no_words_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_texts_without_words_are_rejected(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(content)
     with pytest.raises(CorpusError, match=message):
         unigrams(tmp_path / "text.txt", 10)
 
 
-def test_a_text_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_text_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"cannot read .*none\.txt: No such file or directory"):
         unigrams(tmp_path / "none.txt", 10)
 
 
-def test_a_packed_text_is_the_text(tmp_path: Path) -> None:
+def test_compressed_texts_are_read(tmp_path: Path) -> None:
     said = b"da bu da\nbu da ki\n"
     (tmp_path / "text.txt").write_bytes(said)
     (tmp_path / "text.txt.gz").write_bytes(gzip.compress(said))
@@ -57,7 +57,7 @@ def test_a_packed_text_is_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"da " * 999)[:-9]])
-def test_what_cannot_be_unpacked_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_invalid_compressed_texts_are_rejected(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "text.gz").write_bytes(content)
     with pytest.raises(CorpusError, match=r"cannot read .*text\.gz: "):
         unigrams(tmp_path / "text.gz", 10)

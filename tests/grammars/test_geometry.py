@@ -1,4 +1,4 @@
-"""Sizes follow from the geometry, and what can't be is refused with what to change."""
+"""Sizes follow from the geometry, and errors of invalid sizes name the remedy."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_the_default_is_the_papers() -> None:
         ),
     ],
 )
-def test_impossible_sizes_are_refused(changes: dict[str, int], message: str) -> None:
+def test_invalid_sizes_are_rejected(changes: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         Geometry(**changes)
     assert str(error.value) == message

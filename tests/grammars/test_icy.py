@@ -1,4 +1,4 @@
-"""Languages by name: chains, options, signatures, and the statistics that they are known to have."""
+"""Languages by name: chains, options, signatures, and their known statistics."""
 
 import math
 from dataclasses import replace
@@ -40,7 +40,7 @@ def num_distinct(symbols: np.ndarray) -> int:
 
 
 # Of the program that the paper's tables were made with, seeds 123 to 125, 5x10, w4, V4:
-# different messages, majority accuracy, entropy of a position, topsim; and how far ours may be off, given that
+# different messages, majority accuracy, entropy of a position, topsim; and the tolerance for ours, since
 # the program draws its matrix, orders and permutations without a seed.
 KNOWN = {
     "concat": ((100_000, 0.427, 1.740, 0.702), (0, 0.0006, 0.0006, 0.01)),
@@ -61,7 +61,7 @@ def program_words(seed: int, geometry: Geometry) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_corruptions_do_to_the_programs_words_what_the_program_does(name: str) -> None:
+def test_corruptions_of_the_programs_words_match_the_program(name: str) -> None:
     geometry = Geometry()
     meanings = all_meanings(geometry)
     found = []
@@ -134,7 +134,7 @@ def test_names_are_canonical() -> None:
     assert {name: language(name, SMALL, 0).name for name in names} == names
 
 
-def test_signatures_say_all_that_decides() -> None:
+def test_signatures_contain_everything_that_determines_messages() -> None:
     signatures = {
         "concat": "concat|3x5|w3|V4|seed:0|v:1",
         "shufdet": "shufdet,decides:last|3x5|w3|V4|seed:0|v:1",
@@ -159,7 +159,7 @@ def test_signatures_say_all_that_decides() -> None:
         ("rot+hol", "grammar 'rot+hol': hol makes messages, so it must be the first of a chain"),
     ],
 )  # fmt: skip
-def test_unknown_names_are_errors_that_help(name: str, message: str) -> None:
+def test_unknown_names_name_the_choices(name: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         language(name, SMALL, 0)
     assert str(error.value).startswith(message)

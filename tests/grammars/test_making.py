@@ -1,4 +1,4 @@
-"""One door to all grammars: defaults, options, what is refused, and a folder that can be scored."""
+"""`make_corpus`: defaults, options, errors, and a corpus folder that can be scored."""
 
 import inspect
 from pathlib import Path
@@ -13,7 +13,7 @@ from ecsuite.grammars import GRAMMARS, Geometry, language, make_corpus
 from ecsuite.grammars.baselines import BASELINES
 
 
-def test_a_language_says_all_meanings() -> None:
+def test_a_language_has_a_message_for_each_meaning() -> None:
     corpus = make_corpus(
         "ShuffleWordsDet,decides=first", seed=5, num_attributes=2, num_values=3, word_length=3, vocab_size=7
     )
@@ -25,7 +25,7 @@ def test_a_language_says_all_meanings() -> None:
     assert len(make_corpus("concat", num_attributes=3).messages) == 1000
 
 
-def test_a_baseline_says_as_many_symbols_as_asked_for() -> None:
+def test_a_baseline_has_the_requested_number_of_symbols() -> None:
     corpus = make_corpus("Regular, runs=5,repeat_probability=0.2", num_symbols=500, vocab_size=50, seed=3)
     assert len(corpus.messages.values) == 500
     assert corpus.metadata == {
@@ -50,7 +50,7 @@ def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-def test_what_is_written_can_be_read(name: str, tmp_path: Path) -> None:
+def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a b c b")
     settings: dict[str, Any] = {"num_attributes": 2}
     if name in BASELINES:
@@ -70,7 +70,7 @@ def test_what_is_written_can_be_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-def test_each_grammar_says_what_it_is_in_one_line(name: str) -> None:
+def test_each_grammar_has_a_one_line_description(name: str) -> None:
     line = (inspect.getdoc(GRAMMARS[name]) or "").split("\n")[0]
     assert line.endswith(".") and len(line) <= 100
 
@@ -100,9 +100,7 @@ def test_each_grammar_says_what_it_is_in_one_line(name: str) -> None:
         ("text_parentheses", {}, "text_parentheses: expected a text with word frequencies, got none: give --text FILE"),
     ],
 )  # fmt: skip
-def test_what_can_not_be_made_is_an_error_that_helps(
-    name: str, settings: dict[str, Any], message: str
-) -> None:
+def test_invalid_requests_name_the_remedy(name: str, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         make_corpus(name, **settings)
     assert str(error.value).startswith(message)

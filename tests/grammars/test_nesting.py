@@ -1,4 +1,4 @@
-"""What opens and closes, against a stack."""
+"""Opening and closing brackets, compared with a stack."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_any_open_bracket_may_be_closed(probability: float) -> None:
             still_open.remove(symbol)
 
 
-def test_all_open_brackets_are_as_likely_to_be_closed() -> None:
+def test_all_open_brackets_are_closed_with_equal_probability() -> None:
     """Three are opened and one is closed, again and again from the start."""
     closed = [
         close_any(np.array([0, 1, 2, 3, 2]), np.array([0, 1, 2, 9]), np.random.default_rng(seed))[-1]

@@ -1,4 +1,4 @@
-"""Sentences are of their language, and as long as they should be."""
+"""Sentences belong to their language, and have the expected lengths."""
 
 import re
 
@@ -92,7 +92,7 @@ def test_regular_takes_options() -> None:
 
 
 @pytest.mark.parametrize("stop", [0.05, 0.1, 0.2])
-def test_bags_are_as_long_as_they_stop(stop: float) -> None:
+def test_mean_length_of_bags_is_the_inverse_of_the_stop_probability(stop: float) -> None:
     lengths = bag_of_words(200_000, rng(), stop_probability=stop).messages.lengths
     assert lengths.mean() == pytest.approx(1 / stop, rel=0.02)
     assert (lengths == 1).mean() == pytest.approx(stop, abs=0.01)

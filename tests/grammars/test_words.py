@@ -1,4 +1,4 @@
-"""Words are different where they must be, meanings are in order, and streams do not disturb each other."""
+"""Words differ where required, meanings are in order, and random streams are independent."""
 
 import numpy as np
 import pytest
@@ -69,13 +69,13 @@ def test_long_words_do_not_overflow() -> None:
         ),
     ],
 )
-def test_too_few_words_are_an_error_that_helps(size: dict[str, int], message: str) -> None:
+def test_too_few_words_name_the_remedy(size: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         draw_words(Geometry(**size), stream(0, "words"))
     assert str(error.value) == message
 
 
-def test_concatenation_says_the_word_of_each_value() -> None:
+def test_concatenation_joins_the_words_of_the_values() -> None:
     geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
     words, meanings = draw_words(geometry, stream(0, "words")), all_meanings(geometry)
     messages = concatenate(words, meanings)
@@ -97,7 +97,7 @@ def test_random_messages_are_uniform_and_do_not_overflow() -> None:
     assert frequencies == pytest.approx(np.full(30, 1 / 30), abs=0.005)
 
 
-def test_too_few_messages_are_an_error_that_helps() -> None:
+def test_too_few_messages_name_the_remedy() -> None:
     with pytest.raises(ConfigError) as error:
         draw_messages(Geometry(word_length=1), stream(0, "messages"))
     assert str(error.value) == (
@@ -106,7 +106,7 @@ def test_too_few_messages_are_an_error_that_helps() -> None:
     )
 
 
-def test_streams_are_of_their_seed_and_purpose() -> None:
+def test_streams_depend_on_seed_and_purpose() -> None:
     draws = {
         tuple(stream(seed, purpose).random(3)) for seed in (0, 1, 2**70) for purpose in ("words", "perm1")
     }
@@ -116,7 +116,7 @@ def test_streams_are_of_their_seed_and_purpose() -> None:
         stream(-1, "words")
 
 
-def test_symbols_are_kept_small() -> None:
+def test_symbols_have_a_small_integer_type() -> None:
     assert [symbol_type(size) for size in (4, 255, 256, 65_535, 65_536)] == [
         np.uint8, np.uint8, np.uint16, np.uint16, np.int32,
     ]  # fmt: skip

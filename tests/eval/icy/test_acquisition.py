@@ -1,4 +1,4 @@
-"""Acquisition on a language of nine meanings: it is learnt, the same each time, in any company and by either way."""
+"""Acquisition of a language of nine meanings: deterministic, and independent of other runs and of the learner."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def learnt(model, *runs, role="sender", protocol=PROTOCOL, **options):
 
 
 def facts(outcome):
-    """All but the time that it took."""
+    """All fields but the wall-clock time."""
     return replace(outcome, seconds=0.0)
 
 
@@ -47,7 +47,7 @@ def test_every_agent_acquires_a_small_language(role, model):
     assert outcome.seconds > 0
 
 
-def test_a_hashtable_knows_nine_meanings_after_a_few_batches():
+def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
     """A batch of 32 misses (8/9)^32 = 2 % of nine meanings."""
     (outcome,) = learnt("hashtable", CONCAT, protocol=replace(PROTOCOL, window=1))
     assert outcome.reached
@@ -56,15 +56,15 @@ def test_a_hashtable_knows_nine_meanings_after_a_few_batches():
 
 
 @pytest.mark.parametrize("model", ["lstm", "husendz:dgsend", "fc1l", "transformer"])
-def test_it_is_the_same_each_time(model):
+def test_training_is_deterministic(model):
     first, second = (learnt(model, CONCAT)[0] for _ in range(2))
     assert facts(first) == facts(second)
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
 
 
 @pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
-def test_a_run_counts_the_same_in_any_company(model):
-    """Also once those that finished earlier are gone."""
+def test_results_do_not_depend_on_the_other_runs(model):
+    """Also after other runs have ended."""
     runs = [CONCAT, Run(grammar="hol", seed=123, cap=400), Run(grammar="perm", seed=124, cap=400)]
     together = learnt(model, *runs)
     assert len({outcome.steps for outcome in together}) > 1
@@ -78,7 +78,7 @@ def test_a_run_counts_the_same_in_any_company(model):
 
 
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
-def test_the_fast_way_learns_as_the_module_does(model, monkeypatch):
+def test_the_fused_learner_equals_the_generic_one(model, monkeypatch):
     (fast,) = learnt(model, CONCAT)
     monkeypatch.setattr(learners, "make_fused_sender", lambda sender: None)
     (slow,) = learnt(model, CONCAT)
@@ -86,14 +86,14 @@ def test_the_fast_way_learns_as_the_module_does(model, monkeypatch):
     assert fast.accuracy == pytest.approx(slow.accuracy, abs=1e-6)
 
 
-def test_the_floor_of_a_sender_is_the_majority_symbol_and_of_a_receiver_a_guess():
+def test_the_floor_is_majority_accuracy_for_senders_and_chance_level_for_receivers():
     (sender,) = learnt("fc1l", CONCAT)
     (receiver,) = learnt("fc2l", CONCAT, role="receiver")
     assert sender.floor == majority_accuracy(language("concat", GEOMETRY, 123).messages)
     assert receiver.floor == pytest.approx(1 / 3)
 
 
-def test_who_does_not_make_it_ends_at_the_cap():
+def test_a_run_below_the_target_ends_at_the_cap():
     (outcome,) = learnt("fc1l", replace(CONCAT, cap=3))
     assert (outcome.steps, outcome.reached) == (3, False)
     assert outcome.accuracy < 0.8
@@ -105,14 +105,14 @@ def test_without_a_target_all_runs_end_at_their_caps():
     assert [outcome.steps for outcome in outcomes] == [5, 20]
 
 
-def test_the_paper_looks_every_fifty_updates():
+def test_protocol_paper_measures_every_fifty_updates():
     (outcome,) = learnt("fc1l", CONCAT, protocol=replace(PROTOCOL, name="paper", lr=3e-3))
     assert outcome.reached
     assert outcome.steps in (50, 100, 150, 200)
 
 
-def test_an_early_verdict_only_when_asked_for():
-    """FC1L on a holistic language of 81 meanings, to 0.99: hopeless."""
+def test_early_verdict_is_off_by_default():
+    """FC1L on a holistic language of 81 meanings, to 0.99: it cannot reach the target."""
     geometry = Geometry(num_attributes=4, num_values=3, word_length=2, vocab_size=4)
     run = Run(grammar="hol", seed=1, cap=100)
     results = {}
@@ -124,7 +124,7 @@ def test_an_early_verdict_only_when_asked_for():
 
 
 def right_answers(agent, role, meanings, messages):
-    """Share of right symbols or attributes; meanings (batch, attributes), messages (batch, length)."""
+    """Share of correct symbols or attributes; meanings (batch, attributes), messages (batch, length)."""
     if role == "sender":
         line = learners.LogitsBuilder(GEOMETRY.message_length)
         agent(torch.nn.functional.one_hot(meanings, 3).flatten(1).float(), line)
@@ -141,7 +141,7 @@ def trained(role, model, outcome):
 
 
 @pytest.mark.parametrize(("role", "model"), [("sender", "gru"), ("sender", "sru"), ("receiver", "fc2l")])
-def test_an_agent_loads_what_was_learnt_and_knows_the_language(role, model):
+def test_trained_weights_can_be_loaded(role, model):
     (outcome,) = learnt(model, CONCAT, role=role, protocol=replace(PROTOCOL, target=0.99))
     made = language("concat", GEOMETRY, 123)
     meanings, messages = torch.from_numpy(made.meanings), torch.from_numpy(made.messages.astype("int64"))
@@ -171,7 +171,7 @@ def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_nothing_global_is_changed(precision):
+def test_global_state_is_unchanged(precision):
     torch.manual_seed(5)
     state, products = torch.random.get_rng_state(), torch.get_float32_matmul_precision()
     learnt("fc1l", CONCAT, protocol=replace(PROTOCOL, precision=precision))
@@ -179,7 +179,7 @@ def test_nothing_global_is_changed(precision):
     assert torch.get_float32_matmul_precision() == products
 
 
-def test_it_tells_how_it_goes(monkeypatch):
+def test_progress_is_reported(monkeypatch):
     clock = iter(range(10**6))
     monkeypatch.setattr(acquisition.time, "monotonic", lambda: next(clock))
     news = []
@@ -187,19 +187,19 @@ def test_it_tells_how_it_goes(monkeypatch):
     outcomes = learnt("fc1l", *runs, report_progress=lambda *what: news.append(what))
     for index, outcome in enumerate(outcomes):
         told = [(updates, accuracy) for which, updates, accuracy in news if which == index]
-        # One look at a window of 5 is three updates after its middle, and the last one ends the run untold.
+        # A window of 5 ends three updates after its middle; the last measurement ends the run and is not reported.
         assert [updates for updates, _ in told] == list(range(1, outcome.steps + 3))
         assert all(0 <= accuracy < 0.8 for _, accuracy in told)
 
 
-def test_what_is_not_known_is_refused():
+def test_unknown_names_are_rejected():
     with pytest.raises(ConfigError, match="lstn"):
         learnt("lstn", CONCAT)
     with pytest.raises(ConfigError, match="grammer"):
         learnt("lstm", Run(grammar="grammer", seed=1))
 
 
-def test_a_school_gives_each_run_its_own_language_and_batches():
+def test_a_run_group_gives_each_run_its_own_language_and_batches():
     runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
     run_group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
     for updates, active in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:

@@ -1,4 +1,4 @@
-"""Courses: the same batches for all languages of a seed, and held-out meanings that stay unseen."""
+"""Batches: the same for all languages of a seed, and without the held-out meanings."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def drawn(dataset, numbers=(0, 1)):
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
-def test_a_course_teaches_its_language(grammar):
+def test_batches_are_of_the_language(grammar):
     dataset, made = make(grammar), language(grammar, GEOMETRY, 123)
     meanings, messages = dataset.block(1)
     assert meanings.shape == (BLOCK, 3, 16)
@@ -37,7 +37,7 @@ def test_a_course_teaches_its_language(grammar):
     assert dataset.floor == majority_accuracy(made.messages)
 
 
-def test_examples_are_those_asked_for():
+def test_examples_are_those_of_the_indices():
     dataset, made = make("rot"), language("rot", GEOMETRY, 123)
     chosen = np.array([[0, 124], [7, 7]])
     meanings, messages = dataset.examples(chosen)
@@ -60,7 +60,7 @@ def test_seeds_have_different_batches_and_held_out_meanings():
 
 
 def test_a_block_depends_on_its_number_only():
-    """In any order, and again."""
+    """In any order, and if repeated."""
     numbers = [0, 1, 7]
     forwards, backwards = make(), make()
     wanted = {number: drawn(forwards, [number]) for number in numbers}
@@ -74,7 +74,7 @@ def test_the_size_of_a_batch_does_not_change_the_order_of_meanings():
     assert (small == large[: len(small)]).all()
 
 
-def test_a_course_draws_nothing_from_global_randomness():
+def test_batches_do_not_use_global_random_generators():
     torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()
     drawn(make("hol", held_out=0.3))
     assert torch.equal(torch_state, torch.random.get_rng_state())
@@ -90,14 +90,14 @@ def test_held_out_meanings_are_never_in_a_batch_and_all_others_are(held_out):
     assert not seen & unseen
 
 
-def test_without_held_out_meanings_all_are_taught():
+def test_without_held_out_meanings_all_are_trained_on():
     dataset = make(batch_size=64)
     assert len(dataset.held_out) == 0
     assert dataset.train.tolist() == list(range(GEOMETRY.num_meanings))
 
 
 def test_meanings_are_drawn_uniformly_and_independently():
-    """Chi-square of 125 cells: 124 expected, standard deviation 15.7. A batch has repeats, batches are not alike."""
+    """Chi-square of 125 cells: 124 expected, standard deviation 15.7. A batch has repetitions, and batches differ."""
     found = drawn(make(batch_size=128), [0, 1, 2, 3])
     expected = found.size / 125
     statistic = ((np.bincount(found.ravel(), minlength=125) - expected) ** 2 / expected).sum()

@@ -49,7 +49,7 @@ def test_all_grammars_get_the_updates_of_concat(rows):
     assert rows[0].reason is None
 
 
-def test_concat_is_at_the_target_and_every_accuracy_has_its_floor(rows):
+def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
     concat, *_ = rows[0].cells
     assert concat.mean >= 0.9
     for cell in rows[0].cells:
@@ -74,7 +74,7 @@ def test_colours_are_those_of_the_paper(rows):
     ]
 
 
-def test_a_budget_that_concat_never_sets():
+def test_without_a_seed_that_reaches_the_target_there_are_no_accuracies():
     rows, _ = measure(models=["fc1l"], max_steps=5)
     row = rows[0]
     assert row.steps is None and [cell.mean for cell in row.cells[1:]] == [None, None]
@@ -84,14 +84,14 @@ def test_a_budget_that_concat_never_sets():
     json.dumps(row.to_json(), allow_nan=False)
 
 
-def test_receivers_have_the_floor_of_a_guess():
+def test_the_floor_of_receivers_is_chance_level():
     rows, _ = measure(models=["fc2l"], role="receiver", channels=["soft", "gumbel"], grammars=["shuf"])
     assert [row.channel for row in rows] == ["soft", "gumbel"]
     assert all(cell.floor == pytest.approx(1 / 3) for row in rows for cell in row.cells)
     assert "chance level" in text(rows)
 
 
-def test_the_paper_looks_at_one_batch_every_50_updates():
+def test_protocol_paper_measures_one_batch_every_50_updates():
     rows, _ = measure(protocol=Protocol(name="paper", hidden_size=16, lr=0.01), seeds=[1])
     assert all(run["steps"] % 50 == 0 for cell in rows[0].cells for run in cell.runs)
     assert "|paper|" in rows[0].signature
@@ -103,14 +103,14 @@ def test_held_out_meanings_are_measured():
     assert any("held-out meanings" in note for note in notes(rows))
 
 
-def test_results_are_kept(tmp_path):
+def test_results_are_cached(tmp_path):
     first, kept = measure(seeds=[1], folder=tmp_path)
     assert kept == 0
     again, kept = measure(seeds=[1], folder=tmp_path)
     assert kept == 3 and again == first
 
 
-def test_signatures_hold_what_changes_figures(rows):
+def test_signatures_contain_everything_that_changes_results(rows):
     signature = rows[0].signature
     for part in (
         "icy-budget|sender:fc2l|channel:soft",

@@ -1,4 +1,4 @@
-"""Channels of ICY: what is minimised, against formulas by hand; and pupils that learn over each of them."""
+"""Channels of ICY: losses against explicit formulas, and training over each channel."""
 
 import math
 
@@ -45,7 +45,7 @@ def targets():
 
 
 @pytest.mark.parametrize("text", ["soft", "gumbel", "gumbel,form=program", "reinforce"])
-def test_a_link_reads_what_it_writes(text):
+def test_channels_can_be_parsed_from_their_text(text):
     assert str(parse_channel(text)) == text
     assert str(parse_channel(text.upper())) == text
 
@@ -64,12 +64,12 @@ def test_the_default_form_is_not_written():
         ("gumbel,form=paper", "unknown value of form 'paper'"),
     ],
 )
-def test_what_is_no_link(text, message):
+def test_invalid_channels(text, message):
     with pytest.raises(ConfigError, match=message):
         parse_channel(text)
 
 
-def test_signatures_tell_links_apart():
+def test_different_channels_have_different_signatures():
     texts = ["soft", "gumbel", "gumbel,form=program", "reinforce"]
     assert len({parse_channel(text).signature for text in texts}) == len(texts)
 
@@ -95,12 +95,12 @@ def test_draws_follow_the_softmax():
     torch.testing.assert_close(shares, torch.tensor([0.5, 0.25, 0.25]), atol=0.01, rtol=0)
 
 
-def test_straight_through_says_one_hot_rows_and_feels_the_softmax(logits):
+def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
     noise = noise_for(logits)
-    said = straight_through(logits, noise)
-    torch.testing.assert_close(said, one_hot(draw(logits, noise), said))
+    samples = straight_through(logits, noise)
+    torch.testing.assert_close(samples, one_hot(draw(logits, noise), samples))
     weight = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3))
-    (found,) = torch.autograd.grad((said * weight).sum(), logits)
+    (found,) = torch.autograd.grad((samples * weight).sum(), logits)
     relaxed = ((logits + noise) / TEMPERATURE).softmax(-1)
     (expected,) = torch.autograd.grad((relaxed * weight).sum(), logits)
     torch.testing.assert_close(found, expected)
@@ -112,12 +112,12 @@ def test_advantages_have_mean_0_and_deviation_1():
     assert found.std().item() == pytest.approx(1)
 
 
-def test_rewards_that_hardly_vary_are_not_scaled():
+def test_rewards_with_a_small_deviation_are_not_scaled():
     torch.testing.assert_close(advantages(torch.tensor([1.0, 1.1])), torch.tensor([-0.05, 0.05]))
     assert advantages(torch.tensor([4.0])).tolist() == [0.0]
 
 
-def test_the_score_function_loss_by_hand():
+def test_the_score_function_loss_of_an_example():
     logits = torch.tensor([[[math.log(0.25), math.log(0.75)]]])
     entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
     loss = score_function_loss(logits, torch.tensor([[1]]), torch.tensor([[2.0]]))
@@ -149,7 +149,7 @@ def test_over_gumbel_a_receiver_minimises_the_cross_entropy_of_relaxed_samples(l
     torch.testing.assert_close(found, expected)
 
 
-def test_the_published_receiver_compares_raw_scores(logits, targets):
+def test_the_published_receiver_uses_raw_logits(logits, targets):
     link = parse_channel("gumbel,form=program")
     expected = (logits - one_hot(targets, logits)).square().mean()
     torch.testing.assert_close(
@@ -174,7 +174,7 @@ def test_reinforce_rewards_all_parts_of_an_example_alike(logits, targets):
     torch.testing.assert_close(found, expected)
 
 
-def test_a_hard_line_lets_hear_the_likeliest_symbols_or_samples():
+def test_the_sampled_builder_feeds_back_argmax_symbols_or_samples():
     logits = torch.tensor([[0.0, 2.0, 1.0]])
     assert SampledMessageBuilder(1, None).step(logits).tolist() == [[0, 1, 0]]
     noise = torch.tensor([[[9.0, 0.0, 0.0]]])
@@ -182,7 +182,7 @@ def test_a_hard_line_lets_hear_the_likeliest_symbols_or_samples():
 
 
 @pytest.mark.parametrize(("model", "expected"), [("gru", True), ("gru-z", False), ("fc1l", False)])
-def test_who_hears_itself(model, expected):
+def test_which_senders_are_autoregressive(model, expected):
     assert is_autoregressive(make_agent(parse_agent("sender", model), "sender", GEOMETRY, 8)) is expected
 
 
@@ -195,7 +195,7 @@ def test_agents_learn_over_channels(role, model, channel):
     assert outcome.reached
 
 
-def test_a_sender_that_hears_its_samples_learns():
+def test_a_sender_with_its_samples_as_feedback_learns():
     outcome = learn(
         "gru", "sender", GEOMETRY, [Run(grammar="concat", seed=1, cap=200)], PROTOCOL, channel="gumbel"
     )[0]
@@ -214,7 +214,7 @@ def test_equal_seeds_learn_equally_over_a_noisy_channel():
     assert any(not torch.equal(first.weights[name], other.weights[name]) for name in first.weights)
 
 
-def test_a_hashtable_has_no_channel():
+def test_a_hashtable_is_trained_over_soft_only():
     with pytest.raises(
         ConfigError, match="hashtable cannot be trained over the channel gumbel; use --channel soft"
     ):

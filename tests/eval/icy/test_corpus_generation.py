@@ -1,4 +1,4 @@
-"""What trained senders say, as corpora: the right message for each meaning, and how right it is."""
+"""Corpora of trained senders: the message of each meaning, and the accuracy in the metadata."""
 
 import json
 import re
@@ -34,26 +34,26 @@ def rows(corpus):
 
 
 @pytest.mark.parametrize("model", ["gru", "husendz:dgsend", "transformer", "fc2l", "sru"])
-def test_who_has_learnt_a_language_says_it(tmp_path, model):
+def test_a_trained_sender_produces_the_language(tmp_path, model):
     folder = write_sender_corpus(learnt(model), model, GEOMETRY, PROTOCOL, tmp_path)
-    said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
-    assert np.array_equal(said.meanings, taught.meanings)
-    assert (rows(said) == taught.messages).mean() > 0.97
-    assert said.metadata["symbol_accuracy"] == (rows(said) == taught.messages).mean()
-    assert said.concept_names == taught.corpus().concept_names
+    corpus, target = read_corpus(folder), language("perm", GEOMETRY, 5)
+    assert np.array_equal(corpus.meanings, target.meanings)
+    assert (rows(corpus) == target.messages).mean() > 0.97
+    assert corpus.metadata["symbol_accuracy"] == (rows(corpus) == target.messages).mean()
+    assert corpus.concept_names == target.corpus().concept_names
 
 
-def test_who_has_not_learnt_it_says_something_else(tmp_path):
-    """After three updates: content symbols all the same, one message for every meaning."""
+def test_an_untrained_sender_produces_other_messages(tmp_path):
+    """After three updates: still content symbols only, and one message for every meaning."""
     folder = write_sender_corpus(learnt("lstm", cap=3), "lstm", GEOMETRY, PROTOCOL, tmp_path)
-    said, taught = read_corpus(folder), language("perm", GEOMETRY, 5)
-    assert len(rows(said)) == 9
-    assert 1 <= rows(said).min() and rows(said).max() <= GEOMETRY.vocab_size
-    assert said.metadata["symbol_accuracy"] == (rows(said) == taught.messages).mean() < 0.8
+    corpus, target = read_corpus(folder), language("perm", GEOMETRY, 5)
+    assert len(rows(corpus)) == 9
+    assert 1 <= rows(corpus).min() and rows(corpus).max() <= GEOMETRY.vocab_size
+    assert corpus.metadata["symbol_accuracy"] == (rows(corpus) == target.messages).mean() < 0.8
 
 
-def test_end_of_message_is_never_said(tmp_path):
-    """Not even by an untrained sender that scores it highest."""
+def test_eos_is_never_produced(tmp_path):
+    """Not even by an untrained sender for which EOS has the highest logit."""
     agent = make_agent(parse_agent("sender", "fc1l"), "sender", GEOMETRY, 16)
     weights = {name: torch.zeros_like(value) for name, value in agent.state_dict().items()}
     assert parameter_count(agent) == sum(value.numel() for value in weights.values())
@@ -61,11 +61,11 @@ def test_end_of_message_is_never_said(tmp_path):
         grammar="hol", seed=1, steps=0, reached=False, is_early=False, accuracy=0, floor=0, held_out=None, seconds=0,
         weights=weights,
     )  # fmt: skip
-    said = read_corpus(write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
-    assert (rows(said) == 1).all()
+    corpus = read_corpus(write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
+    assert (rows(corpus) == 1).all()
 
 
-def test_the_metadata_says_who_was_taught_what(tmp_path):
+def test_the_metadata_names_model_and_language(tmp_path):
     outcome = learnt("fc1l", "shufdet,decides=first", replace(PROTOCOL, target=0.5))
     folder = write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path)
     metadata = json.loads((folder / "metadata.json").read_text())
@@ -85,17 +85,17 @@ def test_the_metadata_says_who_was_taught_what(tmp_path):
         ("fc2l", "shufdet,decides=first", "fc2l_shufdet-decides=first_5"),
     ],
 )
-def test_each_has_a_folder_of_its_own(tmp_path, model, grammar, name):
+def test_each_corpus_has_its_own_folder(tmp_path, model, grammar, name):
     outcome = learnt(model, grammar, cap=2)
     folder = write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)
     assert re.fullmatch(re.escape(name) + "_[0-9a-f]{8}", folder.name), "not the benchmark's own setting"
-    write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # once more, over what is there
+    write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # overwrites the existing corpus
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
     other = write_sender_corpus(outcome, model, GEOMETRY, replace(PROTOCOL, lr=0.5), tmp_path)
     assert other != folder, "another setting does not overwrite it"
 
 
-def test_the_same_however_many_meanings_are_spoken_of_at_once(tmp_path, monkeypatch):
+def test_messages_do_not_depend_on_the_batch_size(tmp_path, monkeypatch):
     outcome = learnt("gru", cap=20)
     whole = write_sender_corpus(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "whole")
     monkeypatch.setattr(speaking, "BATCH", 2)

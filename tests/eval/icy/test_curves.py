@@ -1,4 +1,4 @@
-"""Curves over seeds, and their picture."""
+"""Curves over seeds, and their plot."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ def run(shift, reason=None):
 
 
 def row(*cells):
-    """What a picture needs of a `PairRow`."""
+    """The fields of a `PairRow` that a plot needs."""
     return SimpleNamespace(
         sender="gru",
         receiver="gru",
@@ -34,7 +34,7 @@ def test_one_run_has_no_interval():
     assert curves(row(("concat", [run(0.0), {"reason": "masked"}])))["concat"]["loss"].half_widths is None
 
 
-def test_grammars_that_were_masked_are_left_out():
+def test_grammars_without_runs_are_left_out():
     given = row(("concat", [run(0.0)]), ("rot", [{"reason": "not learnt"}]))
     assert list(curves(given)) == ["concat"]
 
@@ -45,7 +45,7 @@ def test_nothing_to_draw():
         draw_curves(row(("rot", [{"reason": "not learnt"}])))
 
 
-def test_the_same_picture_is_the_same_file(tmp_path):
+def test_plots_are_reproducible(tmp_path):
     pytest.importorskip("matplotlib")
     given = row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))
     write_curves(given, tmp_path / "figure.png")

@@ -42,7 +42,7 @@ def rows():
     return measure()[0]
 
 
-def test_pairs_keep_what_they_can_and_every_accuracy_has_its_floor(rows):
+def test_every_cell_has_accuracies_and_floors(rows):
     for cell in rows[0].cells:
         assert cell.num_masked == 0 and cell.figures.keys() == MEASURES.keys()
         assert cell.floors["receiver"] == pytest.approx(1 / 3)
@@ -52,7 +52,7 @@ def test_pairs_keep_what_they_can_and_every_accuracy_has_its_floor(rows):
     assert rows[0].cells[0].figures["end_to_end"][0] > 0.9
 
 
-def test_agents_are_taught_to_the_target_first(rows):
+def test_agents_are_pretrained_to_the_target(rows):
     for cell in rows[0].cells:
         for run in cell.runs:
             assert all(run["taught"][role]["accuracy"] >= 0.9 for role in ("sender", "receiver"))
@@ -65,7 +65,7 @@ def test_the_table_and_its_notes(rows):
     json.dumps(rows[0].to_json(), allow_nan=False)
 
 
-def test_pairs_that_were_not_taught_are_masked():
+def test_pairs_below_the_target_are_left_out():
     rows, _ = measure(max_supervised_steps=5, seeds=[1])
     for cell in rows[0].cells:
         assert cell.num_masked == 1 and set(cell.figures.values()) == {None}
@@ -75,13 +75,13 @@ def test_pairs_that_were_not_taught_are_masked():
     json.dumps(rows[0].to_json(), allow_nan=False)
 
 
-def test_results_are_kept_and_shared_between_pairs(tmp_path):
+def test_results_are_cached_and_shared_between_pairs(tmp_path):
     first, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"])
     assert kept == 0
     again, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"])
     assert kept == 3 and again == first
     _, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"], channels=["reinforce"])
-    assert kept == 2  # taught softly before
+    assert kept == 2  # pretrained over soft before
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The study of grammars: figures that are known, intervals, tables, pictures, and wrong configs."""
+"""The study of grammars: known values, intervals, tables, plots, and invalid configs."""
 
 import io
 import json
@@ -47,7 +47,7 @@ def test_a_holistic_language_is_not(study):
     assert all(row.mean > 0.3 for row in study.rows[3:])
 
 
-def test_what_is_measured_is_in_the_signature(study):
+def test_the_signature_names_language_and_metric(study):
     row = study.rows[-1]
     assert row.signatures[0].startswith("hol|3x4|w2|V4|seed:1|v:1 tre7|compose:sum|")
     assert len(row.signatures) == len(row.values) == 2
@@ -63,7 +63,7 @@ def test_sanity_figures_of_the_papers_program():
 
 
 def test_tables_9_and_10_within_their_noise():
-    """The paper's mean of five seeds is no outlier among means of five of ours."""
+    """The paper's mean of five seeds is not an outlier among our means of five seeds."""
     for geometry, table, names in (
         (BINARY, "table9", ["resent_relax_bits", "resent_resnick_bits"]),
         (SMALL, "table10", ["resent_relax"]),
@@ -74,7 +74,7 @@ def test_tables_9_and_10_within_their_noise():
             assert abs(row.mean - row.published) < 3 * error, row
 
 
-def test_resnick_s_search_takes_two_symbols():
+def test_resnick_s_search_requires_two_symbols():
     corpus = language("concat", Geometry(**BINARY), 0).corpus()
     assert resnick_residual_bits(corpus) == 0
     three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
@@ -82,8 +82,8 @@ def test_resnick_s_search_takes_two_symbols():
     assert (score.value, score.reason) == (None, "expected messages of equal length over exactly two symbols")
 
 
-def test_resnick_s_search_by_hand():
-    """The first position sways both attributes alike, the second one none: both go to the first attribute."""
+def test_resnick_s_search_on_an_example():
+    """Both attributes influence the first position equally, and the second not: both go to the first attribute."""
     meanings = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     messages = [[1, 1], [2, 1], [2, 1], [2, 2]]
     corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
@@ -91,7 +91,7 @@ def test_resnick_s_search_by_hand():
 
 
 def test_topsim_by_positions():
-    """A message moved by one place is as far by positions as can be, and near by edit distance."""
+    """A message shifted by one position has the maximum Hamming distance, but a small edit distance."""
     meanings = np.array([[0, 0], [1, 1], [1, 1]])
     messages = [[1, 2, 3, 4], [2, 3, 4, 1], [2, 1, 4, 3]]
     corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
@@ -117,7 +117,7 @@ def test_undefined_topsim_by_positions(messages, meanings, reason):
     assert MEASURES["topsim_hamming"].score(corpus, Options()).reason == reason
 
 
-def test_undefined_measures_say_why():
+def test_undefined_metrics_have_a_reason():
     rows = grammar_metrics(["concat"], Geometry(**SMALL), [1, 2], ["resent_resnick_bits"])
     assert (rows[0].mean, rows[0].ci95, rows[0].values) == (None, None, (None, None))
     assert rows[0].reason == "expected messages of equal length over exactly two symbols"
@@ -153,7 +153,7 @@ def test_rows_are_json(study, tmp_path):
     assert json.loads(json.dumps(study.to_json(), allow_nan=False))["geometry"] == SMALL
 
 
-def test_the_picture_is_the_same_each_time(study, tmp_path):
+def test_the_plot_is_reproducible(study, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("first.png", "second.png"):
         draw_bars(study, tmp_path / name)
@@ -169,7 +169,7 @@ def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_picture_of_what_is_undefined(tmp_path):
+def test_a_plot_of_an_undefined_metric(tmp_path):
     """A missing bar is not a bar of zero."""
     pytest.importorskip("matplotlib")
     config = {"grammars": ["concat"], "seeds": [1], "geometry": SMALL}

@@ -1,4 +1,4 @@
-"""Pairs of agents, end to end, on tiny languages."""
+"""End-to-end training of pairs on tiny languages."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ def agents(sender="gru", receiver="gru", seed=0):
     ]
 
 
-def converse(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PROTOCOL, **changes):
+def train(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PROTOCOL, **changes):
     weights = {
         f"{role}_weights": pack(dict(agent.named_parameters()))
         for role, agent in zip(("sender", "receiver"), agents(sender, receiver), strict=True)
@@ -42,33 +42,33 @@ def converse(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PR
 
 
 def test_a_curve_has_50_points_or_one_an_update():
-    assert len(converse("fc2l", "fc2l", max_steps=7)["curve"]["updates"]) == 7
-    curve = converse("fc2l", "fc2l", max_steps=101)["curve"]
+    assert len(train("fc2l", "fc2l", max_steps=7)["curve"]["updates"]) == 7
+    curve = train("fc2l", "fc2l", max_steps=101)["curve"]
     assert len(curve["updates"]) == 50 and curve["updates"][-1] == 101
     assert all(len(values) == 50 for values in curve.values())
 
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
-def test_pairs_come_to_understand_each_other(channel):
-    found = converse("fc2l", "fc2l", max_steps=150, channel=channel)
+def test_end_to_end_accuracy_increases(channel):
+    found = train("fc2l", "fc2l", max_steps=150, channel=channel)
     assert found["end_to_end"] > 0.8 and found["greedy"] > 0.8
 
 
 def test_a_pure_function_of_its_seed():
-    first, again, other = (converse("gru", "gru", 5, "gumbel", seed) for seed in (1, 1, 2))
+    first, again, other = (train("gru", "gru", 5, "gumbel", seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
-def test_samples_that_are_heard_and_samples_of_samples_differ():
-    feedback = converse("gru", "gru", 5, "gumbel", feeds_back_samples=True)
-    assert feedback != converse("gru", "gru", 5, "gumbel")
-    assert feedback != converse("gru", "gru", 5, "gumbel,form=program", feeds_back_samples=True)
-    unheard = converse("gru-z", "gru", 5, "gumbel", feeds_back_samples=True)
-    assert unheard == converse("gru-z", "gru", 5, "gumbel")
+def test_feedback_of_samples_and_samples_of_samples_differ():
+    feedback = train("gru", "gru", 5, "gumbel", feeds_back_samples=True)
+    assert feedback != train("gru", "gru", 5, "gumbel")
+    assert feedback != train("gru", "gru", 5, "gumbel,form=program", feeds_back_samples=True)
+    unheard = train("gru-z", "gru", 5, "gumbel", feeds_back_samples=True)
+    assert unheard == train("gru-z", "gru", 5, "gumbel")
 
 
 def test_held_out_meanings_and_the_papers_single_batch():
-    found = converse("fc2l", "fc2l", 3, protocol=Protocol(name="paper", hidden_size=16, held_out=0.25))
+    found = train("fc2l", "fc2l", 3, protocol=Protocol(name="paper", hidden_size=16, held_out=0.25))
     assert 0 <= found["held_out"] <= 1
     assert found["sender"] * 128 * 4 == pytest.approx(round(found["sender"] * 128 * 4), abs=1e-3)
 
@@ -82,7 +82,7 @@ def test_gradients_reach_both_agents(channel):
         assert all(parameter.grad is not None and parameter.grad.any() for parameter in agent.parameters())
 
 
-def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
+def test_the_soft_loss_is_the_cross_entropy_given_softmax_messages():
     pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
     answers = pair.attribute_logits(pair.message_logits(meanings, None).softmax(-1))
@@ -90,7 +90,7 @@ def test_the_soft_loss_is_the_cross_entropy_of_answers_to_softmaxed_scores():
     torch.testing.assert_close(pair(meanings, Noise(1, "test").at(0))[0], expected)
 
 
-def test_ids_and_one_hot_rows_are_read_alike():
+def test_ids_and_one_hot_rows_give_equal_logits():
     pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
     ids = torch.tensor([[1, 2, 3, 4], [0, 4, 4, 1]])
     weights = torch.nn.functional.one_hot(ids, 5).float()

@@ -1,4 +1,4 @@
-"""Schooling: who is taught what, and for how long."""
+"""Pretraining: which agents are trained on which languages, and their caps."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def run_pretraining(pairs, grammars=("concat", "rot"), seeds=(1,), max_steps=200
     return found, requests
 
 
-def test_the_slower_of_a_couple_sets_the_cap():
+def test_the_slower_agent_of_a_pair_determines_the_cap():
     found, _ = run_pretraining([pair()])
     concat, rot = found[pair(), "concat", 1], found[pair(), "rot", 1]
     steps = {role: outcome["steps"] for role, outcome in concat.outcomes.items()}
@@ -47,27 +47,27 @@ def test_the_slower_of_a_couple_sets_the_cap():
     assert rot.cap == 2 * max(steps.values()) and steps["sender"] != steps["receiver"]
 
 
-def test_an_agent_of_two_couples_is_taught_once():
+def test_an_agent_of_two_pairs_is_trained_once():
     _, requests = run_pretraining([pair(), pair(receiver="gru")], grammars=["concat"])
     assert len(requests) == 3
 
 
-def test_concat_is_taught_though_nobody_asks():
+def test_concat_is_trained_even_if_not_requested():
     found, requests = run_pretraining([pair()], grammars=["rot"], cap_ratio=1.0)
     assert len(requests) == 4 and list(found) == [(pair(), "rot", 1)]
     assert "accuracy 0." in found[pair(), "rot", 1].reason
 
 
-def test_who_does_not_learn_concat_learns_nothing_else():
+def test_a_pair_that_does_not_learn_concat_is_not_trained_further():
     found, requests = run_pretraining([pair()], max_steps=6)
     assert len(requests) == 2
     assert found[pair(), "rot", 1].reason == "concat did not reach accuracy 0.9 within 6 updates"
     assert found[pair(), "rot", 1].to_json() == {}
 
 
-def test_what_is_said_of_outcomes_leaves_the_weights_out():
+def test_json_of_outcomes_has_no_weights():
     found, _ = run_pretraining([pair()], grammars=["concat"])
-    said = found[pair(), "concat", 1].to_json()
-    assert said.keys() == {"sender", "receiver"}
-    assert said["sender"].keys() == {"steps", "reached", "accuracy"}
-    assert said["sender"]["accuracy"] == pytest.approx(0.95, abs=0.06)
+    found_json = found[pair(), "concat", 1].to_json()
+    assert found_json.keys() == {"sender", "receiver"}
+    assert found_json["sender"].keys() == {"steps", "reached", "accuracy"}
+    assert found_json["sender"]["accuracy"] == pytest.approx(0.95, abs=0.06)

@@ -1,4 +1,4 @@
-"""Watches on accuracy sequences written by hand: which steps they count, and when they end a run."""
+"""Early stopping on given accuracy sequences: the counted steps, and the end of a run."""
 
 from dataclasses import fields, replace
 
@@ -10,7 +10,7 @@ FLOOR = 0.4
 
 
 def ended(protocol, accuracies, cap=None, floor=FLOOR):
-    """The first verdict and the updates it came at, over accuracies after 0, 1, ... updates; None if there is none."""
+    """The first decision and its number of updates, over accuracies after 0, 1, ... updates; None if there is none."""
     early_stopping = protocol.early_stopping(cap, floor)
     for updates, accuracy in enumerate(accuracies):
         decision = early_stopping.observe(updates, accuracy)
@@ -45,18 +45,18 @@ def test_exact_waits_for_a_full_window():
     assert ended(exact(), [1.0] * 5) == (4, StopDecision(steps=2, reached=True))
 
 
-def test_exact_does_not_mind_one_lucky_batch():
+def test_exact_ignores_a_single_high_batch():
     assert ended(exact(), [0.7] * 30 + [1.0] + [0.7] * 30) is None
 
 
-def test_exact_looks_after_every_update():
+def test_exact_measures_after_every_update():
     early_stopping = exact(window=1).early_stopping(None, FLOOR)
     for updates, accuracy in enumerate([0.1, 0.5, 0.3]):
         early_stopping.observe(updates, accuracy)
         assert early_stopping.accuracy == accuracy
 
 
-def test_paper_looks_after_the_first_update_and_then_after_every_fifty():
+def test_paper_measures_after_the_first_update_and_then_after_every_fifty():
     looks = []
     early_stopping = paper().early_stopping(None, FLOOR)
     for updates in range(200):
@@ -67,12 +67,12 @@ def test_paper_looks_after_the_first_update_and_then_after_every_fifty():
 
 
 def test_paper_counts_from_zero():
-    """The published program names its updates from 0: the one that `updates` = 51 have been made is number 50."""
+    """The published program counts updates from 0: `updates` = 51 is its update 50."""
     assert ended(paper(), [1.0] * 100) == (1, StopDecision(steps=0, reached=True))
     assert ended(paper(), [0.0] * 30 + [1.0] * 100) == (51, StopDecision(steps=50, reached=True))
 
 
-def test_paper_sees_single_batches_only():
+def test_paper_measures_single_batches_only():
     accuracies = [0.0] * 200
     accuracies[100] = accuracies[102] = 1.0
     assert ended(paper(), accuracies) is None
@@ -81,13 +81,13 @@ def test_paper_sees_single_batches_only():
 
 
 @pytest.mark.parametrize(("every", "steps"), [(1, 20), (7, 21), (50, 50)])
-def test_paper_may_look_more_often(every, steps):
+def test_paper_can_measure_more_often(every, steps):
     found = ended(paper(check_every=every), [0.0] * 21 + [1.0] * 100)
     assert found == (steps + 1, StopDecision(steps=steps, reached=True))
 
 
 @pytest.mark.parametrize("every", [1, 50])
-def test_paper_does_not_look_before_the_first_update(every):
+def test_paper_does_not_measure_before_the_first_update(every):
     assert paper(check_every=every).early_stopping(None, FLOOR).observe(0, 1.0) is None
 
 
@@ -95,8 +95,8 @@ def test_exact_ends_at_the_cap():
     assert ended(exact(), [0.5] * 200, cap=60) == (62, StopDecision(steps=60, reached=False))
 
 
-def test_paper_ends_at_the_first_look_at_or_beyond_the_cap():
-    """The published program looks every 50 updates, so its capped runs go over."""
+def test_paper_ends_at_the_first_measurement_at_or_beyond_the_cap():
+    """The published program measures every 50 updates, so its capped runs exceed the cap."""
     assert ended(paper(), [0.5] * 300, cap=120) == (151, StopDecision(steps=150, reached=False))
     assert ended(paper(), [0.5] * 300, cap=150) == (151, StopDecision(steps=150, reached=False))
 
@@ -108,7 +108,7 @@ def test_the_target_counts_even_at_the_cap(protocol):
 
 
 @pytest.mark.parametrize("protocol", [exact(), paper()])
-def test_without_a_cap_a_run_has_no_end_but_the_target(protocol):
+def test_without_a_cap_only_the_target_ends_a_run(protocol):
     assert ended(protocol, [0.5] * 1000) is None
 
 
@@ -119,40 +119,40 @@ def test_without_a_target_only_the_cap_ends_a_run(protocol):
 
 
 @pytest.mark.parametrize("accuracy", [0.0, FLOOR, 0.79])
-def test_there_is_no_early_verdict_unless_asked_for(accuracy):
+def test_there_is_no_early_stop_by_default(accuracy):
     _, decision = ended(exact(), [accuracy] * 300, cap=200)
     assert decision == StopDecision(steps=200, reached=False)
 
 
-def test_an_early_verdict_falls_at_a_quarter_of_the_cap():
-    """Floor 0.4 and target 0.8: below 0.5 a run counts as hopeless."""
+def test_an_early_stop_is_possible_from_a_quarter_of_the_cap():
+    """Floor 0.4 and target 0.8: below 0.5 a run is stopped early."""
     protocol = exact(early_verdict=True)
     assert ended(protocol, [0.49] * 300, cap=200)[1] == StopDecision(steps=50, reached=False, is_early=True)
     assert ended(protocol, [0.51] * 300, cap=200)[1] == StopDecision(steps=200, reached=False)
     assert ended(protocol, [0.49] * 300) is None
 
 
-def test_an_early_verdict_falls_later_too():
-    """Who loses what it knew is given up when the mean of five falls below 0.5: three of 0.7 and two of 0.1."""
+def test_an_early_stop_is_possible_later():
+    """A run whose accuracy falls is stopped when the mean of five is below 0.5: three of 0.7 and two of 0.1."""
     accuracies = [0.7] * 100 + [0.1] * 200
     _, decision = ended(exact(early_verdict=True), accuracies, cap=200)
     assert decision == StopDecision(steps=99, reached=False, is_early=True)
 
 
-def test_an_early_verdict_needs_a_target_to_be_far_from():
-    """Without one, less than the floor alone is hopeless."""
+def test_without_a_target_only_the_floor_counts_for_an_early_stop():
+    """Without one, a run is stopped early only below the floor."""
     protocol = exact(early_verdict=True, target=None)
     assert ended(protocol, [0.41] * 300, cap=200)[1] == StopDecision(steps=200, reached=False)
     assert ended(protocol, [0.39] * 300, cap=200)[1].is_early
 
 
 @pytest.mark.parametrize("protocol", [exact(early_verdict=True), paper(early_verdict=True)])
-def test_who_reaches_the_target_gets_no_early_verdict(protocol):
+def test_a_run_at_the_target_is_not_stopped_early(protocol):
     _, decision = ended(protocol, [0.9] * 300, cap=4, floor=0.95)
     assert decision.reached
 
 
-def test_watches_of_one_protocol_do_not_share_what_they_saw():
+def test_early_stopping_objects_of_one_protocol_share_no_state():
     protocol = exact()
     first, second = protocol.early_stopping(None, FLOOR), protocol.early_stopping(None, FLOOR)
     for updates in range(4):
@@ -191,6 +191,6 @@ def test_every_setting_that_can_matter_changes_the_signature():
         assert replace(base, **{name: value}).signature() != base.signature(), name
 
 
-def test_a_setting_that_a_protocol_does_not_have_leaves_its_signature_alone():
+def test_a_setting_that_a_protocol_does_not_use_is_not_in_its_signature():
     assert Protocol(check_every=10).signature() == Protocol().signature()
     assert paper(window=21).signature() == paper().signature()

@@ -23,7 +23,7 @@ def batch(seed, step):
 
 
 def loss_of(forward, seed, step):
-    """Replica `seed` has gradients ten times as large as its neighbour's, so that clipping tells them apart."""
+    """Replica `seed` has gradients ten times as large as its neighbour's, so that clipping affects them differently."""
     return 10.0**seed * forward(batch(seed, step)).square().sum()
 
 
@@ -74,7 +74,7 @@ def test_parameters_are_those_of_the_modules():
             assert torch.equal(value, state[name])
 
 
-def test_the_modules_themselves_are_left_alone():
+def test_the_modules_are_unchanged():
     made = modules(1)
     before = {name: value.clone() for name, value in made[0].state_dict().items()}
     train(Replicas(made, lr=0.01, clip=None, device=CPU), [0], range(2))
@@ -82,7 +82,7 @@ def test_the_modules_themselves_are_left_alone():
 
 
 @pytest.mark.parametrize("clip", [None, 2.0])
-def test_each_replica_is_trained_as_if_alone(clip):
+def test_each_replica_is_trained_independently(clip):
     replicas = Replicas(modules(), lr=0.01, clip=clip, device=CPU)
     train(replicas, [0, 1, 2], range(STEPS))
     for seed in range(3):
@@ -90,7 +90,7 @@ def test_each_replica_is_trained_as_if_alone(clip):
 
 
 @pytest.mark.parametrize("kept", [[1], [0, 2], [2, 0], [0, 1, 2]])
-def test_those_that_are_kept_go_on_as_if_nothing_had_happened(kept):
+def test_kept_replicas_continue_unchanged(kept):
     replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
     train(replicas, [0, 1, 2], range(3))
     replicas.keep(kept)
@@ -108,7 +108,7 @@ def test_replicas_can_be_dropped_before_the_first_update():
 
 
 def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
-    """Two replicas of one weight and one bias: (3, 4) is shortened to (0.6, 0.8), (0.3, 0.4) is left as it is."""
+    """Two replicas of one weight and one bias: (3, 4) is shortened to (0.6, 0.8), (0.3, 0.4) is unchanged."""
     replicas = Replicas([nn.Linear(1, 1), nn.Linear(1, 1)], lr=0.01, clip=1.0, device=CPU)
     parameters = replicas.parameters()
     slopes = torch.tensor([1.0, 0.1])
@@ -126,7 +126,7 @@ def test_a_replica_is_a_copy():
     assert all(torch.equal(value, before[name]) for name, value in taken.items())
 
 
-def test_a_module_loads_what_its_replica_learnt():
+def test_a_module_loads_the_weights_of_its_replica():
     replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
     train(replicas, [0, 1, 2], range(STEPS))
     module = modules()[1]

@@ -1,4 +1,4 @@
-"""Rows: ratios, rounding, intervals and censoring by hand; what the table and the notes say of them."""
+"""Rows: ratios, rounding, intervals and censoring on given runs, and their table and notes."""
 
 import io
 import json
@@ -24,12 +24,12 @@ STEPS = {
     "rot": {1: 1000, 2: 4000, 3: 300},
     "hol": {1: 2000, 2: 4000, 3: 1000},
 }
-"""By grammar and seed; seed 2 of ROT, and HOL as a whole, come to the cap of 20."""
+"""By grammar and seed; seed 2 of ROT, and all of HOL, reach the cap of 20."""
 
 
 @pytest.fixture
-def taught(monkeypatch):
-    """Runs take as many steps as `STEPS` says, unless the cap or an early verdict ends them; gives all jobs' runs."""
+def recorded_jobs(monkeypatch):
+    """Runs take the steps of `STEPS`, unless the cap or an early stop ends them; returns the runs of all jobs."""
     jobs = []
 
     def learn_and_report(*, model, runs, protocol, report_progress, **inputs):
@@ -69,7 +69,7 @@ def measured(
 
 
 def cell(*ratios, reached=True, is_early=False, mean=None, half_width=None):
-    """A cell of runs with these ratios; `reached` is one for all, or one a run."""
+    """A cell of runs with these ratios; `reached` is one value for all, or one per run."""
     each = [reached] * len(ratios) if isinstance(reached, bool) else reached
     runs = tuple(
         {"ratio": ratio, "reached": did, "is_early": is_early and not did}
@@ -99,11 +99,11 @@ def cell(*ratios, reached=True, is_early=False, mean=None, half_width=None):
         (cell(0.0, 0.0, half_width=0.0), "0.00\n±0.00", "green"),
     ],
 )
-def test_what_a_cell_says(what, text, style):
+def test_text_and_colour_of_a_cell(what, text, style):
     assert (what.text(20.0), what.style(20.0)) == (text, style)
 
 
-def test_colours_go_with_the_cap():
+def test_colours_depend_on_the_cap():
     """Green is less than a third of the cap: 1.5 of 6, not of 3."""
     assert cell(1.5).style(6.0) == "green"
     assert cell(1.5).style(3.0) == ""
@@ -111,7 +111,7 @@ def test_colours_go_with_the_cap():
     assert cell(2.5, reached=False).text(2.5) == ">2.5"
 
 
-def test_ratios_are_of_runs_with_the_same_seed(taught):
+def test_ratios_are_of_runs_with_the_same_seed(recorded_jobs):
     (row,) = measured("perm")
     (perm,) = row.cells
     assert [run["ratio"] for run in perm.runs] == pytest.approx([1.1, 0.95, 1.2])
@@ -123,7 +123,7 @@ def test_ratios_are_of_runs_with_the_same_seed(taught):
     assert row.seeds == (1, 2, 3)
 
 
-def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower(taught):
+def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower(recorded_jobs):
     (row,) = measured("perm", protocol=PAPER)
     (perm,) = row.cells
     ratios = [1.1, 0.9, 1.2]  # 190 / 200 = 0.95 is less than that in binary
@@ -133,7 +133,7 @@ def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower(taught):
     assert perm.half_width == pytest.approx(1.96 * sqrt(sum((x - mean) ** 2 for x in ratios) / 3) / sqrt(3))
 
 
-def test_runs_that_were_given_up_are_a_lower_bound(taught):
+def test_stopped_runs_give_a_lower_bound(recorded_jobs):
     (row,) = measured("rot", "hol")
     rot, hol = row.cells
     assert (rot.num_censored, rot.mean, rot.half_width) == (1, pytest.approx((10 + 20 + 6) / 3), None)
@@ -142,7 +142,7 @@ def test_runs_that_were_given_up_are_a_lower_bound(taught):
     assert (rot.text(20), hol.text(20)) == ("≥12.0\n1/3 capped", ">20")
 
 
-def test_the_paper_takes_the_mean_of_them_all(taught):
+def test_protocol_paper_takes_the_mean_of_all_runs(recorded_jobs):
     (row,) = measured("rot", "hol", protocol=PAPER)
     rot, hol = row.cells
     mean = 12
@@ -150,16 +150,16 @@ def test_the_paper_takes_the_mean_of_them_all(taught):
     assert (hol.mean, hol.half_width) == (20, 0)
 
 
-def test_each_seed_has_the_cap_of_its_own_concat(taught):
+def test_each_seed_has_the_cap_of_its_own_concat(recorded_jobs):
     measured("rot", protocol=replace(EXACT, cap_ratio=2.5))
-    caps = {(run.grammar, run.seed): run.cap for _, runs in taught for run in runs}
+    caps = {(run.grammar, run.seed): run.cap for _, runs in recorded_jobs for run in runs}
     assert caps == {
         ("concat", 1): caps["concat", 1], ("concat", 2): caps["concat", 2], ("concat", 3): caps["concat", 3],
         ("rot", 1): 250, ("rot", 2): 500, ("rot", 3): 125,
     }  # fmt: skip
 
 
-def test_an_early_verdict_is_told_from_a_cap(taught):
+def test_early_stops_and_caps_are_distinguished(recorded_jobs):
     (row,) = measured("hol", protocol=replace(EXACT, early_verdict=True))
     (hol,) = row.cells
     assert hol.is_early
@@ -171,15 +171,15 @@ def test_an_early_verdict_is_told_from_a_cap(taught):
 
 
 @pytest.mark.parametrize("concat", [0, 1])
-def test_a_concat_that_was_known_at_once_divides_nothing_by_zero(taught, monkeypatch, concat):
-    """The published program's first look may come before any step."""
+def test_zero_steps_on_concat_cause_no_division_by_zero(recorded_jobs, monkeypatch, concat):
+    """The published program's first measurement may come before any step."""
     monkeypatch.setitem(STEPS, "concat", dict.fromkeys((1, 2, 3), concat))
     (row,) = measured("perm", protocol=replace(PAPER, cap_ratio=1000))
     assert all(run["ratio"] >= 0 for run in row.cells[0].runs)
     json.dumps(row.to_json(), allow_nan=False)
 
 
-def test_one_seed_has_no_interval(taught):
+def test_one_seed_has_no_interval(recorded_jobs):
     (row,) = measured("perm", seeds=(1,))
     assert (row.cells[0].mean, row.cells[0].half_width) == (pytest.approx(1.1), None)
     assert row.concat_steps["half_width"] is None
@@ -196,12 +196,12 @@ def test_one_seed_has_no_interval(taught):
         ((1, 3), "2 seeds (1, 3), "),
     ],
 )
-def test_notes_begin_with_the_seeds(taught, seeds, text):
+def test_notes_begin_with_the_seeds(recorded_jobs, seeds, text):
     rows = measured("perm", seeds=seeds)
     assert notes(rows, EXACT)[0].startswith(text + "protocol exact: updates to accuracy 0.8, ")
 
 
-def test_notes_say_what_was_given_up_and_the_floor(taught):
+def test_notes_name_stopped_runs_and_the_floor(recorded_jobs):
     lines = notes(measured("rot", "hol"), EXACT)
     assert lines[1] == (
         "lstm ROT: 1 of 3 runs stopped at 20 x CONCAT, at accuracy 0.500 (always the most frequent symbol: 0.250)."
@@ -211,12 +211,12 @@ def test_notes_say_what_was_given_up_and_the_floor(taught):
     assert len(lines) == 4
 
 
-def test_what_a_receiver_needs_not_learn_is_a_guess(taught):
+def test_notes_name_the_chance_level_of_receivers(recorded_jobs):
     lines = notes(measured("rot", role="receiver"), EXACT)
     assert lines[1].endswith("at accuracy 0.500 (chance level: 0.250).")
 
 
-def test_notes_say_how_well_held_out_meanings_are_known_of_concat_too(taught):
+def test_notes_have_held_out_accuracy_also_of_concat(recorded_jobs):
     protocol = replace(EXACT, held_out=0.25)
     lines = notes(measured("perm", protocol=protocol), protocol)
     assert "lstm, accuracy on held-out meanings at the end: CONCAT 0.700, PERM 0.700." in lines
@@ -229,7 +229,7 @@ def printed(rows, protocol=EXACT, width=150):
     return buffer.getvalue()
 
 
-def test_the_table_s_figures_are_those_of_the_json(taught):
+def test_the_table_s_figures_are_those_of_the_json(recorded_jobs):
     rows = measured("perm", "rot", "hol", models=("lstm", "husendz:dgsend"))
     data = json.loads(json.dumps([row.to_json() for row in rows], allow_nan=False))
     lines = [line.split() for line in printed(rows).splitlines() if line.split()]
@@ -249,19 +249,19 @@ def test_the_table_s_figures_are_those_of_the_json(taught):
         assert hol["num_censored"] == len(hol["runs"]) == 3
 
 
-def test_grammars_and_models_stay_in_the_order_asked_for(taught):
+def test_grammars_and_models_keep_the_requested_order(recorded_jobs):
     rows = measured("rot", "perm", models=("gru", "fc1l", "lstm"))
     assert [row.model for row in rows] == ["gru", "fc1l", "lstm"]
     assert all([cell.grammar for cell in row.cells] == ["rot", "perm"] for row in rows)
 
 
-def test_models_have_their_canonical_names(taught):
+def test_models_have_their_canonical_names(recorded_jobs):
     (row,) = measured("perm", models=("RNNAutoReg:LSTM",))
     assert row.model == "lstm"
     assert row.signature.startswith("icy|sender:lstm|")
 
 
-def test_the_paper_s_figures_stand_below_in_the_standard_geometry(taught):
+def test_the_paper_s_figures_are_shown_for_the_standard_geometry(recorded_jobs):
     rows = measured("perm", "rot", "hol", geometry=Geometry())
     assert rows[0].published == ACQUISITION["table15"]["lstm"]
     lines = [line.split() for line in printed(rows).splitlines() if line.split()]
@@ -270,7 +270,7 @@ def test_the_paper_s_figures_stand_below_in_the_standard_geometry(taught):
     assert other.published == ACQUISITION["table12"]["lstm"]
 
 
-def test_a_lower_cap_of_ours_does_not_cap_the_paper(taught):
+def test_a_lower_cap_of_ours_does_not_cap_the_paper(recorded_jobs):
     protocol = replace(EXACT, cap_ratio=3)
     rows = measured("rot", "hol", geometry=Geometry(), protocol=protocol)
     assert [line.split() for line in printed(rows, protocol).splitlines() if "the paper" in line] == [
@@ -289,13 +289,13 @@ def test_a_lower_cap_of_ours_does_not_cap_the_paper(taught):
     ],
     ids=["geometry", "width", "target", "model", "role"],
 )
-def test_where_the_paper_measured_something_else_it_is_not_shown(taught, changes):
+def test_the_paper_s_figures_are_hidden_for_other_settings(recorded_jobs, changes):
     rows = measured("perm", **{"geometry": Geometry(), **changes})
     assert rows[0].published == {}
     assert "the paper" not in printed(rows)
 
 
-def test_a_grammar_that_the_paper_did_not_measure_has_an_empty_cell(taught, monkeypatch):
+def test_a_grammar_that_the_paper_did_not_measure_has_an_empty_cell(recorded_jobs, monkeypatch):
     monkeypatch.setitem(STEPS, "pairsum", {1: 300, 2: 300, 3: 300})
     rows = measured("pairsum", "perm", geometry=Geometry())
     assert [line.split() for line in printed(rows).splitlines() if "the paper" in line] == [
@@ -305,8 +305,8 @@ def test_a_grammar_that_the_paper_did_not_measure_has_an_empty_cell(taught, monk
 
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize("model", ["lstm", "fc1l", "hashtable"])
-def test_every_seed_of_every_grammar_is_in_exactly_one_job(taught, monkeypatch, num_workers, model):
-    """Whoever learns side by side; the workshop's own two processes are not needed for that."""
+def test_every_seed_of_every_grammar_is_in_exactly_one_job(recorded_jobs, monkeypatch, num_workers, model):
+    """For any grouping of runs; the test does not need the two worker processes."""
     monkeypatch.setattr(JobRunner, "_run_in_pool", JobRunner._run_here)
     seeds = tuple(range(1, 8))
     for grammar in ("concat", "perm"):
@@ -321,18 +321,18 @@ def test_every_seed_of_every_grammar_is_in_exactly_one_job(taught, monkeypatch, 
             protocol=EXACT,
             runner=runner,
         )
-    done = [(run.grammar, run.seed) for _, runs in taught for run in runs]
+    done = [(run.grammar, run.seed) for _, runs in recorded_jobs for run in runs]
     assert sorted(done) == sorted((grammar, seed) for grammar in ("concat", "perm") for seed in seeds)
     assert [run["seed"] for run in row.cells[0].runs] == list(seeds)
 
 
-def test_what_is_kept_is_not_learnt_again_unless_something_that_matters_changes(taught, tmp_path):
+def test_cached_results_are_reused_unless_a_setting_changes(recorded_jobs, tmp_path):
     def measure(num_runs, **changes):
-        taught.clear()
+        recorded_jobs.clear()
         given = {"models": ("lstm",), "geometry": SMALL, "protocol": EXACT, "role": "sender"} | changes
         with JobRunner(num_workers=1, folder=tmp_path, progress=lambda *what: None) as runner:
             found = measure_rows(grammars=("perm",), seeds=(1,), runner=runner, **given)
-        assert sum(len(runs) for _, runs in taught) == num_runs
+        assert sum(len(runs) for _, runs in recorded_jobs) == num_runs
         return [row.to_json() for row in found]
 
     first = measure(2)
@@ -351,7 +351,7 @@ def test_what_is_kept_is_not_learnt_again_unless_something_that_matters_changes(
     assert measure(0) == first
 
 
-def test_what_is_not_known_is_refused_before_anything_is_learnt(taught):
+def test_unknown_names_are_rejected_before_training(recorded_jobs):
     with pytest.raises(ConfigError, match="unknown sender 'lstn'"):
         measured("perm", models=("gru", "lstn"))
-    assert not taught
+    assert not recorded_jobs

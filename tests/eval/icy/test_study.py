@@ -1,4 +1,4 @@
-"""Studies: shipped ones, YAML files, changes from the command line, seeds as users write them, and every mistake."""
+"""Studies: shipped ones, YAML files, changes from the command line, seeds as users write them, and invalid settings."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from ecsuite.grammars.geometry import Geometry
 
 
 def refused(**changes):
-    """The message that a study with these settings is refused with."""
+    """The error message of a study with these settings."""
     with pytest.raises(ConfigError) as error:
         StudyConfig(**{"models": ("lstm",), **changes})
     return str(error.value)
@@ -102,14 +102,14 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_cannot_be_measured_is_refused_before_anything_is(mistake):
+def test_invalid_settings_are_rejected(mistake):
     changes, message = MISTAKES[mistake]
     found = refused(**changes)
     assert found.startswith(message)
     assert "\n" not in found
 
 
-def test_one_receiver_serves_all_senders_and_a_sender_may_meet_several():
+def test_one_receiver_for_all_senders_or_several_for_one():
     StudyConfig(protocol="end-to-end", models=("gru", "lstm"), receivers=("gru",))
     study = StudyConfig(
         protocol="end-to-end", models=("gru", "gru"), receivers=("gru", "hier:gru"), channels=("gumbel",)
@@ -140,7 +140,7 @@ def test_a_table_s_study_is_of_all_the_models_in_it_and_of_as_many_seeds(name):
     assert (study.geometry, study.cap_ratio, study.protocol) == (Geometry(), 20, "exact")
 
 
-def test_changes_go_over_the_file_and_nothing_given_changes_nothing():
+def test_changes_override_the_file_and_none_leaves_it_unchanged():
     whole = load_study("icy_table3", {"seeds": None, "target": None})
     assert whole == load_study("icy_table3", {})
     changed = load_study("icy_table3", {"seeds": (5,), "cap_ratio": 3, "models": ["gru"]})
@@ -186,7 +186,7 @@ def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path, monkeypatch, text)
     assert "\n" not in str(error.value)
 
 
-def test_a_study_that_is_not_there(tmp_path):
+def test_a_missing_study(tmp_path):
     with pytest.raises(ConfigError, match="unknown study 'icy_tabel3'; did you mean 'icy_table3'"):
         load_study("paper/icy_tabel3", {})
     with pytest.raises(ConfigError, match="can't be read: "):

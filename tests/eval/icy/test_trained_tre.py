@@ -1,4 +1,4 @@
-"""TRE7 by gradient descent: never below the optimum, and near it where there is time."""
+"""TRE7 by gradient descent: never below the optimum, and close to it after enough steps."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_the_optimum_is_a_lower_bound(name, projection):
     assert trained_tre7(corpus(name), 0, projection=projection, num_steps=200) >= least - 1e-4
 
 
-def test_descent_comes_near_the_optimum():
+def test_descent_approaches_the_optimum():
     reached = trained_tre7(corpus("rot"), 0, num_steps=2000, lr=0.001)
     assert reached == pytest.approx(tre7(corpus("rot"), Options())[0].value, abs=0.05)
 
@@ -34,7 +34,7 @@ def test_a_pure_function_of_its_arguments():
     assert first == again != other
 
 
-def test_before_the_first_step_only_the_projections_speak():
+def test_before_the_first_step_only_the_projections_count():
     """Tables are zero: what is rebuilt are the summed biases, in every table and for every message."""
     assert trained_tre7(corpus("concat"), 0, num_steps=1) == trained_tre7(
         corpus("concat"), 0, num_steps=1, projection="fixed"

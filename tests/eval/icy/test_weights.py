@@ -7,14 +7,14 @@ from torch import nn
 from ecsuite.eval.icy.weights import pack, unpack
 
 
-def test_weights_survive_as_text():
+def test_weights_can_be_packed_and_unpacked():
     torch.manual_seed(0)
     first, other = nn.GRU(3, 4), nn.GRU(3, 4)
     unpack(pack(dict(first.named_parameters())), other)
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True))
 
 
-def test_nothing_is_text_too():
+def test_no_weights_can_be_packed():
     assert pack({}) == ""
     unpack("", nn.Tanh())
 
