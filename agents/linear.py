@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_Sums = tuple[Tensor, Tensor | None]
+_Sums = list[Tensor | None]
 """Gradients of a weight and of its bias, accumulated over the steps."""
 
 
@@ -36,7 +36,7 @@ class Linear(nn.Linear):
         weight, bias = self._cast(dtype)
         if not torch.is_grad_enabled():
             return lambda inputs: nn.functional.linear(inputs, weight, bias)
-        sums = torch.zeros_like(self.weight), None if self.bias is None else torch.zeros_like(self.bias)
+        sums: _Sums = []
         grad_anchor = _collect_gradient(self.weight, self.bias, sums)
         weight, bias = weight.detach(), None if bias is None else bias.detach()
         return lambda inputs: _step(inputs, grad_anchor, weight, bias, sums)
@@ -72,7 +72,9 @@ class _CollectGradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        return *ctx.sums, None
+        grad_weight, grad_bias = ctx.sums
+        ctx.sums.clear()  # a second backward pass accumulates anew
+        return grad_weight, grad_bias, None
 
 
 class _Step(torch.autograd.Function):
@@ -83,12 +85,15 @@ class _Step(torch.autograd.Function):
         ctx: Any, inputs: Tensor, grad_anchor: Tensor, weight: Tensor, bias: Tensor | None, sums: _Sums
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        ctx.sums = sums
+        ctx.sums, ctx.has_bias = sums, bias is not None
         return nn.functional.linear(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None, None, None]:
         inputs, weight = ctx.saved_tensors
+        if not ctx.sums:
+            grad_bias = gradient.new_zeros(len(weight), dtype=torch.float32) if ctx.has_bias else None
+            ctx.sums[:] = [torch.zeros_like(weight, dtype=torch.float32), grad_bias]
         grad_weight, grad_bias = ctx.sums
         grad_weight += gradient.t() @ inputs
         if grad_bias is not None:

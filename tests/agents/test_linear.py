@@ -81,3 +81,13 @@ def test_padding_embeds_as_eos_and_ids_train_the_layer():
     layer.unroll(torch.float32)(torch.tensor([1, 1, 3])).sum().backward()
     torch.testing.assert_close(layer.weight.grad, torch.tensor([0.0, 2.0, 0.0, 1.0, 0.0]).expand(3, 5))
     torch.testing.assert_close(layer.bias.grad, torch.full((3,), 3.0))
+
+
+def test_a_second_backward_pass_gives_the_same_gradient():
+    torch.manual_seed(0)
+    layer, weights, inputs = Linear(6, 6), torch.randn(4, 3, 6), torch.randn(3, 6)
+    total = recur(layer.unroll(torch.float32), weights, inputs)
+    first = torch.autograd.grad(total, list(layer.parameters()), retain_graph=True)
+    for _ in range(2):
+        again = torch.autograd.grad(total, list(layer.parameters()), retain_graph=True)
+        assert all((each == other).all() for each, other in zip(first, again, strict=True))

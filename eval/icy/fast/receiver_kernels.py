@@ -31,7 +31,11 @@ Groups = list[list[Tensor]]
 
 def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
     """The fused implementation of a receiver, or None if there is none."""
-    if not isinstance(receiver, RecurrentReceiver | HierarchicalReceiver) or receiver.embed.bias is not None:
+    # Exactly these classes: a subclass may compute something else.
+    if type(receiver) not in (RecurrentReceiver, HierarchicalReceiver):
+        return None
+    assert isinstance(receiver, RecurrentReceiver | HierarchicalReceiver)
+    if receiver.embed.bias is not None:
         return None
     if isinstance(receiver, HierarchicalReceiver):
         if receiver.stop_mode != "each" or receiver.reset:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
@@ -118,9 +119,9 @@ class _FusedLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        # The loss itself is minimised, so its gradient is 1.
-        return None, None, None, *ctx.gradients
+        return None, None, None, *(None if each is None else gradient * each for each in ctx.gradients)
 
 
 _fused_loss: Any = _FusedLoss.apply

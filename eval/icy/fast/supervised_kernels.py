@@ -20,9 +20,13 @@ from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatc
 
 def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     """The fused implementation of a sender, or None if there is none."""
-    if isinstance(sender, FeedForwardSender):
+    # Exactly these classes: a subclass may compute something else.
+    if type(sender) is FeedForwardSender:
         return FeedForwardFusedSender(sender)
-    if not isinstance(sender, RecurrentSender | HierarchicalSender) or sender.style != "icy":
+    if type(sender) not in (RecurrentSender, HierarchicalSender):
+        return None
+    assert isinstance(sender, RecurrentSender | HierarchicalSender)
+    if sender.style != "icy":
         return None
     cells = [sender.upper, sender.lower] if isinstance(sender, HierarchicalSender) else list(sender.cells)
     cell = fused_cell_of(type(cast(RecurrentCell, cells[0])))

@@ -5,6 +5,9 @@ import torch
 from torch import nn
 
 from ecsuite.agents import make_sender, parse_agent
+from ecsuite.agents.cells import DAGCell
+from ecsuite.agents.senders import RecurrentSender
+from ecsuite.eval.icy.fast.recurrent_kernels import fused_cell_of
 from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
 from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 
@@ -188,3 +191,27 @@ def test_learning_lowers_the_loss(name):
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
     assert examples.accuracy.item() > 0.7
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 3.0])
+def test_a_weighted_loss_has_weighted_gradients(factor):
+    sender = make("gru")
+    gradients = []
+    for weight in (1.0, factor):
+        parameters = stacked([sender])
+        (weight * make_fused_sender(sender).loss(parameters, make_batch(1))).backward()
+        gradients.append({name: value.grad for name, value in parameters.items()})
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], factor * gradient)
+
+
+def test_subclasses_compute_something_else_and_have_no_fused_implementation():
+    class OtherCell(DAGCell):
+        nodes = (("tanh", 0), ("relu", 1))
+
+    class OtherSender(RecurrentSender):
+        pass
+
+    sender = make("gru")
+    sender.__class__ = OtherSender
+    assert fused_cell_of(OtherCell) is None and make_fused_sender(sender) is None
