@@ -1,10 +1,10 @@
-"""How fast concept best matching is: seconds a part, and the ratio to the authors' program where it is at hand.
+"""Speed of concept best matching: seconds per part, and the ratio to the authors' program if given.
 
     python benchmarks/cbm.py
     python benchmarks/cbm.py --utterances 10000 --program concept_best_match.py
 
-The second runs https://github.com/bcarmeli/cbm beside ours on the same made-up corpus and compares the counts.
-Times are CPU seconds of one thread, the fastest of some runs, so that other work on the machine counts little.
+The second command also runs https://github.com/bcarmeli/cbm on the same synthetic corpus and compares the counts.
+Times are CPU seconds of one thread, the minimum of several runs, to reduce the effect of other processes.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from ecsuite.eval.metrics.translation_graph import translate
 
 
 def make_corpus(num_utterances: int, num_words: int, num_concepts: int, length: int, phrase: int) -> Corpus:
-    """Phrases of different concepts; half of the words name one of them, half are Zipf's noise."""
+    """Phrases of different concepts; half of the words name one of them, half are drawn by Zipf's law."""
     rng = np.random.default_rng(0)
     concepts = rng.random((num_utterances, num_concepts)).argsort(axis=1)[:, :phrase]
     share = 1 / np.arange(1, num_words + 1)
@@ -41,7 +41,7 @@ def make_corpus(num_utterances: int, num_words: int, num_concepts: int, length: 
 
 
 def fastest(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """CPU seconds of the fastest run, and what it gave."""
+    """CPU seconds of the fastest run, and its result."""
     best = float("inf")
     for _ in range(repeats):
         start = time.process_time()
@@ -51,7 +51,7 @@ def fastest(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def load_program(path: Path) -> Any:
-    """The authors' class; `jsonlines`, which it needs for reading files alone, may be missing."""
+    """The authors' class; `jsonlines`, which it only needs to read files, may be missing."""
     sys.modules.setdefault("jsonlines", ModuleType("jsonlines"))
     spec = util.spec_from_file_location("concept_best_match", path)
     if spec is None or spec.loader is None:
@@ -62,16 +62,16 @@ def load_program(path: Path) -> Any:
 
 
 def main() -> None:
-    """Measure, and compare where the authors' program is given."""
+    """Measure, and compare with the authors' program if given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--utterances", type=int, default=100_000)
-    parser.add_argument("--words", type=int, default=4_000, help="how many different ones at most")
+    parser.add_argument("--words", type=int, default=4_000, help="maximum number of different words")
     parser.add_argument("--concepts", type=int, default=50)
-    parser.add_argument("--length", type=int, default=4, help="words a message")
-    parser.add_argument("--phrase", type=int, default=4, help="concepts a phrase")
-    parser.add_argument("--repeats", type=int, default=3, help="the fastest of how many runs counts")
+    parser.add_argument("--length", type=int, default=4, help="words per message")
+    parser.add_argument("--phrase", type=int, default=4, help="concepts per phrase")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the fastest counts")
     parser.add_argument("--program", type=Path, help="the authors' concept_best_match.py")
     arguments = parser.parse_args()
     corpus = make_corpus(
@@ -82,7 +82,7 @@ def main() -> None:
     print(f"counting and matching    {seconds:7.3f} s")
     whole, (score,) = fastest(lambda: cbm(corpus, Options()), arguments.repeats)
     counts = score.details["counts"]
-    print(f"cbm, everything          {whole:7.3f} s, of it {score.details['permutations']} permutations")
+    print(f"cbm, everything          {whole:7.3f} s, including {score.details['permutations']} permutations")
     types, _ = fastest(lambda: cbm_types(corpus, Options()), arguments.repeats)
     print(f"cbm_types, everything    {types:7.3f} s")
     curves, points = fastest(lambda: sensitivity(corpus), arguments.repeats)
@@ -96,14 +96,15 @@ def main() -> None:
         for i in range(len(corpus.messages))
     ]
     program = load_program(arguments.program)
-    theirs, results = fastest(lambda: program(rows, words_eos=False).calc_best_match(), 1)
+    program_seconds, results = fastest(lambda: program(rows, words_eos=False).calc_best_match(), 1)
     names = {"good": "Good_edges", "ambiguous": "Ambiguous_edges", "paraphrase": "Paraphrase_edges"}
     names |= {"unmatched": "Unmatched_concepts", "total_edges": "Total_edges"}
     differing = {key: results[name] for key, name in names.items() if results[name] != counts[key]}
     if differing and not score.details["tied"]:
-        raise SystemExit(f"the program counts {differing}, we {counts}")
-    print(f"the authors' program     {theirs:7.3f} s, same counts: {not differing}")
-    print(f"ratio                    {theirs / seconds:7.1f} x for the same, {theirs / whole:.1f} x with all")
+        raise SystemExit(f"expected the counts of the program, {differing}, got {counts}")
+    print(f"the authors' program     {program_seconds:7.3f} s, same counts: {not differing}")
+    ratios = program_seconds / seconds, program_seconds / whole
+    print(f"ratio                    {ratios[0]:7.1f} x for the same part, {ratios[1]:.1f} x for everything")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How fast XferBench at the paper's size trains and tests, what a run takes, and how far bf16 shifts a score.
+"""Speed of XferBench at the paper's size: training, test, time of a run, and the effect of bf16 on a score.
 
     python benchmarks/xferbench.py --device cuda --minutes 5
-    python benchmarks/xferbench.py --batches 3 --peer  # Hugging Face's Trainer beside it
+    python benchmarks/xferbench.py --batches 3 --peer  # also Hugging Face's Trainer
     python benchmarks/xferbench.py --shift --minutes 5     # the same short runs in fp32 and bf16, several seeds
 
-Rows take turns, one batch of 32 x 256 tokens of each at a time, so that a machine that gets slower is so for all of
-them; figures are medians. The peak is that of a square product of the same precision, measured in between.
+Rows are measured in turn, one batch of 32 x 256 tokens at a time, so that changes in the speed of the machine affect
+all of them; figures are medians. The peak is the speed of a square matrix product of the same precision.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from ecsuite.eval.xferbench.transfer import transfer
 from ecsuite.grammars.baselines import zipf_parentheses
 
 TRUNK, HEAD = 268.96e6, 138.24e6
-"""FLOP a token, forward and backward: layers with their causal attention, and scores over 30 000 symbols."""
+"""FLOP per token, forward and backward: layers with causal attention, and logits over 30 000 symbols."""
 PEAK_SIZE = 4096
 
 
@@ -40,9 +40,9 @@ def main() -> None:
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--batch", type=int, default=FULL.batch, help="windows of 256 tokens")
-    parser.add_argument("--batches", type=int, help="timed batches of each row")
-    parser.add_argument("--minutes", type=float, default=5, help="about how long, without --batches")
-    parser.add_argument("--peer", action="store_true", help="time Hugging Face's Trainer, too")
+    parser.add_argument("--batches", type=int, help="number of timed batches per row")
+    parser.add_argument("--minutes", type=float, default=5, help="approximate duration without --batches")
+    parser.add_argument("--peer", action="store_true", help="also time Hugging Face's Trainer")
     parser.add_argument("--shift", action="store_true", help="compare scores of fp32 and bf16")
     options = parser.parse_args()
     device = choose_device(options.device)
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def speed(device: torch.device, options: argparse.Namespace) -> None:
-    """Tokens a second, and what they come to."""
+    """Print tokens per second, and the estimated time of a run."""
     rows: dict[str, Callable[[], None]] = {
         f"{stage} {precision}": work(stage, precision, options.batch, device)
         for precision in PRECISIONS
@@ -90,18 +90,20 @@ def speed(device: torch.device, options: argparse.Namespace) -> None:
         print(f"{name}: danish {minutes[0]:,.1f} minutes, full {minutes[1]:,.1f} minutes")
     if options.peer:
         for name in PRECISIONS:
-            print(f"{name} against Trainer fp32: {medians['Trainer fp32'] / medians[f'train {name}']:.2f} x")
+            print(
+                f"{name} relative to Trainer fp32: {medians['Trainer fp32'] / medians[f'train {name}']:.2f} x"
+            )
 
 
 def estimate(num_languages: int, tokens_per_second: dict[str, float]) -> float:
-    """Seconds of a run: pretraining, and for each language tuning and a test whose windows overlap by half."""
+    """Seconds of a run: pretraining, and for each language fine-tuning and a test whose windows overlap by half."""
     pretrain = FULL.pretrain_tokens * FULL.pretrain_epochs / tokens_per_second["train"]
     tune = FULL.tune_tokens * FULL.tune_epochs / tokens_per_second["train"]
     return pretrain + num_languages * (tune + 2 * FULL.test_tokens / tokens_per_second["test"])
 
 
 def work(stage: str, precision: str, batch: int, device: torch.device) -> Callable[[], None]:
-    """One batch of training or of testing, the model as the benchmark has it."""
+    """A function that runs one batch of training or test with the benchmark's model."""
     generator = torch.Generator().manual_seed(0)
     model = LanguageModel(FULL.vocab_size, FULL, generator).to(device)
     model.products = PRECISIONS[precision]
@@ -128,7 +130,7 @@ def work(stage: str, precision: str, batch: int, device: torch.device) -> Callab
 
 
 def peer(batch: int, device: torch.device) -> Callable[[], None]:
-    """One update of Hugging Face's Trainer: what a run of many takes, without its beginning."""
+    """A function that runs one update of Hugging Face's Trainer, without the setup of a run."""
     import transformers
 
     config = transformers.GPT2Config(
@@ -169,7 +171,7 @@ def peer(batch: int, device: torch.device) -> Callable[[], None]:
 
 
 def product(dtype: torch.dtype, device: torch.device) -> Callable[[], None]:
-    """A square product, the measure of what the machine can do."""
+    """A function that computes a square matrix product, to measure the peak speed of the machine."""
     factor = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device, dtype=dtype)
 
     def multiply() -> None:
@@ -190,7 +192,7 @@ def timed(run: Callable[[], None], device: torch.device) -> float:
 
 
 def shift(device: torch.device, minutes: float) -> None:
-    """Scores of the same seeds in both precisions: on a GPU half the paper's width, on a CPU the model of mini."""
+    """Print scores of the same seeds in both precisions: half the paper's width on a GPU, preset mini on a CPU."""
     small = replace(MINI, pretrain_tokens=200_000, pretrain_epochs=1, tune_epochs=1, num_embedded=1)
     wide = replace(FULL, width=384, pretrain_tokens=1_000_000, tune_tokens=500_000, tune_epochs=2)
     wide = replace(wide, test_tokens=100_000, vocab_size=2000, languages=(), num_embedded=1)
@@ -217,7 +219,7 @@ def shift(device: torch.device, minutes: float) -> None:
         print(f"seed {seed}: fp32 {fp32:.4f}, bf16 {bf16:.4f}, shift {bf16 - fp32:+.4f}", flush=True)
     print(
         f"mean shift {statistics.mean(differences):+.4f}, its sd {statistics.stdev(differences):.4f}; sd between seeds "
-        f"{statistics.stdev(values):.4f} (published run to run: 0.0045 to 0.011)"
+        f"{statistics.stdev(values):.4f} (published, between runs: 0.0045 to 0.011)"
     )
 
 

@@ -1,10 +1,10 @@
-"""Does XferBench at a reduced size rank corpora as the full benchmark does? The ladder, its noise, and its correlation.
+"""Does XferBench at a reduced size rank corpora as the full benchmark does? Scores, noise, and rank correlation.
 
-Rungs are sources whose score at full size is published (`PUBLISHED`): human languages of a folder of texts,
-parentheses, nothing, uniform noise, and corpora of games (`--corpus`), each held against the published score of its
-game. Of published corpora that we cannot have there are stand-ins (`STAND_INS`): chains of symbols with as many lines,
-different lines and types, and with the entropies of one symbol and of two; their correlation is given apart. `--set`
-changes the recipe. Results are kept, so a run that was stopped goes on.
+Sources are those whose score at full size is published (`PUBLISHED`): human languages of a folder of texts,
+parentheses, no pretraining, uniform noise, and corpora of games (`--corpus`), each compared with the published score of
+its game. Published corpora that are not available are replaced by stand-ins (`STAND_INS`): Markov chains with the same
+numbers of lines, different lines and symbol types, and the same unigram and bigram entropies; their correlation is
+reported separately. `--set` changes settings of the preset. Results are cached, so that a stopped run resumes.
 
     python benchmarks/xferbench_mini.py --texts ../shared/data/text --seeds 1 2 3
     python benchmarks/xferbench_mini.py --texts TEXTS --corpus disc44=runs/disc_small --corpus mu_concept=runs/mu
@@ -44,22 +44,22 @@ discrimination of 6 attributes of 6 values and of 4 of 4 (each the mean of three
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandIn:
-    """Statistics of a published corpus that we do not have."""
+    """Statistics of a published corpus that is not available."""
 
     published: float
-    """Its score at full size."""
+    """Published score at full size."""
     num_types: int
-    """Symbols."""
+    """Number of symbol types."""
     length: int
-    """Symbols a line."""
+    """Symbols per line."""
     num_lines: int
-    """Lines."""
+    """Number of lines."""
     num_different: int
-    """Different lines."""
+    """Number of different lines."""
     unigram: float
     """Entropy of a symbol, bits."""
     bigram: float
-    """Entropy of two neighbours in a line, bits."""
+    """Entropy of two adjacent symbols of a line, bits."""
 
 
 STAND_INS = {
@@ -79,29 +79,34 @@ STAND_INS = {
     )
 }  # fmt: skip
 """From the analysis files of ELCC (Boldt & Mortensen 2024b): score, types, length, lines, different lines, entropies;
-the lines of the two longest corpora are fewer, as no more are read."""
+the two longest corpora have fewer lines here, because no more are read."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run every source with every seed, and print the ladder."""
+    """Run every source with every seed, and print the ranking."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--texts", type=Path, required=True, help="folder of da.txt.gz, fr.txt.gz …")
     parser.add_argument(
-        "--targets", nargs="+", help="which of its texts are targets; the embedded ones if not given"
+        "--targets", nargs="+", help="texts to use as targets; the artificial languages if not given"
     )
     parser.add_argument("--corpus", action="append", default=[], help="NAME=PATH, NAME as in PUBLISHED")
-    parser.add_argument("--stand-ins", action="store_true", help="the stand-ins, too")
-    parser.add_argument("--sources", nargs="+", help="only these")
+    parser.add_argument("--stand-ins", action="store_true", help="also run the stand-ins")
+    parser.add_argument("--sources", nargs="+", help="run only these sources")
     parser.add_argument("--preset", default="mini")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the preset")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the preset"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--cache", type=Path, default=Path("runs/xferbench"))
     parser.add_argument(
-        "--workers", type=int, default=num_cores(), help="processes; their number if not given"
+        "--workers",
+        type=int,
+        default=num_cores(),
+        help="number of processes; the number of cores if not given",
     )
-    parser.add_argument("--picture", type=Path, help="an SVG of the ladder")
+    parser.add_argument("--picture", type=Path, help="SVG file for a plot of the ranking")
     options = parser.parse_args(arguments)
 
     changes = {key: yaml.safe_load(value) for key, _, value in (each.partition("=") for each in options.set)}
@@ -115,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     values: dict[str, list[float]] = {name: [] for name in names}
     for seed in options.seeds:
         for name in names:
-            began, used = time.perf_counter(), time.process_time()
+            start, used = time.perf_counter(), time.process_time()
             corpus = source(name, preset, seed, texts, corpora)
             found = transfer(
                 corpus,
@@ -128,12 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
             values[name] += found.means
             by_target = " ".join(f"{target} {value:.4f}" for target, value in found.by_target[0].items())
-            wall, cpu = time.perf_counter() - began, time.process_time() - used
+            wall, cpu = time.perf_counter() - start, time.process_time() - used
             print(
                 f"{name} seed {seed}: {found.means[0]:.4f} in {wall:.0f} s, CPU {cpu:.0f} s; {by_target}",
                 flush=True,
             )
-    print(f"\n{preset}\ntargets: {', '.join(text.name for text in targets)}\n{ladder(values)}")
+    print(f"\n{preset}\ntargets: {', '.join(text.name for text in targets)}\n{summary(values)}")
     if options.picture:
         draw(values, options.picture)
 
@@ -141,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def source(
     name: str, preset: Preset, seed: int, texts: Mapping[str, Text], corpora: Mapping[str, str]
 ) -> Corpus | None:
-    """What to pretrain on."""
+    """The corpus of a source; None for no pretraining."""
     if name in corpora:
         return read_corpus(Path(corpora[name]))
     if name in STAND_INS:
@@ -155,11 +160,11 @@ def source(
 
 
 def stand_in(like: StandIn) -> Corpus:
-    """Lines of a first-order chain, always the same for one record.
+    """Lines of a first-order Markov chain, deterministic for given statistics.
 
-    Symbols have frequencies by Zipf's law with the exponent that gives the entropy of a symbol. Which symbol follows
-    which is random, and bound so tightly that two neighbours have the entropy that is wanted. Where lines repeat,
-    likely ones are drawn so much more often than others that it is kept.
+    Symbol frequencies follow Zipf's law with the exponent that gives the unigram entropy. Transitions are random,
+    with a concentration that gives the bigram entropy. If lines repeat, likely lines are repeated more often, as
+    far as needed to keep the bigram entropy.
     """
     rng = np.random.default_rng(0)
     ranks = np.arange(1.0, like.num_types + 1)
@@ -169,7 +174,7 @@ def stand_in(like: StandIn) -> Corpus:
     noise = rng.gumbel(size=(like.num_types, like.num_types))
 
     def joint(bound: float) -> NDArray[np.float64]:
-        """Shares of pairs: noise, scaled until both margins are the shares of symbols."""
+        """Joint distribution of adjacent symbols: noise, scaled until both marginals are the symbol frequencies."""
         pairs = np.exp(np.maximum(bound * (noise - noise.max(1, keepdims=True)), -300.0))
         for _ in range(300):
             pairs *= (shares / pairs.sum(1))[:, None]
@@ -217,14 +222,14 @@ def _bits(weights: NDArray[np.float64]) -> float:
     return float(stats.entropy(weights.ravel(), base=2))
 
 
-def ladder(values: Mapping[str, Sequence[float]]) -> str:
-    """Mean and deviation of each source, the correlation with the published order, and the resolution."""
+def summary(values: Mapping[str, Sequence[float]]) -> str:
+    """Table of means and deviations, correlation with the published scores, and smallest detectable difference."""
     lines = [f"{'source':12} {'full':>6} {'mean':>8} {'sd':>7}  seeds"]
     for name, scores in values.items():
         deviation = f"{np.std(scores, ddof=1):7.4f}" if len(scores) > 1 else f"{'':7}"
         seeds = " ".join(f"{score:.4f}" for score in scores)
         lines.append(f"{name:12} {_published(name):6.3f} {np.mean(scores):8.4f} {deviation}  {seeds}")
-    for label, names in _ladders(values).items():
+    for label, names in _groups(values).items():
         if len(names) > 4:
             full, means = _points(names, values)
             rho = stats.spearmanr(full, means).statistic
@@ -246,26 +251,26 @@ def ladder(values: Mapping[str, Sequence[float]]) -> str:
         num_seeds = len(next(iter(values.values())))
         least = 2 * np.sqrt(2 * np.mean(noise) / num_seeds)
         lines.append(
-            f"smallest difference seen with {num_seeds} seeds: {least:.4f} (two standard errors, pooled; by the "
-            f"median of the variances {2 * np.sqrt(2 * np.median(noise) / num_seeds):.4f})"
+            f"smallest detectable difference with {num_seeds} seeds: {least:.4f} (two standard errors, pooled; with "
+            f"the median variance {2 * np.sqrt(2 * np.median(noise) / num_seeds):.4f})"
         )
     return "\n".join(lines)
 
 
 def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
-    """Published scores against those of the reduced size, as an SVG."""
+    """Plot scores at the reduced size over published scores, as an SVG."""
     import matplotlib
 
     matplotlib.use("agg")
     matplotlib.rcParams |= {
         "svg.hashsalt": "ladder",
         "svg.fonttype": "none",
-    }  # the same picture, the same bytes
+    }  # equal bytes for equal figures
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 5), layout="constrained")
     points: list[tuple[float, float, str]] = []
-    for label, names in _ladders(values).items():
+    for label, names in _groups(values).items():
         if label == "all" or not names:
             continue
         full, means = _points(names, values)
@@ -275,17 +280,17 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
         )
         points += [(float(x), float(y), name) for x, y, name in zip(full, means, names, strict=True)]
     axes.margins(x=0.1)
-    axes.set_xlabel("published score at full size, nats a token")
-    axes.set_ylabel("mini, mean and deviation over seeds, nats a token")
+    axes.set_xlabel("published score at full size, nats per token")
+    axes.set_ylabel("mini, mean and deviation over seeds, nats per token")
     axes.legend()
-    figure.canvas.draw()  # so that places on the page are known
-    told: list[tuple[float, float]] = []
+    figure.canvas.draw()  # computes the positions of points
+    label_places: list[tuple[float, float]] = []
     for x, y, name in sorted(points, key=lambda point: point[1]):
         across, up = axes.transData.transform((x, y)) * 72 / figure.dpi
         free = up - 2.5
-        while any(abs(across - other) < 55 and abs(free - taken) < 8 for other, taken in told):
+        while any(abs(across - other) < 55 and abs(free - taken) < 8 for other, taken in label_places):
             free += 1
-        told.append((across, free))
+        label_places.append((across, free))
         axes.annotate(name, (x, y), (5, free - up), textcoords="offset points", fontsize=7)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else None)
@@ -296,7 +301,7 @@ def _published(name: str) -> float:
     return PUBLISHED[name] if name in PUBLISHED else STAND_INS[name].published
 
 
-def _ladders(values: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
+def _groups(values: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
     real = [name for name in values if name in PUBLISHED]
     chains = [name for name in values if name in STAND_INS]
     return {"sources": real, "stand-ins": chains, "all": list(values)} if chains else {"sources": real}

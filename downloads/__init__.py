@@ -1,1 +1,1 @@
-"""Data sets from the network: streamed, whole or not there, recorded, never made twice."""
+"""Data sets from the network: streamed, written atomically, recorded with checksums, downloaded once."""

@@ -1,7 +1,7 @@
-"""Files made from data sets of the Hugging Face hub: streamed, whole or not there, recorded, never made twice.
+"""Files made from data sets of the Hugging Face hub: streamed, written atomically, recorded, downloaded once.
 
-Beside the files stands `sources.json`: for each file where it comes from, how much it holds and its SHA-256.
-A file that agrees with its record is not made again, so a command that was stopped goes on where it was.
+`sources.json` in the same folder records the source, the size and the SHA-256 of each file. A file that agrees with its
+record is not downloaded again, so that an interrupted command resumes.
 """
 
 import hashlib
@@ -23,44 +23,44 @@ from ecsuite.corpus import write_atomically
 
 HUB = "huggingface.co"
 SOURCES = "sources.json"
-"""The record of a folder's files."""
+"""Name of the file that records the files of a folder."""
 ROWS_BETWEEN_REPORTS = 500
 MESSAGE_LENGTH = 240
-"""The hub lists every config it has when it lacks one: hundreds."""
+"""Maximum length of an error of the hub, which lists hundreds of configs if one is missing."""
 SECONDS_UNTIL_ABANDONED = 24 * 3600
-"""A half-written file that nobody has written to for so long belongs to a process that was killed."""
+"""Age at which an incomplete file is taken to be of a killed process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """Where the rows of a file come from."""
+    """Source of the rows of a file."""
 
     dataset: str
     """Name on the hub."""
     config: str
-    """Which of its configs; the split is always `train`."""
+    """Config of the data set; the split is always `train`."""
     revision: str
-    """The commit, so that everybody gets the same rows."""
+    """Commit, which fixes the rows."""
     unit: str
-    """What a row is, in the plural: articles, pairs."""
-    instead: str
-    """What a user without a network can do."""
+    """Name of rows in the plural: articles, pairs."""
+    offline_advice: str
+    """Advice for users without a network, at the end of error messages."""
 
 
 def data_folder(name: str) -> Path:
-    """Where prepared data are kept: `name` in the folder ECSUITE_DATA, or in ~/.cache/ecsuite where that is not set."""
+    """Folder of prepared data: `name` in the folder ECSUITE_DATA, or in ~/.cache/ecsuite if that is not set."""
     chosen = os.environ.get("ECSUITE_DATA")
     return (Path(chosen) if chosen else Path("~/.cache/ecsuite")).expanduser() / name
 
 
 def read_sources(folder: Path) -> dict[str, dict[str, Any]]:
-    """What is known of a folder's files, by name.
+    """The records of a folder's files, by name.
 
-    Each is an object of `dataset`, `config`, `revision`, `asked` (number of rows, null for all), `articles` or `pairs`
-    (number of rows), `characters` and `sha256`.
+    Each is an object of `dataset`, `config`, `revision`, `asked` (requested rows, null for all), `articles` or
+    `pairs` (number of rows), `characters` and `sha256`.
 
     Raises:
-        ConfigError: If there is a `sources.json` that is no such record.
+        ConfigError: If `sources.json` is not such a record.
     """
     path = folder / SOURCES
     if not path.exists():
@@ -70,7 +70,7 @@ def read_sources(folder: Path) -> dict[str, dict[str, Any]]:
     except ValueError:
         sources = None
     if not isinstance(sources, dict) or not all(isinstance(entry, dict) for entry in sources.values()):
-        raise ConfigError(f"{path}: not a record of downloads; move it away, or name another folder")
+        raise ConfigError(f"{path}: expected a record of downloads; move the file, or choose another folder")
     return sources
 
 
@@ -84,36 +84,36 @@ def make_file(
     progress: Callable[[int], None],
     note: Callable[[str], None],
 ) -> None:
-    """Write the first rows of a data set as packed lines, unless the file is already there and whole.
+    """Write the first rows of a data set as compressed lines, unless the file exists and is complete.
 
     Args:
-        path: The gzip file, in a folder that exists; its bytes depend on the rows (and zlib's version) alone.
-        source: Which data set.
-        text_of: The text of a row, whose characters the record counts; None leaves the row out.
-        num_rows: How many rows, without those left out; None for all.
-        as_line: A text as a line, without the line's end.
+        path: The gzip file, in an existing folder; its bytes depend only on the rows and the version of zlib.
+        source: The data set.
+        text_of: Returns the text of a row, whose characters are counted; None leaves the row out.
+        num_rows: Number of rows, without those left out; None for all.
+        as_line: Formats a text as a line, without newline.
         progress: Called with the number of rows so far.
-        note: Called with what the user should know.
+        note: Called with messages to the user.
 
     Raises:
-        ConfigError: If the data set cannot be read; nothing is left under the file's name then that was not there.
+        ConfigError: If the data set cannot be read; an existing file is then unchanged.
     """
-    wanted = {
+    expected = {
         "dataset": source.dataset,
         "config": source.config,
         "revision": source.revision,
         "asked": num_rows,
     }
-    if _is_whole(path, wanted, source.unit, note):
+    if _is_complete(path, expected, source.unit, note):
         return
     _remove_abandoned(path)
-    note(f"{path.name}: asking {HUB} for {source.dataset} {source.config}")
+    note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
     digest = hashlib.sha256()
     count = characters = 0
 
     def pieces(texts: Iterable[str]) -> Iterator[bytes]:
         nonlocal count, characters
-        compressor = zlib.compressobj(wbits=31)  # gzip without the time of day
+        compressor = zlib.compressobj(wbits=31)  # gzip without a timestamp
         for text in texts:
             count += 1
             characters += len(text)
@@ -121,7 +121,7 @@ def make_file(
             if count % ROWS_BETWEEN_REPORTS == 0:
                 progress(count)
         if not count:
-            raise ConfigError(f"{source.dataset} {source.config} has no {source.unit}")
+            raise ConfigError(f"{source.dataset} {source.config}: expected {source.unit}, found none")
         yield compressor.flush()
 
     def hashed(data: Iterable[bytes]) -> Iterator[bytes]:
@@ -132,49 +132,49 @@ def make_file(
     with closing(_rows(source)) as rows:
         texts = (text for row in rows if (text := text_of(row)) is not None)
         write_atomically(path, hashed(pieces(islice(texts, num_rows))))
-    made = {**wanted, source.unit: count, "characters": characters, "sha256": digest.hexdigest()}
+    made = {**expected, source.unit: count, "characters": characters, "sha256": digest.hexdigest()}
     sources = read_sources(path.parent) | {path.name: made}
     record = json.dumps(dict(sorted(sources.items())), indent=2, ensure_ascii=False) + "\n"
     write_atomically(path.parent / SOURCES, record.encode())
     if num_rows is not None and count < num_rows:
         note(
-            f"{path.name}: {source.config} has {count:,} {source.unit}, fewer than {num_rows:,}: all were taken"
+            f"{path.name}: expected {num_rows:,} {source.unit}, {source.config} has {count:,}: all were used"
         )
 
 
-def _is_whole(path: Path, wanted: dict[str, Any], unit: str, note: Callable[[str], None]) -> bool:
-    """Whether a file is there, is what is wanted, and is undamaged; a file that is not gets a note that says why."""
+def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable[[str], None]) -> bool:
+    """Whether a file exists, agrees with its record and is undamaged; otherwise a note says why not."""
     entry = read_sources(path.parent).get(path.name)
     if not path.exists():
         return False
     if entry is None:
         reason = f"is not recorded in {SOURCES}"
-    elif any(entry.get(key) != wanted[key] for key in ("dataset", "config", "revision")):
+    elif any(entry.get(key) != expected[key] for key in ("dataset", "config", "revision")):
         reason = f"is {entry.get('dataset')} {entry.get('config')} at revision {entry.get('revision')}"
-    elif entry.get("asked") != wanted["asked"]:
+    elif entry.get("asked") != expected["asked"]:
         had, asked = (
-            "all" if number is None else f"{number:,}" for number in (entry.get("asked"), wanted["asked"])
+            "all" if number is None else f"{number:,}" for number in (entry.get("asked"), expected["asked"])
         )
-        reason = f"was made for {had} {unit}, not {asked}"
+        reason = f"has {had} {unit}, expected {asked}"
     else:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256"):
-                note(f"{path.name}: there already, and whole")
+                note(f"{path.name}: already complete")
                 return True
-        reason = f"is damaged: its checksum is not the one in {SOURCES}"
-    note(f"{path.name}: {reason}; making it again")
+        reason = f"is damaged: its checksum differs from {SOURCES}"
+    note(f"{path.name}: {reason}; downloading it again")
     return False
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what killed processes have left of a file; a young one may belong to a process that is at work."""
+    """Remove old temporary files of killed processes; a recent one may be of a running process."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         if time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED:
             leftover.unlink(missing_ok=True)
 
 
 def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:
-    """The rows of a data set in its order, shard after shard, read from the network as they are asked for."""
+    """Stream the rows of a data set from the network, in its order."""
     stream = _open(source)
     count = 0
     try:
@@ -183,15 +183,15 @@ def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:
                 row = next(stream)
             except StopIteration:
                 return
-            except Exception as error:  # of the hub's client, of its HTTP library or of the file format
+            except Exception as error:  # from the hub's client, its HTTP library or the file format
                 raise ConfigError(
-                    f"{source.dataset} {source.config}: reading from {HUB} broke off after {count:,} {source.unit}"
-                    f" ({_summary(error)}); the same command tries again. {source.instead}"
+                    f"{source.dataset} {source.config}: connection to {HUB} lost after {count:,} {source.unit}"
+                    f" ({_summary(error)}); run the same command again. {source.offline_advice}"
                 ) from error
             count += 1
             yield row
     finally:
-        # At once: some versions hang or crash if the interpreter ends with a stream left in the middle.
+        # Immediately: some versions hang or crash if the interpreter exits with an open stream.
         del stream
 
 
@@ -200,7 +200,7 @@ def _open(source: Source) -> Iterator[Mapping[str, Any]]:
         from datasets import load_dataset
     except ImportError:
         raise ConfigError(
-            "downloading needs Hugging Face's library `datasets`: pip install 'ecsuite[data]'"
+            "downloading needs the library `datasets` of Hugging Face: pip install 'ecsuite[data]'"
         ) from None
     name = f"{source.dataset} {source.config}"
     try:
@@ -211,16 +211,16 @@ def _open(source: Source) -> Iterator[Mapping[str, Any]]:
                 )
             )
     except (ValueError, FileNotFoundError) as error:
-        raise ConfigError(f"{HUB} gives no {name}: {_summary(error)}") from error
-    except (
-        Exception
-    ) as error:  # which one tells that there is no network differs between versions of the library
-        raise ConfigError(f"{name}: {HUB} cannot be reached ({_summary(error)}). {source.instead}") from error
+        raise ConfigError(f"{HUB} does not have {name}: {_summary(error)}") from error
+    except Exception as error:  # the type of a network error differs between versions of the library
+        raise ConfigError(
+            f"{name}: {HUB} cannot be reached ({_summary(error)}). {source.offline_advice}"
+        ) from error
 
 
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Without the warnings of a library: its half a minute of retries ends in one error that says it all."""
+    """Suppress the warnings of a library, whose retries end in one error with the same content."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -231,5 +231,5 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def _summary(error: Exception) -> str:
-    said = textwrap.shorten(str(error), MESSAGE_LENGTH, placeholder=" …")
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    text = textwrap.shorten(str(error), MESSAGE_LENGTH, placeholder=" …")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

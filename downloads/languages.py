@@ -1,4 +1,4 @@
-"""The languages of data sets: XTREME's forty (Hu et al. 2020, section 3.3), further ones, and XferBench's targets."""
+"""Languages of data sets: the forty of XTREME (Hu et al. 2020, section 3.3), others, and the targets of XferBench."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Language:
-    """A language and where it belongs."""
+    """Codes, name, family and script of a language."""
 
     code: str
     """ISO 639-1, as in the names of the benchmark's files."""
     iso3: str
     """ISO 639-3 or 639-2, as in the names of Tatoeba's files."""
     name: str
-    """In English."""
+    """English name."""
     family: str
-    """Its family; of Indo-European (IE) the branch, too, as in the paper's analysis by family."""
+    """Family; for Indo-European (IE) with the branch, as in the paper's analysis by family."""
     script: str
-    """What the data sets write it in."""
+    """Script in the data sets."""
 
 
 _LANGUAGES = """
@@ -82,13 +82,13 @@ def _language(line: str) -> Language:
 LANGUAGES: Mapping[str, Language] = {
     language.code: language for language in map(_language, _LANGUAGES.strip().splitlines())
 }
-"""By code: the benchmark's forty by the alphabet, then the further ones."""
+"""By code: the forty of the benchmark in alphabetical order, then the others."""
 
 OF_XTREME: tuple[str, ...] = tuple(LANGUAGES)[:_NUM_OF_XTREME]
-"""Codes of the benchmark's forty."""
+"""Codes of the forty languages of the benchmark."""
 
 ISO3: Mapping[str, str] = {code: language.iso3 for code, language in LANGUAGES.items()}
-"""Codes of three letters by codes of two."""
+"""Three-letter codes by two-letter codes."""
 
 XFERBENCH_TARGETS = ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
 """The ten target languages of XferBench (Boldt & Mortensen 2024): Danish, Basque, Persian, Finnish, Hebrew, Indonesian,

@@ -1,4 +1,4 @@
-"""A file from the web, whole or not there; what a broken connection has brought is gone on with."""
+"""Download of a file from the web, written atomically; an interrupted download is resumed."""
 
 import hashlib
 import os
@@ -18,19 +18,19 @@ _NOTHING_LEFT = 416
 
 
 def fetch(
-    url: str, path: Path, *, sha256: str | None, instead: str, progress: Callable[[float], None]
+    url: str, path: Path, *, sha256: str | None, offline_advice: str, progress: Callable[[float], None]
 ) -> None:
-    """Download a file; what is there of it already, as `NAME.part`, is not asked for again where the server allows.
+    """Download a file; a partial download in `NAME.part` is continued if the server supports it.
 
     Args:
-        url: Where it is.
-        path: Where it goes, in a folder that exists.
-        sha256: What its checksum must be; None if that is not known.
-        instead: What a user without a network can do; ends the message of an error.
-        progress: Called with the share that is there, 0 to 1, where the server says how much it is.
+        url: Address of the file.
+        path: Path to write, in an existing folder.
+        sha256: Expected checksum; None if unknown.
+        offline_advice: Advice for users without a network, at the end of error messages.
+        progress: Called with the fraction done, 0 to 1; 0 if the server does not send the size.
 
     Raises:
-        ConfigError: If the address cannot be reached, the connection breaks off, or the checksum is another.
+        ConfigError: If the address cannot be reached, the connection is lost, or the checksum differs.
     """
     part = path.with_name(f"{path.name}.part")
     start = part.stat().st_size if part.exists() else 0
@@ -47,30 +47,33 @@ def fetch(
                     progress(done / total if total else 0.0)
     except HTTPError as error:
         error.close()
-        if error.code == _NOTHING_LEFT and start:  # what is there is no beginning of what the server has
+        if (
+            error.code == _NOTHING_LEFT and start
+        ):  # the partial file is not a prefix of the file on the server
             part.unlink()
-            return fetch(url, path, sha256=sha256, instead=instead, progress=progress)
-        raise ConfigError(f"{url}: the server says {error.code} {error.reason}. {instead}") from error
+            return fetch(url, path, sha256=sha256, offline_advice=offline_advice, progress=progress)
+        raise ConfigError(
+            f"{url}: the server answered {error.code} {error.reason}. {offline_advice}"
+        ) from error
     except (OSError, HTTPException) as error:
         raise ConfigError(
-            f"{url}: cannot be read ({error}); the same command goes on where it stopped. {instead}"
+            f"{url}: cannot be read ({error}); run the same command again to resume. {offline_advice}"
         ) from error
     if done < total:
         raise ConfigError(
-            f"{url}: broke off after {done:,} of {total:,} bytes; the same command goes on from there. {instead}"
+            f"{url}: connection lost after {done:,} of {total:,} bytes; run the same command again to resume. "
+            f"{offline_advice}"
         )
     if sha256 is not None:
         with part.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != sha256:
             part.unlink()
-            raise ConfigError(
-                f"{url}: has SHA-256 {found}, expected {sha256}; it is not the file that it was"
-            )
+            raise ConfigError(f"{url}: expected SHA-256 {sha256}, found {found}; the file has changed")
     os.replace(part, path)
 
 
 def _open(url: str, start: int) -> Any:
-    """The answer, from byte `start` on where the server can do that (status 206)."""
+    """The response, from byte `start` if the server supports it (status 206)."""
     headers = {"User-Agent": "ecsuite"} | ({"Range": f"bytes={start}-"} if start else {})
     return urlopen(Request(url, headers=headers), timeout=_SECONDS_WITHOUT_ANSWER)

@@ -1,4 +1,4 @@
-"""Wikipedia in the languages of the XferBench paper: one file of articles a language, as Hugging Face has them."""
+"""Wikipedia in the languages of the XferBench paper: one file of articles per language, from Hugging Face."""
 
 import json
 import re
@@ -13,19 +13,19 @@ from ecsuite.eval.metrics.score import no_progress
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"
 REVISION = "97323c5edeffcf4bd6786b4ed0788c84abd24b03"
-"""Of the published scores (Boldt & Mortensen 2024, footnote 3, where a character is missing)."""
+"""Commit used for the published scores (Boldt & Mortensen 2024, footnote 3, where a character is missing)."""
 
 NUM_ARTICLES: dict[str, int | None] = {
     **dict.fromkeys(XFERBENCH_TARGETS, 100_000),
     **dict.fromkeys(("ar", "es", "fr", "ko", "ru", "zh"), 200_000),
     "hi": None,
 }
-"""How many articles the authors took of each target and of each human source language; None is all."""
+"""Number of articles that the authors used of each target and each human source language; None is all."""
 NUM_ARTICLES_ELSE = 100_000
-"""Of languages that they did not use."""
+"""Number of articles of languages that they did not use."""
 
-INSTEAD = (
-    "Without a network, score with a folder of one text a language (da.txt, eu.txt.gz …): --targets FOLDER"
+OFFLINE_ADVICE = (
+    "Without a network, score with a folder of one text per language (da.txt, eu.txt.gz …): --targets FOLDER"
 )
 
 
@@ -37,45 +37,48 @@ def prepare_wikipedia(
     progress: Callable[[str, float, float], None] = no_progress,
     note: Callable[[str], None] = lambda text: None,
 ) -> list[Path]:
-    """Write `LANGUAGE.jsonl.gz` for each language: a line an article, its text as a JSON string, in the dump's order.
+    """Write `LANGUAGE.jsonl.gz` for each language: an article per line, as a JSON string, in the order of the dump.
 
-    Articles are streamed, so no more is downloaded than is kept. A language that `sources.json` in the folder
-    knows to be whole is not read again; one that was interrupted begins again. In the published scores, a
-    language's documents are the first ones of its dump (`wikipedia.py` of the authors' program).
+    Articles are streamed, so that only those that are used are downloaded. A language that is complete according to
+    `sources.json` in the folder is not downloaded again; an interrupted one starts again. The published scores use the
+    first documents of each dump (`wikipedia.py` of the authors' program).
 
     Args:
-        languages: Wikipedia's codes; each is made once, however often it is named.
-        folder: Where the files go; made if it is not there.
-        num_articles: How many of each language; None for the authors' numbers, `NUM_ARTICLES`.
+        languages: Codes of Wikipedia; duplicates are ignored.
+        folder: Folder for the files; created if missing.
+        num_articles: Number of articles per language; None for the authors' numbers, `NUM_ARTICLES`.
         progress: Called with a label, the languages done (with fractions) and their number.
-        note: Called with what the user should know, a line at a time.
+        note: Called with messages to the user, a line each.
 
     Returns:
         The files, in the order of `languages`.
 
     Raises:
-        ConfigError: If a code cannot be one, the hub does not have it or cannot be reached, or `datasets` is not
-            installed. Languages that are finished stay.
+        ConfigError: If a code is invalid, the hub does not have it or cannot be reached, or `datasets` is not
+            installed. Finished languages are kept.
     """
     languages = list(dict.fromkeys(languages))
     for language in languages:
         if not re.fullmatch(r"[a-z]+(-[a-z]+)*", language):
-            raise ConfigError(f"'{language}' is no code of a language; expected such as da, or zh-yue")
+            raise ConfigError(f"expected a language code such as da or zh-yue, got '{language}'")
     if not languages:
-        raise ConfigError("no language given; expected codes such as da,eu")
+        raise ConfigError("expected language codes such as da,eu, got none")
     if num_articles is not None and num_articles < 1:
-        raise ConfigError(f"{num_articles} articles: expected one or more")
+        raise ConfigError(f"expected at least one article, got {num_articles}")
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file: name a folder")
+        raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{language}.jsonl.gz" for language in languages]
     for index, (language, path) in enumerate(zip(languages, paths, strict=True)):
-        asked = num_articles or NUM_ARTICLES.get(language, NUM_ARTICLES_ELSE)
+        num_requested = num_articles or NUM_ARTICLES.get(language, NUM_ARTICLES_ELSE)
 
         def report_progress(
-            count: int, language: str = language, index: int = index, asked: int | None = asked
+            count: int,
+            language: str = language,
+            index: int = index,
+            num_requested: int | None = num_requested,
         ) -> None:
-            share = count / asked if asked else 0.0
+            share = count / num_requested if num_requested else 0.0
             progress(f"{language}: {count:,} articles", index + share, len(languages))
 
         make_file(
@@ -85,10 +88,10 @@ def prepare_wikipedia(
                 config=f"{DUMP}.{language}",
                 revision=REVISION,
                 unit="articles",
-                instead=INSTEAD,
+                offline_advice=OFFLINE_ADVICE,
             ),
             lambda row: str(row["text"]),
-            num_rows=asked,
+            num_rows=num_requested,
             as_line=lambda text: json.dumps(text, ensure_ascii=False),
             progress=report_progress,
             note=note,

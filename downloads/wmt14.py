@@ -13,14 +13,14 @@ SOURCE = Source(
     config="fr-en",
     revision="b199e406369ec1b7634206d3ded5ba45de2fe696",
     unit="pairs",
-    instead="Without a network, translate with pairs of your own, a line `source<TAB>target` each: --pairs FILE",
+    offline_advice="Without a network, translate with your own pairs, `source<TAB>target` per line: --pairs FILE",
 )
 
 NUM_PAIRS = 3_000_000
 """More than the paper's experiment reads: 50 million source tokens."""
 
 BREAKS = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"), " ")
-"""What would end a column or a line. Other spaces stay: French has narrow and unbreakable ones."""
+"""Replaces characters that end a column or a line; other spaces, such as French no-break spaces, are kept."""
 
 
 def prepare_wmt14(
@@ -30,25 +30,25 @@ def prepare_wmt14(
     progress: Callable[[str, float, float], None] = no_progress,
     note: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Write the first pairs of the training split as packed lines `en<TAB>fr`, in the data set's order.
+    """Write the first pairs of the training split as compressed lines `en<TAB>fr`, in the order of the data set.
 
-    A file that `sources.json` beside it knows to be whole is not made again. What would end a
-    column or a line within a sentence becomes a space; pairs with an empty sentence (Europarl has some) are left out.
+    A file that is complete according to `sources.json` in its folder is not downloaded again. Characters that end a
+    column or a line within a sentence become spaces; pairs with an empty sentence (Europarl has some) are left out.
 
     Args:
         file: The gzip file to write, such as en-fr.tsv.gz.
-        num_pairs: How many pairs, without those left out.
+        num_pairs: Number of pairs, without those left out.
         progress: Called with a label, the pairs done and their number.
-        note: Called with what the user should know, a line at a time.
+        note: Called with messages to the user, a line each.
 
     Raises:
         ConfigError: If the file's name does not end in .gz, the hub does not have the data or cannot be reached,
             or `datasets` is not installed.
     """
     if num_pairs < 1:
-        raise ConfigError(f"{num_pairs} pairs: expected one or more")
+        raise ConfigError(f"expected at least one pair, got {num_pairs}")
     if file.suffix != ".gz" or file.is_dir():
-        raise ConfigError(f"{file}: expected the name of a packed file, such as en-fr.tsv.gz")
+        raise ConfigError(f"{file}: expected the name of a gzip file, such as en-fr.tsv.gz")
     file.parent.mkdir(parents=True, exist_ok=True)
     make_file(
         file,

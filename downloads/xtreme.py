@@ -1,7 +1,7 @@
-"""The data of XTREME's nine tasks from where their authors publish them, as XTREME's own script has the addresses.
+"""The data of the nine tasks of XTREME from their authors' sites, with the addresses of XTREME's own script.
 
-What is taken out of the archives keeps its labels, and `eval.xtreme.scoring.reading` reads it as it is. Its
-scripts take the labels of its test sets away, so nobody need be asked for them here. Files are packed (`.gz`).
+XTREME's script removes the labels of its test sets; here they are kept. Extracted files are not changed, only
+compressed (`.gz`), and `eval.xtreme.scoring.reading` reads them.
 """
 
 import hashlib
@@ -22,28 +22,28 @@ from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.downloads.web import fetch
 from ecsuite.eval.metrics.score import no_progress
 
-INSTEAD = (
-    "Without a network, copy what another machine downloaded, or name a folder that you have: --data FOLDER"
+OFFLINE_ADVICE = (
+    "Without a network, copy the files from another machine, or give an existing folder: --data FOLDER"
 )
 _BYTES_AT_A_TIME = 1 << 20
-_HALF_WAY = 0.5
-"""Downloading is half of the work, unpacking the other."""
+_DOWNLOAD_FRACTION = 0.5
+"""Fraction of the progress at which the download ends and the extraction begins."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """A file on the web, and what is taken out of it."""
+    """A file on the web, and the members to extract."""
 
     url: str
-    """An archive, or a file."""
+    """Address of an archive or a plain file."""
     member: str
-    """Pattern of the names that are taken; of a file its own name."""
+    """Pattern of the members to extract; for a plain file, of its name."""
     path: str
-    """Where they go, with the groups of the pattern."""
+    """Path of an extracted member; may contain groups of the pattern."""
     inside: str | None = None
-    """Pattern of archives in the archive; their names and a slash then begin those of what is in them."""
+    """Pattern of nested archives; their name and a slash precede the names of their members."""
     sha256: str | None = None
-    """Of the file on the web; None where nobody has published one."""
+    """Checksum of the file on the web; None if none is published."""
 
 
 _CODES = "|".join(LANGUAGES)
@@ -142,7 +142,7 @@ ORIGINS: dict[str, tuple[Origin, ...]] = {
         ),
     ),
 }
-"""By task. Xquad and mlqa are trained on SQuAD."""
+"""Origins by task. The tasks xquad and mlqa are trained on SQuAD."""
 
 
 def prepare_xtreme(
@@ -152,29 +152,29 @@ def prepare_xtreme(
     progress: Callable[[str, float, float], None] = no_progress,
     note: Callable[[str], None] = lambda text: None,
 ) -> list[str]:
-    """Download the tasks' data into a folder a task.
+    """Download the data of tasks, one folder per task.
 
-    What `sources.json` in the folder knows to be whole is not asked for again; a download that broke off is gone on
-    with. The archives themselves are removed.
+    Files that are complete according to `sources.json` in the folder are not downloaded again; an interrupted download
+    is resumed. The archives are deleted after extraction.
 
     Args:
-        tasks: Names in `ORIGINS`; each is made once, however often it is named.
-        folder: Where the tasks' folders go; made if it is not there.
+        tasks: Names in `ORIGINS`; duplicates are ignored.
+        folder: Parent of the task folders; created if missing.
         progress: Called with a label, the files from the web that are done (with fractions) and their number.
-        note: Called with what the user should know, a line at a time.
+        note: Called with messages to the user, a line each.
 
     Returns:
         The files' paths in the folder, as in `sources.json`.
 
     Raises:
-        ConfigError: If there is no such task, an address cannot be reached, or an archive is damaged or holds nothing
-            of what is expected. What is finished stays.
+        ConfigError: If there is no such task, an address cannot be reached, or an archive is damaged or has no
+            expected member. Finished files are kept.
     """
     if not tasks:
-        raise ConfigError("no task given; expected names such as udpos,panx")
+        raise ConfigError("expected task names such as udpos,panx, got none")
     origins = list(dict.fromkeys(origin for task in tasks for origin in look_up("task", task, ORIGINS)))
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file: name a folder")
+        raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[str] = []
     for index, origin in enumerate(origins):
@@ -183,16 +183,16 @@ def prepare_xtreme(
         def report_progress(share: float, name: str = name, index: int = index) -> None:
             progress(name, index + share, len(origins))
 
-        made = _whole(folder, origin, name, note)
+        made = _complete_files(folder, origin, name, note)
         if not made:
-            made = _make(folder, origin, name, report_progress, note)
+            made = _download_and_extract(folder, origin, name, report_progress, note)
         paths += made
         report_progress(1.0)
     return paths
 
 
-def _whole(folder: Path, origin: Origin, name: str, note: Callable[[str], None]) -> list[str]:
-    """The files that were taken out of an origin, if all are there and undamaged."""
+def _complete_files(folder: Path, origin: Origin, name: str, note: Callable[[str], None]) -> list[str]:
+    """The files extracted from an origin, if all exist and are undamaged; otherwise an empty list."""
     entries = {path: entry for path, entry in read_sources(folder).items() if entry.get("url") == origin.url}
     for path, entry in entries.items():
         if not (folder / path).is_file():
@@ -200,30 +200,28 @@ def _whole(folder: Path, origin: Origin, name: str, note: Callable[[str], None])
             return []
         with (folder / path).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != entry.get("sha256"):
-                note(
-                    f"{name}: {path} is damaged: its checksum is not the one in {SOURCES}; downloading it again"
-                )
+                note(f"{name}: {path} is damaged: its checksum differs from {SOURCES}; downloading it again")
                 return []
     if entries:
-        note(f"{name}: there already, and whole")
+        note(f"{name}: already complete")
     return list(entries)
 
 
-def _make(
+def _download_and_extract(
     folder: Path,
     origin: Origin,
     name: str,
     report_progress: Callable[[float], None],
     note: Callable[[str], None],
 ) -> list[str]:
-    note(f"{name}: asking {origin.url.split('/')[2] or 'this machine'}")
+    note(f"{name}: downloading from {origin.url.split('/')[2] or 'this machine'}")
     archive = folder / f".{name}"
     fetch(
         origin.url,
         archive,
         sha256=origin.sha256,
-        instead=INSTEAD,
-        progress=lambda share: report_progress(share * _HALF_WAY),
+        offline_advice=OFFLINE_ADVICE,
+        progress=lambda share: report_progress(share * _DOWNLOAD_FRACTION),
     )
     made: dict[str, dict[str, Any]] = {}
     try:
@@ -232,40 +230,40 @@ def _make(
             if match is not None:
                 path = f"{match.expand(origin.path)}.gz"
                 made[path] = {"url": origin.url, **_store(folder / path, file)}
-                report_progress(_HALF_WAY)
+                report_progress(_DOWNLOAD_FRACTION)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
         archive.unlink(missing_ok=True)
         raise ConfigError(
-            f"{origin.url}: the archive is damaged ({error}); the same command tries again"
+            f"{origin.url}: the archive is damaged ({error}); run the same command again"
         ) from error
     archive.unlink(missing_ok=True)
     if not made:
-        raise ConfigError(f"{origin.url}: nothing in it is named as expected, {origin.member}")
+        raise ConfigError(f"{origin.url}: expected members named {origin.member}, found none")
     record = json.dumps(dict(sorted((read_sources(folder) | made).items())), indent=2, ensure_ascii=False)
     write_atomically(folder / SOURCES, f"{record}\n".encode())
     return list(made)
 
 
 def _members(archive: Path, name: str, inside: str | None) -> Iterator[tuple[str, IO[bytes]]]:
-    """What an archive holds, by name; a file that is none holds itself."""
+    """Name and content of the members of an archive; a plain file is its own member."""
     if name.endswith(".zip"):
         with zipfile.ZipFile(archive) as opened:
             for member in opened.namelist():
                 if not member.endswith("/"):
                     with opened.open(member) as file:
-                        yield from _descend(member, file, inside)
+                        yield from _open_nested(member, file, inside)
     elif ".tar" in name or name.endswith(".tgz"):
         with archive.open("rb") as packed:
-            yield from _descend(name, packed, None, is_archive=True)
+            yield from _open_nested(name, packed, None, is_archive=True)
     else:
         with archive.open("rb") as file:
             yield name, file
 
 
-def _descend(
+def _open_nested(
     member: str, file: IO[bytes], inside: str | None, *, is_archive: bool = False
 ) -> Iterator[tuple[str, IO[bytes]]]:
-    """A member, or what is in it if it is an archive to look into."""
+    """A member, or its own members if it is a nested archive."""
     if not is_archive and (inside is None or not re.fullmatch(inside, member)):
         yield member, file
         return
@@ -277,13 +275,13 @@ def _descend(
 
 
 def _store(path: Path, file: IO[bytes]) -> dict[str, Any]:
-    """Write a file packed; what the record says of it."""
+    """Write a file compressed, and return its record."""
     digest = hashlib.sha256()
     num_bytes = 0
 
     def packed() -> Iterable[bytes]:
         nonlocal num_bytes
-        compressor = zlib.compressobj(wbits=31)  # gzip without the time of day
+        compressor = zlib.compressobj(wbits=31)  # gzip without a timestamp
         while piece := file.read(_BYTES_AT_A_TIME):
             num_bytes += len(piece)
             yield compressor.compress(piece)

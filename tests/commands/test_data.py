@@ -43,7 +43,7 @@ def test_languages_of_ones_own(command, tmp_path):
         f"In {tmp_path / 'wikipedia'}",
     ]
     assert result.stderr.splitlines()[0] == (
-        "da.jsonl.gz: asking huggingface.co for wikimedia/wikipedia 20231101.da"
+        "da.jsonl.gz: downloading wikimedia/wikipedia 20231101.da from huggingface.co"
     )
 
 
@@ -94,7 +94,7 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
         (["xtreme", "--tasks", "panx,"], "unknown task ''; choices: xnli, pawsx, udpos, panx, xquad, mlqa,"
          " tydiqa, bucc2018, tatoeba"),
         (["wikipedia", "--languages", "xx"],
-         "huggingface.co gives no wikimedia/wikipedia 20231101.xx: ValueError: no such config"),
+         "huggingface.co does not have wikimedia/wikipedia 20231101.xx: ValueError: no such config"),
     ],
 )  # fmt: skip
 def test_mistakes_have_one_line(command, arguments, message):

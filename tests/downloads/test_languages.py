@@ -1,4 +1,4 @@
-"""The languages against what the tasks and the paper say."""
+"""The languages agree with the tasks and the paper."""
 
 from ecsuite.downloads.languages import ISO3, LANGUAGES, OF_XTREME
 from ecsuite.eval.xtreme.scoring.tasks import TASKS

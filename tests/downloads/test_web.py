@@ -1,4 +1,4 @@
-"""Files from a server of ours: whole, gone on with, checked; each trouble has one line."""
+"""Downloads from a local server: complete, resumed, checked; each error is one line."""
 
 import hashlib
 import threading
@@ -14,7 +14,7 @@ CONTENT = bytes(range(256)) * 8
 
 
 class Server(BaseHTTPRequestHandler):
-    """Sends `CONTENT` from the byte on that it is asked for, if it knows how to."""
+    """Sends `CONTENT` from the requested byte, if it supports ranges."""
 
     ranges, cut, status = True, None, 200
     asked: ClassVar = []
@@ -49,12 +49,14 @@ def server():
 
 @pytest.fixture
 def get(server, tmp_path):
-    """Fetches the file; the shares that were told are in `get.shares`."""
+    """Fetches the file; reported fractions are in `get.shares`."""
 
     def get(sha256=None, url=None):
         get.shares = []
         path = tmp_path / "file.zip"
-        fetch(url or server.url, path, sha256=sha256, instead="Ask a friend", progress=get.shares.append)
+        fetch(
+            url or server.url, path, sha256=sha256, offline_advice="Ask a friend", progress=get.shares.append
+        )
         return path.read_bytes()
 
     get.part = tmp_path / "file.zip.part"
@@ -68,12 +70,12 @@ def test_a_file_comes_whole(get, server):
     assert server.asked == [None]
 
 
-def test_what_broke_off_is_gone_on_with(get, server):
+def test_an_interrupted_download_is_resumed(get, server):
     server.cut = 1000
     with pytest.raises(ConfigError) as error:
         get()
     assert str(error.value) == (
-        f"{server.url}: broke off after 1,000 of 2,048 bytes; the same command goes on from there. Ask a friend"
+        f"{server.url}: connection lost after 1,000 of 2,048 bytes; run the same command again to resume. Ask a friend"
     )
     assert get.part.read_bytes() == CONTENT[:1000]
     server.cut = None
@@ -99,7 +101,7 @@ def test_another_file_than_expected_is_thrown_away(get, server):
         get("0" * 64)
     found = hashlib.sha256(CONTENT).hexdigest()
     assert str(error.value) == (
-        f"{server.url}: has SHA-256 {found}, expected {'0' * 64}; it is not the file that it was"
+        f"{server.url}: expected SHA-256 {'0' * 64}, found {found}; the file has changed"
     )
     assert not get.part.exists()
 
@@ -108,7 +110,7 @@ def test_what_the_server_does_not_have(get, server):
     server.status = 404
     with pytest.raises(ConfigError) as error:
         get()
-    assert str(error.value) == f"{server.url}: the server says 404 Not Found. Ask a friend"
+    assert str(error.value) == f"{server.url}: the server answered 404 Not Found. Ask a friend"
 
 
 def test_nobody_answers(get):
@@ -118,7 +120,7 @@ def test_nobody_answers(get):
         get(url=url)
     assert str(error.value) == (
         f"{url}: cannot be read (<urlopen error [Errno 111] Connection refused>);"
-        " the same command goes on where it stopped. Ask a friend"
+        " run the same command again to resume. Ask a friend"
     )
 
 

@@ -1,4 +1,4 @@
-"""Downloads are whole or not there, the same bytes for everybody, and never made twice; each trouble has one line."""
+"""Downloads are atomic, deterministic and not repeated; each error is one line."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ TEXTS = {"da": ["Æble\n\nEt æble er en frugt.", "", 'Sne "og" is'], "eu": ["Sa
 
 
 class Hub:
-    """Stands for Hugging Face's library: a few articles a language, and a record of what was asked and read."""
+    """Replaces the library of Hugging Face: a few articles per language, and a record of requests and reads."""
 
     def __init__(self):
         self.texts = {language: list(texts) for language, texts in TEXTS.items()}
@@ -81,8 +81,8 @@ def test_a_line_an_article_in_the_order_of_the_dump(hub, prepare, tmp_path):
     assert [lines(path) for path in paths] == [TEXTS["eu"], TEXTS["da"]]
     assert hub.asked == ["20231101.eu", "20231101.da"]
     assert prepare.notes == [
-        "eu.jsonl.gz: asking huggingface.co for wikimedia/wikipedia 20231101.eu",
-        "da.jsonl.gz: asking huggingface.co for wikimedia/wikipedia 20231101.da",
+        "eu.jsonl.gz: downloading wikimedia/wikipedia 20231101.eu from huggingface.co",
+        "da.jsonl.gz: downloading wikimedia/wikipedia 20231101.da from huggingface.co",
     ]
     assert "Æble".encode() in gzip.decompress(paths[1].read_bytes())
 
@@ -140,7 +140,7 @@ def test_the_authors_numbers(hub, prepare, monkeypatch):
 def test_fewer_articles_than_asked_are_said(hub, prepare):
     (path,) = prepare("da", num_articles=1000)
     assert lines(path) == TEXTS["da"]
-    assert prepare.notes[1] == "da.jsonl.gz: 20231101.da has 3 articles, fewer than 1,000: all were taken"
+    assert prepare.notes[1] == "da.jsonl.gz: expected 1,000 articles, 20231101.da has 3: all were used"
     assert read_sources(path.parent)[path.name]["articles"] == 3
     prepare("da", num_articles=1000)
     assert len(hub.asked) == 1
@@ -150,7 +150,7 @@ def test_what_is_whole_needs_neither_network_nor_library(hub, prepare, monkeypat
     before = [path.read_bytes() for path in prepare("da", "eu")]
     monkeypatch.setitem(sys.modules, "datasets", None)
     assert [path.read_bytes() for path in prepare("da", "eu")] == before
-    assert prepare.notes == ["da.jsonl.gz: there already, and whole", "eu.jsonl.gz: there already, and whole"]
+    assert prepare.notes == ["da.jsonl.gz: already complete", "eu.jsonl.gz: already complete"]
     assert len(hub.asked) == 2
 
 
@@ -160,7 +160,7 @@ def test_a_damaged_file_is_made_again(hub, prepare):
     path.write_bytes(good[:-1])
     assert prepare("da", "eu") == [path, other]
     assert prepare.notes[0] == (
-        "da.jsonl.gz: is damaged: its checksum is not the one in sources.json; making it again"
+        "da.jsonl.gz: is damaged: its checksum differs from sources.json; downloading it again"
     )
     assert path.read_bytes() == good
     assert hub.asked == ["20231101.da", "20231101.eu", "20231101.da"]
@@ -172,14 +172,14 @@ def test_a_file_without_a_record_is_made_again(hub, prepare):
     (path.parent / "sources.json").unlink()
     path.write_bytes(b"who knows")
     prepare("da")
-    assert prepare.notes[0] == "da.jsonl.gz: is not recorded in sources.json; making it again"
+    assert prepare.notes[0] == "da.jsonl.gz: is not recorded in sources.json; downloading it again"
     assert path.read_bytes() == good
 
 
 def test_another_number_of_articles_is_another_file(hub, prepare):
     (path,) = prepare("da", num_articles=1)
     prepare("da", num_articles=2)
-    assert prepare.notes[0] == "da.jsonl.gz: was made for 1 articles, not 2; making it again"
+    assert prepare.notes[0] == "da.jsonl.gz: has 1 articles, expected 2; downloading it again"
     assert lines(path) == TEXTS["da"][:2]
 
 
@@ -189,7 +189,7 @@ def test_another_revision_is_another_file(hub, prepare, monkeypatch):
     prepare("da")
     assert prepare.notes[0] == (
         "da.jsonl.gz: is wikimedia/wikipedia 20231101.da at revision 97323c5edeffcf4bd6786b4ed0788c84abd24b03;"
-        " making it again"
+        " downloading it again"
     )
     assert read_sources(path.parent)[path.name]["revision"] == "abc"
 
@@ -234,7 +234,7 @@ def test_a_failed_renewal_keeps_the_old_file(hub, prepare):
     (path,) = prepare("da", num_articles=1)
     before, record = path.read_bytes(), read_sources(path.parent)
     hub.faults["da", 1] = TimeoutError()
-    with pytest.raises(ConfigError, match=r"broke off after 1 articles \(TimeoutError\)"):
+    with pytest.raises(ConfigError, match=r"lost after 1 articles \(TimeoutError\)"):
         prepare("da", num_articles=3)
     assert (path.read_bytes(), read_sources(path.parent)) == (before, record)
 
@@ -244,8 +244,8 @@ def test_a_connection_that_breaks_off_has_one_line(hub, prepare):
     with pytest.raises(ConfigError) as caught:
         prepare("eu")
     assert str(caught.value) == (
-        "wikimedia/wikipedia 20231101.eu: reading from huggingface.co broke off after 2 articles (RuntimeError: peer"
-        " closed connection); the same command tries again. Without a network, score with a folder of one text a"
+        "wikimedia/wikipedia 20231101.eu: connection to huggingface.co lost after 2 articles (RuntimeError: peer"
+        " closed connection); run the same command again. Without a network, score with a folder of one text per"
         " language (da.txt, eu.txt.gz …): --targets FOLDER"
     )
 
@@ -260,7 +260,7 @@ def test_no_network_has_one_line_with_the_other_way(monkeypatch, prepare, tmp_pa
         prepare("da")
     assert str(caught.value) == (
         f"wikimedia/wikipedia 20231101.da: huggingface.co cannot be reached ({type(error).__name__}: Couldn't reach"
-        " it). Without a network, score with a folder of one text a language (da.txt, eu.txt.gz …): --targets FOLDER"
+        " it). Without a network, score with a folder of one text per language (da.txt, eu.txt.gz …): --targets FOLDER"
     )
     assert names(tmp_path / "wiki") == []
 
@@ -270,8 +270,8 @@ def test_a_language_that_the_hub_lacks(hub, prepare, tmp_path):
         prepare("da", "xx")
     message = str(caught.value)
     assert message.startswith(
-        "huggingface.co gives no wikimedia/wikipedia 20231101.xx: ValueError: BuilderConfig '20231101.xx' not found."
-        " Available: ['20231101.0',"
+        "huggingface.co does not have wikimedia/wikipedia 20231101.xx: ValueError: BuilderConfig '20231101.xx' not"
+        " found. Available: ['20231101.0',"
     )
     assert message.endswith(" …")
     assert len(message) < 400
@@ -280,7 +280,7 @@ def test_a_language_that_the_hub_lacks(hub, prepare, tmp_path):
 
 def test_a_language_without_articles(hub, prepare, tmp_path):
     hub.texts["xx"] = []
-    with pytest.raises(ConfigError, match=r"wikimedia/wikipedia 20231101\.xx has no articles"):
+    with pytest.raises(ConfigError, match=r"wikimedia/wikipedia 20231101\.xx: expected articles, found none"):
         prepare("xx")
     assert names(tmp_path / "wiki") == []
 
@@ -289,14 +289,14 @@ def test_the_library_is_missing(monkeypatch, prepare):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
         ConfigError,
-        match=r"^downloading needs Hugging Face's library `datasets`: pip install 'ecsuite\[data\]'$",
+        match=r"^downloading needs the library `datasets` of Hugging Face: pip install 'ecsuite\[data\]'$",
     ):
         prepare("da")
 
 
 @pytest.mark.parametrize("code", ["", "../da", "DA", "da/", "da-"])
 def test_what_is_no_code_is_refused_before_anything_is_done(hub, prepare, tmp_path, code):
-    with pytest.raises(ConfigError, match="is no code of a language; expected such as da, or zh-yue"):
+    with pytest.raises(ConfigError, match="expected a language code such as da or zh-yue, got"):
         prepare("da", code)
     assert not (tmp_path / "wiki").exists()
 
@@ -308,12 +308,12 @@ def test_codes_with_hyphens_and_repeated_codes(hub, prepare):
 
 
 def test_no_language_no_article_no_folder(prepare, tmp_path):
-    with pytest.raises(ConfigError, match="no language given; expected codes such as da,eu"):
+    with pytest.raises(ConfigError, match="expected language codes such as da,eu, got none"):
         prepare()
-    with pytest.raises(ConfigError, match="0 articles: expected one or more"):
+    with pytest.raises(ConfigError, match="expected at least one article, got 0"):
         prepare("da", num_articles=0)
     (tmp_path / "wiki").write_text("a file")
-    with pytest.raises(ConfigError, match="wiki is a file: name a folder"):
+    with pytest.raises(ConfigError, match="wiki: expected a folder, got a file"):
         prepare("da")
 
 
@@ -323,7 +323,8 @@ def test_a_foreign_record_is_not_overwritten(hub, prepare, tmp_path, content):
     record.parent.mkdir()
     record.write_bytes(content.encode("latin-1"))
     with pytest.raises(
-        ConfigError, match=r"sources\.json: not a record of downloads; move it away, or name another folder"
+        ConfigError,
+        match=r"sources\.json: expected a record of downloads; move the file, or choose another folder",
     ):
         prepare("da")
     assert record.read_bytes() == content.encode("latin-1")

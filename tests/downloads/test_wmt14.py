@@ -1,4 +1,4 @@
-"""Sentence pairs become packed lines of two columns, and nothing in a sentence can end a column or a line."""
+"""Sentence pairs become compressed lines of two columns; no character of a sentence ends a column or a line."""
 
 import gzip
 import sys
@@ -55,21 +55,21 @@ def test_a_whole_file_is_not_made_again(asked, tmp_path):
     for _ in range(2):
         prepare_wmt14(tmp_path / "pairs.gz", num_pairs=2, note=notes.append)
     assert len(asked) == 1
-    assert notes[-1] == "pairs.gz: there already, and whole"
+    assert notes[-1] == "pairs.gz: already complete"
 
 
 def test_as_many_pairs_as_there_are(asked, tmp_path):
     notes = []
     prepare_wmt14(tmp_path / "pairs.gz", note=notes.append)
     assert NUM_PAIRS == 3_000_000
-    assert notes[-1] == "pairs.gz: fr-en has 3 pairs, fewer than 3,000,000: all were taken"
+    assert notes[-1] == "pairs.gz: expected 3,000,000 pairs, fr-en has 3: all were used"
 
 
 def test_names_and_numbers_are_checked_first(asked, tmp_path):
     for file in (tmp_path / "pairs.tsv", tmp_path):
-        with pytest.raises(ConfigError, match=r"expected the name of a packed file, such as en-fr\.tsv\.gz"):
+        with pytest.raises(ConfigError, match=r"expected the name of a gzip file, such as en-fr\.tsv\.gz"):
             prepare_wmt14(file)
-    with pytest.raises(ConfigError, match="0 pairs: expected one or more"):
+    with pytest.raises(ConfigError, match="expected at least one pair, got 0"):
         prepare_wmt14(tmp_path / "pairs.gz", num_pairs=0)
     assert asked == []
 
@@ -83,5 +83,5 @@ def test_no_network(monkeypatch, tmp_path):
         prepare_wmt14(tmp_path / "pairs.gz")
     assert str(caught.value) == (
         "wmt/wmt14 fr-en: huggingface.co cannot be reached (ConnectionError: no route). Without a network, translate"
-        " with pairs of your own, a line `source<TAB>target` each: --pairs FILE"
+        " with your own pairs, `source<TAB>target` per line: --pairs FILE"
     )

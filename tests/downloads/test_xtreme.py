@@ -1,4 +1,4 @@
-"""The tasks' data out of archives as their authors pack them: found by name, packed, recorded, readable."""
+"""Data of the tasks are extracted from archives by name, compressed, recorded and readable."""
 
 import gzip
 import io
@@ -12,7 +12,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads import xtreme
-from ecsuite.downloads.xtreme import INSTEAD, ORIGINS, prepare_xtreme
+from ecsuite.downloads.xtreme import OFFLINE_ADVICE, ORIGINS, prepare_xtreme
 from ecsuite.eval.xtreme.scoring.reading import available, read_examples
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
@@ -125,12 +125,12 @@ WEB = {
         for part in ("training", "sample")
     },
 }  # fmt: skip
-"""What is behind the addresses, by the last part of them."""
+"""Content of the addresses, by their last part."""
 
 
 @pytest.fixture
 def web(tmp_path, monkeypatch):
-    """A folder that stands for the web; the origins are the true ones but for their addresses and checksums."""
+    """A folder that replaces the web; origins are the real ones except for addresses and checksums."""
     folder = tmp_path / "web"
     folder.mkdir()
     for name, content in WEB.items():
@@ -211,21 +211,23 @@ def test_the_record_says_what_each_file_is(web, prepare, tmp_path):
 
 def test_what_is_whole_is_not_asked_for_again(web, prepare):
     first = prepare("xquad")
-    assert prepare.notes[0] == "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: asking this machine"
+    assert (
+        prepare.notes[0] == "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: downloading from this machine"
+    )
     for path in web.iterdir():
         path.unlink()
     assert prepare("xquad") == first
     assert prepare.notes == [
-        "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: there already, and whole",
-        "train-v1.1.json: there already, and whole",
-        "dev-v1.1.json: there already, and whole",
+        "60cac411649156efb6aab9dd4c9cde787a2c0345.tar.gz: already complete",
+        "train-v1.1.json: already complete",
+        "dev-v1.1.json: already complete",
     ]
 
 
 def test_squad_is_shared_by_two_tasks(web, prepare):
     prepare("xquad")
     prepare("mlqa", "xquad")
-    assert [note.partition(":")[0] for note in prepare.notes if "asking" in note] == ["MLQA_V1.zip"]
+    assert [note.partition(":")[0] for note in prepare.notes if "downloading from" in note] == ["MLQA_V1.zip"]
     assert len(prepare.notes) == 4
 
 
@@ -234,7 +236,7 @@ def test_squad_is_shared_by_two_tasks(web, prepare):
     [
         (lambda path: path.unlink(), "panx/kk/dev.gz is missing; downloading it again"),
         (lambda path: path.write_bytes(b"?"),
-         "panx/kk/dev.gz is damaged: its checksum is not the one in sources.json; downloading it again"),
+         "panx/kk/dev.gz is damaged: its checksum differs from sources.json; downloading it again"),
     ],
 )  # fmt: skip
 def test_what_is_not_whole_is_made_again(web, prepare, tmp_path, damage, reason):
@@ -243,7 +245,7 @@ def test_what_is_not_whole_is_made_again(web, prepare, tmp_path, damage, reason)
     before = path.read_bytes()
     damage(path)
     prepare("panx")
-    assert prepare.notes == [f"panx_dataset.zip: {reason}", "panx_dataset.zip: asking this machine"]
+    assert prepare.notes == [f"panx_dataset.zip: {reason}", "panx_dataset.zip: downloading from this machine"]
     assert path.read_bytes() == before
 
 
@@ -254,7 +256,7 @@ def test_a_damaged_archive_is_removed(web, prepare, tmp_path, name):
     with pytest.raises(ConfigError) as error:
         prepare(task)
     assert str(error.value).startswith(f"{(web / name).as_uri()}: the archive is damaged (")
-    assert str(error.value).endswith("); the same command tries again")
+    assert str(error.value).endswith("); run the same command again")
     assert not (tmp_path / "data" / "sources.json").exists()
     assert not list((tmp_path / "data").glob(".*"))
     (web / name).write_bytes(WEB[name])
@@ -266,7 +268,7 @@ def test_an_archive_without_what_is_expected(web, prepare):
     with pytest.raises(ConfigError) as error:
         prepare("pawsx")
     assert str(error.value) == (
-        f"{(web / 'x-final.tar.gz').as_uri()}: nothing in it is named as expected, {ORIGINS['pawsx'][0].member}"
+        f"{(web / 'x-final.tar.gz').as_uri()}: expected members named {ORIGINS['pawsx'][0].member}, found none"
     )
 
 
@@ -282,7 +284,7 @@ def test_without_a_network_one_line_says_what_to_do(web, prepare):
     with pytest.raises(ConfigError) as error:
         prepare("pawsx")
     assert str(error.value).startswith(f"{(web / 'x-final.tar.gz').as_uri()}: cannot be read (")
-    assert str(error.value).endswith(f"; the same command goes on where it stopped. {INSTEAD}")
+    assert str(error.value).endswith(f"; run the same command again to resume. {OFFLINE_ADVICE}")
 
 
 def test_progress_counts_the_files_of_the_web(web, prepare):
@@ -296,12 +298,12 @@ def test_progress_counts_the_files_of_the_web(web, prepare):
 def test_mistakes_have_one_line(prepare, tmp_path):
     with pytest.raises(ConfigError, match="unknown task 'panks'; did you mean 'panx'\\?"):
         prepare("panks")
-    with pytest.raises(ConfigError, match="no task given; expected names such as udpos,panx"):
+    with pytest.raises(ConfigError, match="expected task names such as udpos,panx, got none"):
         prepare()
     (tmp_path / "data").write_text("")
     with pytest.raises(ConfigError) as error:
         prepare("panx")
-    assert str(error.value) == f"{tmp_path / 'data'} is a file: name a folder"
+    assert str(error.value) == f"{tmp_path / 'data'}: expected a folder, got a file"
 
 
 def test_every_task_has_an_origin():
