@@ -152,10 +152,10 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
     elif any(entry.get(key) != expected[key] for key in ("dataset", "config", "revision")):
         reason = f"is {entry.get('dataset')} {entry.get('config')} at revision {entry.get('revision')}"
     elif entry.get("asked") != expected["asked"]:
-        had, asked = (
+        found, requested = (
             "all" if number is None else f"{number:,}" for number in (entry.get("asked"), expected["asked"])
         )
-        reason = f"has {had} {unit}, expected {asked}"
+        reason = f"has {found} {unit}, expected {requested}"
     else:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256"):

@@ -47,9 +47,8 @@ def fetch(
                     progress(done / total if total else 0.0)
     except HTTPError as error:
         error.close()
-        if (
-            error.code == _NOTHING_LEFT and start
-        ):  # the partial file is not a prefix of the file on the server
+        if error.code == _NOTHING_LEFT and start:
+            # The partial file is not a prefix of the file on the server.
             part.unlink()
             return fetch(url, path, sha256=sha256, offline_advice=offline_advice, progress=progress)
         raise ConfigError(
