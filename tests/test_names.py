@@ -27,12 +27,12 @@ FORMER_NAMES = {
     "": (
         "Lesson Pupil ModulePupil make_pupil SpeakingPupil ReadingPupil RememberingPupil Imitator make_imitator "
         "learn_by_hand _LearnByHand StackReader UnitReader StackDecoder UnitDecoder unblend RelaxedLine DiscreteLine "
-        "ValueLine hears_itself heard silence add_voice settle PLAYED claim inspect_folder LEFTOVER tap _at_rest "
+        "ValueLine hears_itself heard silence add_voice settle PLAYED inspect_folder LEFTOVER tap _at_rest "
         "idle_input School Schooled Couple Course Watch PaperWatch Workshop Tell raise_body try_task _born SURE "
-        "is_open say"
+        "say"
     ),
-    "agents": "Line",
-    "games": "Line Round Verdict ask told",
+    "agents": "Line is_open",
+    "games": "Line Round Verdict ask told claim is_open",
     "eval/icy": "Link Couple Pair Verdict Kernel Reader lesson pupil school couple course watch",
     "eval/icy/fast": "Source column under over ones_ tell",
     "eval/xtreme": "Body",
@@ -41,9 +41,9 @@ FORMER_NAMES = {
 }
 """By folder, names that no class, function, argument or variable has there any more."""
 FORMER_MODULES = (
-    "lessons imitation decoding reading kernels parameters pupils course teaching schooling links speaking making showing "
-    "workshop bodies abbreviation harris information disentanglement translation_drawing cbm_study machine_translation "
-    "xtreme_transfer downloading precision"
+    "lessons imitation decoding reading kernels parameters pupils course teaching schooling links speaking making "
+    "showing workshop bodies abbreviation harris information disentanglement translation_drawing cbm_study "
+    "machine_translation xtreme_transfer downloading precision"
 )
 """Modules and folders of version 0.1.0 with other names today."""
 STILL_MODULES = {"eval/xtreme/scoring/reading.py", "formats/reading.py", "grammars/making.py"}
