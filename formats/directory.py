@@ -136,7 +136,5 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     }
     for key, check in is_right.items():
         if not check(value := manifest.get(key, ...)):
-            raise CorpusError(
-                f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version'
-            )
+            raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
     return manifest

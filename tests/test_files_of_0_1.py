@@ -29,7 +29,13 @@ def assert_close(found, expected, where=""):
     """The same but for the last digits of numbers, which differ between machines."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), where
-        for key in expected.keys() - {"about", "reason", "notes", "ci_reason", "why"}:  # texts for people may change
+        for key in expected.keys() - {
+            "about",
+            "reason",
+            "notes",
+            "ci_reason",
+            "why",
+        }:  # texts for people may change
             assert_close(found[key], expected[key], f"{where}.{key}")
     elif isinstance(expected, list):
         assert len(found) == len(expected), where

@@ -245,8 +245,7 @@ def test_a_missing_file_of_meanings(directory):
 )
 def test_damaged_metadata(directory, changes, message):
     assert (
-        change_metadata(directory, **changes)
-        == f"metadata.json: {message}: damaged, or of a newer version"
+        change_metadata(directory, **changes) == f"metadata.json: {message}: damaged, or of a newer version"
     )
 
 
