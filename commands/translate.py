@@ -1,4 +1,4 @@
-"""The command `translate`: does a corpus that was learnt first help to translate?"""
+"""`ecsuite translate`: does pretraining on a corpus help a model to translate?"""
 
 from pathlib import Path
 from typing import Annotated

@@ -37,13 +37,13 @@ def windows_of(stream: np.ndarray) -> Windows:
     return Windows(symbols=stretches(stream, NANO.context + 1, NANO.context))
 
 
-def born(corpus: Corpus | None, preset: Preset, folder: Path) -> Path:
+def pretrained_file(corpus: Corpus | None, preset: Preset, folder: Path) -> Path:
     file = folder / f"{preset.lr}-{corpus is None}.safetensors"
     pretrain(corpus, preset, "strict", 0, "cpu", "fp32", file, ignore)
     return file
 
 
-def tuned(file: Path, target: Target, preset: Preset, monkeypatch: pytest.MonkeyPatch) -> float:
+def finetuned_score(file: Path, target: Target, preset: Preset, monkeypatch: pytest.MonkeyPatch) -> float:
     rules = replace(PROTOCOLS["strict"], target=lambda text, preset: target)
     monkeypatch.setitem(stages.PROTOCOLS, "strict", rules)  # type: ignore[arg-type]
     found = tune_and_test(file, Known(), preset, "strict", 0, "cpu", "fp32", ignore)
@@ -55,13 +55,13 @@ def test_one_token_costs_nothing_and_coins_cost_their_entropy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preset = replace(NANO, lr=3e-3, tune_lr=3e-3)
-    file = born(None, preset, tmp_path)
+    file = pretrained_file(None, preset, tmp_path)
     same = windows_of(np.zeros(2001))
     constant = Target(vocab_size=1, tune=same, test=same, repeats=1)
-    assert tuned(file, constant, preset, monkeypatch) == 0
+    assert finetuned_score(file, constant, preset, monkeypatch) == 0
     coins = np.random.default_rng(0).integers(2, size=6000)
     target = Target(vocab_size=2, tune=windows_of(coins[:4000]), test=windows_of(coins[4000:]), repeats=1)
-    assert tuned(file, target, preset, monkeypatch) == pytest.approx(math.log(2), abs=0.01)
+    assert finetuned_score(file, target, preset, monkeypatch) == pytest.approx(math.log(2), abs=0.01)
 
 
 def test_pretraining_on_a_languages_own_kind_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,8 @@ def test_pretraining_on_a_languages_own_kind_helps(tmp_path: Path, monkeypatch: 
         NANO, lr=3e-3, tune_lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8, tune_tokens=2000, tune_epochs=4
     )
     helped, alone = (
-        tuned(born(source, preset, tmp_path), target, preset, monkeypatch) for source in (corpus, None)
+        finetuned_score(pretrained_file(source, preset, tmp_path), target, preset, monkeypatch)
+        for source in (corpus, None)
     )
     assert helped < alone - 0.1
 
@@ -83,7 +84,7 @@ def test_pretraining_on_a_languages_own_kind_helps(tmp_path: Path, monkeypatch: 
 def test_pretraining_starts_from_the_weights_of_no_pretraining(tmp_path: Path) -> None:
     corpus = zipf_parentheses(3000, np.random.default_rng(0), num_types=50)
     preset = replace(NANO, lr=0.0)
-    still, nothing = (load_file(born(source, preset, tmp_path)) for source in (corpus, None))
+    still, nothing = (load_file(pretrained_file(source, preset, tmp_path)) for source in (corpus, None))
     assert still.keys() == nothing.keys() and "embedding.weight" not in still
     assert all(torch.equal(still[name], nothing[name]) for name in still)
 
@@ -93,21 +94,26 @@ def test_each_stage_has_its_own_learning_rate(tmp_path: Path, monkeypatch: pytes
     still = replace(NANO, lr=0.0, tune_lr=1e-3)
     coins = windows_of(np.random.default_rng(0).integers(2, size=2000))
     target = Target(vocab_size=2, tune=coins, test=coins, repeats=1)
-    stills = [tuned(born(source, still, tmp_path), target, still, monkeypatch) for source in (corpus, None)]
+    stills = [
+        finetuned_score(pretrained_file(source, still, tmp_path), target, still, monkeypatch)
+        for source in (corpus, None)
+    ]
     assert stills[0] == stills[1]
     untuned = replace(still, tune_lr=0.0)
-    assert tuned(born(None, untuned, tmp_path), target, untuned, monkeypatch) != stills[0]
+    assert (
+        finetuned_score(pretrained_file(None, untuned, tmp_path), target, untuned, monkeypatch) != stills[0]
+    )
 
 
 def test_dropout_is_a_function_of_the_seed(tmp_path: Path) -> None:
     corpus = zipf_parentheses(3000, np.random.default_rng(0), num_types=50)
     preset = replace(NANO, dropout=0.1)
     before = torch.get_rng_state()
-    first = born(corpus, preset, tmp_path).read_bytes()
+    first = pretrained_file(corpus, preset, tmp_path).read_bytes()
     assert torch.equal(torch.get_rng_state(), before)
     torch.rand(3)
-    assert born(corpus, preset, tmp_path).read_bytes() == first
-    assert born(corpus, NANO, tmp_path).read_bytes() != first
+    assert pretrained_file(corpus, preset, tmp_path).read_bytes() == first
+    assert pretrained_file(corpus, NANO, tmp_path).read_bytes() != first
 
 
 def test_a_loss_that_is_not_finite_stops_before_the_update() -> None:
