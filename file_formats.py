@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 KEY = "format"
-FORMATS = {"config": 1, "scores": 1, "result": 1, "kept result": 1}
+FORMATS = {"config": 2, "scores": 1, "result": 1, "kept result": 1}
 """The newest format of each kind of file; this is the one that is written.
 
 config: users' YAML files, and the `config.yaml` of a run folder, whose number holds for the whole folder. scores: the

@@ -326,15 +326,3 @@ class TanhSRUCell(SRUCell):
     """A simple recurrent unit with tanh of the memory in the output, for inputs of zeros."""
 
     output_activation = "tanh"
-
-
-CELLS: dict[str, type[RecurrentCell]] = {
-    "rnn": RNNCell,
-    "gru": GRUCell,
-    "lstm": LSTMCell,
-    "sru": SRUCell,
-    "sru-tanh": TanhSRUCell,
-    "dgsend": DgsendCell,
-    "dgrecv": DgrecvCell,
-}
-"""Cells by name."""

@@ -5,6 +5,7 @@ after `max_len` symbols is left out. If a message may end at several steps, ever
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -14,12 +15,13 @@ from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import MessageBuilder, Style
-from ecsuite.config import ConfigError
+from ecsuite.agents.options import AgentOptions, Style
+from ecsuite.agents.senders import MessageBuilder
+from ecsuite.config import ConfigError, Count
 
 
 class FeedForwardSender(nn.Module):
-    """FC1L and FC2L: all symbols at once, from the meaning or from one layer of tanh units (ICY, appendix B.1, B.2).
+    """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
     The biases are those of the published program; the paper leaves them out.
 
@@ -27,7 +29,7 @@ class FeedForwardSender(nn.Module):
         num_features: Width of a meaning.
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        hidden_size: Number of tanh units between meaning and logits; None for FC1L, which has none.
+        hidden_size: Number of tanh units between meaning and logits; None: none.
     """
 
     def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
@@ -43,6 +45,38 @@ class FeedForwardSender(nn.Module):
         while not builder.done:
             builder.step(next(logits))
         return builder.message()
+
+
+class FC1LSender(FeedForwardSender):
+    """FC1L: all symbols from the meaning by one linear layer. See the base class for the sizes."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of FC1L."""
+
+    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
+        super().__init__(
+            num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=None
+        )
+
+
+class FC2LSender(FeedForwardSender):
+    """FC2L: all symbols from one layer of tanh units. See the base class for the sizes."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of FC2L."""
+
+        hidden_size: Count = 256
+        """Number of tanh units."""
+
+    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
+        super().__init__(
+            num_features=num_features,
+            vocab_size=vocab_size,
+            max_len=max_len,
+            hidden_size=options.hidden_size,
+        )
 
 
 class PositionalReceiver(Receiver):
@@ -80,14 +114,21 @@ class FC1LReceiver(PositionalReceiver):
     """The flattened one-hot message as the state, so that the whole model is linear.
 
     Args:
+        options: The options.
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        style: See `Style`; icy: output layer without a bias, initialised from N(0, 1), as in the published program.
     """
 
-    def __init__(self, *, vocab_size: int, max_len: int, style: Style = "egg") -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of FC1L."""
+
+        style: Style = "egg"
+        """icy: output layer without a bias, initialised from N(0, 1), as in the published program (ICY only)."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
         super().__init__(state_size=max_len * (vocab_size + 1), max_len=max_len)
-        self.vocab_size, self.style = vocab_size, style
+        self.vocab_size, self.style = vocab_size, options.style
 
     def embed_symbols(self, symbols: Tensor) -> Tensor:
         """See the base class."""
@@ -105,91 +146,87 @@ class FC1LReceiver(PositionalReceiver):
         return layer
 
 
-class FlatReceiver(PositionalReceiver):
-    """FC2L of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2).
+class FC2LReceiver(PositionalReceiver):
+    """FC2L: the symbols' embeddings and tanh, of the paper or of the published program.
+
+    Form `flat`, of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2). Form `sum`, of the
+    program: one embedding per position, and tanh of their sum.
 
     Args:
+        options: The options.
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        hidden_size: Width of a symbol's embedding.
-        style: See `Style`.
     """
 
-    def __init__(self, *, vocab_size: int, max_len: int, hidden_size: int, style: Style = "egg") -> None:
-        super().__init__(state_size=max_len * hidden_size, max_len=max_len)
-        self.embed = make_embedding(vocab_size, hidden_size, style)
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of FC2L."""
 
-    def embed_symbols(self, symbols: Tensor) -> Tensor:
-        """See the base class."""
-        return tanh(self.embed(symbols))
+        form: Literal["flat", "sum"] = "flat"
+        """flat: as in the paper. sum: as in the published program."""
+        hidden_size: Count = 512
+        """flat: width of a symbol's embedding. sum: width of the state."""
+        style: Style = "egg"
+        """egg: as in EGG. icy: embeddings initialised from N(0, 1)."""
 
-    def encode(self, symbols: Tensor) -> Tensor:
-        """See the base class."""
-        return symbols.flatten(2)
-
-
-class SumReceiver(PositionalReceiver):
-    """FC2L of the published program: one embedding per position, and tanh of their sum.
-
-    Args:
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-        hidden_size: Width of the state.
-        style: See `Style`.
-    """
-
-    def __init__(self, *, vocab_size: int, max_len: int, hidden_size: int, style: Style = "egg") -> None:
-        super().__init__(state_size=hidden_size, max_len=max_len)
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
+        self.is_flat = options.form == "flat"
+        super().__init__(state_size=(max_len if self.is_flat else 1) * options.hidden_size, max_len=max_len)
         self.vocab_size = vocab_size
-        self.embed = Linear(max_len * (vocab_size + 1), hidden_size, bias=False)
-        if style == "icy":
+        self.embed: Linear
+        if self.is_flat:
+            self.embed = make_embedding(vocab_size, options.hidden_size, options.style)
+            return
+        self.embed = Linear(max_len * (vocab_size + 1), options.hidden_size, bias=False)
+        if options.style == "icy":
             nn.init.normal_(self.embed.weight)
 
     def embed_symbols(self, symbols: Tensor) -> Tensor:
         """See the base class."""
-        return as_weights(symbols, self.vocab_size)
+        return tanh(self.embed(symbols)) if self.is_flat else as_weights(symbols, self.vocab_size)
 
     def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
-        return tanh(self.embed(symbols.flatten(2)))
+        return symbols.flatten(2) if self.is_flat else tanh(self.embed(symbols.flatten(2)))
 
 
 class ConvolutionalReceiver(PositionalReceiver):
     """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
 
     Args:
+        options: The options.
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        hidden_size: Channels of each block.
-        embedding_size: Width of a symbol's embedding.
-        num_blocks: Number of blocks; None: so many that one position remains, which is the paper's 4 for 20 symbols.
-        style: See `Style`.
 
     Raises:
         ConfigError: If no position would remain after the blocks.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        max_len: int,
-        hidden_size: int,
-        embedding_size: int,
-        num_blocks: int | None = None,
-        style: Style = "egg",
-    ) -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of CNN."""
+
+        blocks: Count | None = None
+        """Number of blocks; null: so many that one position remains, which is the paper's 4 for 20 symbols."""
+        hidden_size: Count = 512
+        """Channels of each block."""
+        embedding_size: Count = 32
+        """Width of a symbol's embedding."""
+        style: Style = "egg"
+        """egg: as in EGG. icy: embeddings initialised from N(0, 1)."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
         max_blocks = max_len.bit_length() - 1
-        blocks = max_blocks if num_blocks is None else num_blocks
+        blocks = max_blocks if options.blocks is None else options.blocks
         if blocks > max_blocks:
             raise ConfigError(
                 f"cnn: expected at most blocks={max_blocks} for {max_len} symbols, got blocks={blocks}"
             )
-        widths = [embedding_size] + [hidden_size] * blocks
+        widths = [options.embedding_size] + [options.hidden_size] * blocks
         super().__init__(state_size=widths[-1] * (max_len >> blocks), max_len=max_len)
-        self.embed = make_embedding(vocab_size, embedding_size, style)
+        self.embed = make_embedding(vocab_size, options.embedding_size, options.style)
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(width, hidden_size, 3, padding=1) for width in widths[:-1]
+            nn.Conv1d(width, options.hidden_size, 3, padding=1) for width in widths[:-1]
         )
 
     def embed_symbols(self, symbols: Tensor) -> Tensor:
@@ -206,13 +243,6 @@ class ConvolutionalReceiver(PositionalReceiver):
             channels = nn.functional.conv1d(channels, weight, bias, padding=1)
             channels = nn.functional.max_pool1d(channels, 2).relu()
         return channels.reshape(*symbols.shape[:2], self.state_size)
-
-
-FC2L_FORMS: dict[Literal["flat", "sum"], type[FlatReceiver | SumReceiver]] = {
-    "flat": FlatReceiver,
-    "sum": SumReceiver,
-}
-"""The two receivers named FC2L, by their option `form`."""
 
 
 def as_weights(symbols: Tensor, vocab_size: int) -> Tensor:

@@ -4,16 +4,20 @@ From the paper that introduces ICY, "Neural Networks Can Understand Compositiona
 the Context of Emergent Communication": section 3.3.2 (senders) and appendix C.5 (receiver).
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import CELLS, State
+from ecsuite.agents.cells import State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import Decoder, MessageBuilder, Style
+from ecsuite.agents.options import CellOptions
+from ecsuite.agents.registry import CELLS
+from ecsuite.agents.senders import Decoder, MessageBuilder, cell_of_sender
+from ecsuite.config import Count
 
 
 def scale(state: State, weight: Tensor) -> State:
@@ -39,35 +43,27 @@ class HierarchicalSender(Decoder):
     where x_t is the previous symbol (HUSendA) or zeros (HUSendZ), and `scores` is the output layer. All parts of a
     state are interpolated in the same way.
 
+    A cell without input has an input of width 1, as published.
+
     Args:
+        options: The options; the cell is that of both levels.
         num_features: Width of a meaning.
         vocab_size: Number of content symbols; EOS is added here.
-        hidden_size: Width of both states.
-        embedding_size: Width of a symbol's embedding (HUSendA only).
-        cell: Name in `CELLS`, for both levels.
-        zero_input: HUSendZ instead of HUSendA. A cell without input has an input of width 1, as published.
-        style: See `Style`.
+        max_len: Not used.
     """
 
-    def __init__(
-        self,
-        *,
-        num_features: int,
-        vocab_size: int,
-        hidden_size: int,
-        embedding_size: int,
-        cell: str,
-        zero_input: bool,
-        style: Style = "egg",
-    ) -> None:
-        super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
-        zero_input_size = (
-            hidden_size if cell.startswith("sru") else 1
-        )  # SRU's input and state have the same width
-        self.upper = CELLS[cell](zero_input_size, hidden_size)
-        self.lower = CELLS[cell](zero_input_size if zero_input else embedding_size, hidden_size)
+    zero_input: bool
+
+    def __init__(self, options: CellOptions, *, num_features: int, vocab_size: int, max_len: int = 0) -> None:
+        hidden_size = options.hidden_size
+        super().__init__(num_features=num_features, hidden_size=hidden_size, style=options.style)
+        # SRU's input and state have the same width.
+        zero_input_size = hidden_size if options.cell.startswith("sru") else 1
+        cell = CELLS.load(cell_of_sender(options.cell, zero_input=self.zero_input))
+        self.upper = cell(zero_input_size, hidden_size)
+        self.lower = cell(zero_input_size if self.zero_input else options.embedding_size, hidden_size)
         self.stop = Linear(hidden_size, 1)
-        self.add_output_layers(vocab_size, embedding_size, is_autoregressive=not zero_input)
+        self.add_output_layers(vocab_size, options.embedding_size, is_autoregressive=not self.zero_input)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Generate a message for each meaning.
@@ -94,6 +90,20 @@ class HierarchicalSender(Decoder):
         return builder.message()
 
 
+class HUSendA(HierarchicalSender):
+    """HUSendA: each symbol is the input of the next step."""
+
+    Options = CellOptions
+    zero_input = False
+
+
+class HUSendZ(HierarchicalSender):
+    """HUSendZ: the input of every step is zeros."""
+
+    Options = CellOptions
+    zero_input = True
+
+
 class HierarchicalReceiver(Receiver):
     """HU-receiver: a lower cell makes one step per symbol, an upper cell one step per word boundary.
 
@@ -103,33 +113,31 @@ class HierarchicalReceiver(Receiver):
         u_t = s_t upper(l_t, u_{t-1}) + (1 - s_t) u_{t-1}
 
     Args:
+        options: The options; the cell is that of both levels.
         vocab_size: Number of content symbols; EOS is added here.
-        hidden_size: Width of both states.
-        embedding_size: Width of a symbol's embedding.
-        cell: Name in `CELLS`, for both levels.
-        stop: `each`: every example has its own stopness. `first`: all examples of a batch use the stopness of the
-            first one, as in the published program with all cells except LSTM.
-        reset: Multiply the lower state by 1 - s_{t-1} after each symbol, as in the published program.
-        style: See `Style`.
+        max_len: Not used.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        hidden_size: int,
-        embedding_size: int,
-        cell: str,
-        stop: Literal["each", "first"] = "each",
-        reset: bool = False,
-        style: Style = "egg",
-    ) -> None:
-        super().__init__(state_size=hidden_size)
-        self.stop_mode, self.reset = stop, reset
-        self.embed = make_embedding(vocab_size, embedding_size, style)
-        self.lower = CELLS[cell](embedding_size, hidden_size)
-        self.upper = CELLS[cell](hidden_size, hidden_size)
-        self.stop = Linear(hidden_size, 1)
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(CellOptions):
+        """Options of a hierarchical receiver."""
+
+        hidden_size: Count = 512
+        """Width of both states."""
+        stop: Literal["each", "first"] = "each"
+        """each: every example has its own stopness. first: all examples of a batch use that of the first one, as in
+        the published program with all cells except LSTM."""
+        reset: bool = False
+        """Multiply the lower state by 1 - s_{t-1} after each symbol, as in the published program."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int = 0) -> None:
+        super().__init__(state_size=options.hidden_size)
+        self.stop_mode, self.reset = options.stop, options.reset
+        self.embed = make_embedding(vocab_size, options.embedding_size, options.style)
+        cell = CELLS.load(options.cell)
+        self.lower = cell(options.embedding_size, options.hidden_size)
+        self.upper = cell(options.hidden_size, options.hidden_size)
+        self.stop = Linear(options.hidden_size, 1)
 
     def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Encode a message up to each of its possible ends. See `Receiver`."""

@@ -1,28 +1,110 @@
-"""Object encoders (perceptions): from an object to a vector. Games on sets encode every distinct object once."""
+"""Object encoders (perceptions): from an object to a vector. A game encodes every distinct object once.
 
-from collections.abc import Mapping, Sequence
+A perception is built from its options and the shape of an object, (num_features,) or (height, width, 3) for images,
+and has `out_features`, the width of its vectors. A receiver's perception also gets the width of the receiver's states;
+where its vectors have the same width by definition, `fits_states`, the game needs no projection of the states.
+"""
+
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
+from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
-from ecsuite.config import ConfigError, look_up
+from ecsuite.agents.options import PerceptionOptions
+from ecsuite.agents.registry import PERCEPTIONS
+from ecsuite.components import Part
+from ecsuite.config import ConfigError, Count
 
 
-class FeedForwardPerception(nn.Sequential):
-    """Linear layers with ReLU between them.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SizedOptions(PerceptionOptions):
+    """Options of a perception with vectors of any width."""
+
+    size: Count = 60
+    """Width of the vectors, and of hidden layers."""
+
+
+class IdentityPerception(nn.Identity):
+    """The object's features as they are.
 
     Args:
-        sizes: Widths of the layers, from the object's features to the vector.
+        options: The options.
+        object_shape: (num_features,).
+        state_size: Not used.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        layers: list[nn.Module] = []
-        for inner, outer in pairwise(sizes):
-            layers += [Linear(inner, outer), nn.ReLU()]
-        super().__init__(*layers[:-1])
+    Options = PerceptionOptions
+    takes_images = False
+
+    def __init__(
+        self, options: PerceptionOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        super().__init__()
+        self.out_features = object_shape[0]
+
+
+class LinearPerception(nn.Sequential):
+    """One linear layer; see `IdentityPerception` for the arguments."""
+
+    Options = SizedOptions
+    takes_images = False
+
+    def __init__(
+        self, options: SizedOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        super().__init__(Linear(object_shape[0], options.size))
+        self.out_features = options.size
+
+
+class MLPPerception(nn.Sequential):
+    """Two linear layers with ReLU between them; see `IdentityPerception` for the arguments."""
+
+    Options = SizedOptions
+    takes_images = False
+
+    def __init__(
+        self, options: SizedOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        size = options.size
+        super().__init__(Linear(object_shape[0], size), nn.ReLU(), Linear(size, size))
+        self.out_features = size
+
+
+class TanhPerception(Linear):
+    """One linear layer and tanh: of a receiver's states' width unless it has a size.
+
+    Args:
+        options: The options.
+        object_shape: (num_features,).
+        state_size: Width of the receiver's states; None for a sender.
+
+    Raises:
+        ConfigError: If neither gives the width.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(PerceptionOptions):
+        """Options of a linear layer with tanh."""
+
+        size: Count | None = None
+        """Width of the vectors; null: that of the receiver's states, which then need no projection."""
+
+    takes_images = False
+
+    def __init__(
+        self, options: Options, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        size = options.size or state_size
+        if size is None:
+            raise ConfigError("perception.size: expected a number for the sender, got null")
+        super().__init__(object_shape[0], size)
+        self.fits_states = options.size is None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(num_objects, num_features) to (num_objects, size)."""
+        return tanh(super().forward(inputs))
 
 
 class Convolution(nn.Conv2d):
@@ -59,17 +141,8 @@ class Layout:
     """Whether half of the feature maps get outlines instead of colours."""
 
 
-LAYOUTS: Mapping[str, Layout] = {
-    "conv": Layout(((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1))),
-    "conv_max": Layout(((48, 6, 4, 1), (64, 3, 1, 1)), grids=(1,), has_sums=True, has_outlines=True),
-    "conv_grid": Layout(((32, 8, 4, 1), (64, 3, 1, 1)), grids=(1, 4)),
-    "conv4": Layout(((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2))),
-}
-"""Convolutional perceptions by name."""
-
-
 class ConvolutionalPerception(nn.Module):
-    """Blocks of convolution, batch normalisation, ReLU and optional max-pooling.
+    """Base class of blocks of convolution, batch normalisation, ReLU and optional max-pooling.
 
     `conv4`, as in Mu & Goodman (2021): four blocks of 3 x 3 convolutions to 64 channels with pooling; the 4 x 4 x 64
     values that remain of an image of 64 x 64 are the vector. Most of its time is spent on the large feature maps of the
@@ -84,14 +157,16 @@ class ConvolutionalPerception(nn.Module):
     and positions: it is meant for SHAPE.
 
     Args:
-        layout: The layers, one of `LAYOUTS`.
-        size: Height and width of the images, a multiple of 16.
+        object_shape: (height, width, 3); height and width are equal and multiples of 16.
         out_features: Width of the vector; None: no linear layer, the feature maps of the last block are flattened.
     """
 
-    def __init__(self, layout: Layout, size: int, out_features: int | None) -> None:
+    takes_images = True
+    layout: Layout
+
+    def __init__(self, object_shape: tuple[int, ...], out_features: int | None) -> None:
         super().__init__()
-        self.layout = layout
+        layout, size = self.layout, object_shape[0]
         num_inputs = 2 if layout.has_outlines else 1
         channels = [3 * num_inputs, *(block[0] for block in layout.blocks)]
         self.convolutions = nn.ModuleList(
@@ -127,36 +202,65 @@ class ConvolutionalPerception(nn.Module):
         return vectors if self.summary is None else self.summary(vectors)
 
 
-PERCEPTIONS: dict[str, str] = {
-    "linear": "one linear layer",
-    "mlp": "two linear layers with ReLU between them",
-    "conv": "for images: three strided convolutions with batch normalisation, then a linear layer",
-    "conv_max": "for images: two convolutions, half of them on outlines; maximum and sum of each map; no positions",
-    "conv_grid": "for images: two convolutions; maximum of each map and of each cell of a 4 x 4 grid; with positions",
-    "conv4": "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
-}
-"""One line about each perception, by name."""
+class SizedConvolution(ConvolutionalPerception):
+    """Base class of convolutional perceptions that end with a linear layer; see `IdentityPerception`."""
+
+    Options = SizedOptions
+
+    def __init__(
+        self, options: SizedOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        super().__init__(object_shape, options.size)
 
 
-def make_object_perception(name: str, object_shape: tuple[int, ...], size: int) -> tuple[nn.Module, int]:
+class StridedPerception(SizedConvolution):
+    """`conv`: see `ConvolutionalPerception`."""
+
+    layout = Layout(((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)))
+
+
+class MaximumPerception(SizedConvolution):
+    """`conv_max`: see `ConvolutionalPerception`."""
+
+    layout = Layout(((48, 6, 4, 1), (64, 3, 1, 1)), grids=(1,), has_sums=True, has_outlines=True)
+
+
+class GridPerception(SizedConvolution):
+    """`conv_grid`: see `ConvolutionalPerception`."""
+
+    layout = Layout(((32, 8, 4, 1), (64, 3, 1, 1)), grids=(1, 4))
+
+
+class Conv4Perception(ConvolutionalPerception):
+    """`conv4`: see `ConvolutionalPerception`; the vectors are as wide as the image makes them."""
+
+    Options = PerceptionOptions
+    layout = Layout(((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)))
+
+    def __init__(
+        self, options: PerceptionOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
+        super().__init__(object_shape, None)
+
+
+def make_object_perception(
+    part: Part, object_shape: tuple[int, ...], state_size: int | None = None
+) -> tuple[nn.Module, int]:
     """Build a perception, and return it with the width of its vectors.
 
     Args:
-        name: In `PERCEPTIONS`.
+        part: The perception and its options.
         object_shape: (num_features,) or, for images, (height, width, 3).
-        size: Width of the vectors and of hidden layers; not used by conv4.
+        state_size: Width of the receiver's states; None for a sender.
 
     Raises:
-        ConfigError: If the name is unknown, or the perception does not accept such objects.
+        ConfigError: If the perception does not accept such objects.
     """
-    look_up("perception", name, PERCEPTIONS)
-    takes_images = name in LAYOUTS
-    if takes_images != (len(object_shape) == 3):
-        found = "images" if len(object_shape) == 3 else f"vectors of {object_shape[0]} features"
-        choices = ", ".join(LAYOUTS) if len(object_shape) == 3 else "linear, mlp"
-        raise ConfigError(f"perception {name}: not for {found}; choices: {choices}")
-    if not takes_images:
-        sizes = [object_shape[0], size, size] if name == "mlp" else [object_shape[0], size]
-        return FeedForwardPerception(sizes), size
-    images = ConvolutionalPerception(LAYOUTS[name], object_shape[0], None if name == "conv4" else size)
-    return images, images.out_features
+    made = PERCEPTIONS.load(part.kind)
+    has_images = len(object_shape) == 3
+    if getattr(made, "takes_images", has_images) != has_images:
+        found = "images" if has_images else f"vectors of {object_shape[0]} features"
+        choices = [kind for kind in PERCEPTIONS.parts if getattr(PERCEPTIONS.load(kind), "takes_images", has_images) == has_images]
+        raise ConfigError(f"perception {part.kind}: not for {found}; choices: {', '.join(choices)}")
+    perception: nn.Module = made(part.options, object_shape=object_shape, state_size=state_size)
+    return perception, int(perception.out_features)  # type: ignore[arg-type]

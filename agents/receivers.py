@@ -1,15 +1,19 @@
 """Receivers: encode a message into a hidden state."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import CELLS, RecurrentCell, State
+from ecsuite.agents.cells import RecurrentCell, State
 from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import Message
-from ecsuite.agents.senders import Style
+from ecsuite.agents.options import CellOptions, Style
+from ecsuite.agents.registry import CELLS
+from ecsuite.agents.senders import Layers
+from ecsuite.config import Count
 
 
 class Receiver(nn.Module, ABC):
@@ -52,28 +56,26 @@ class RecurrentReceiver(Receiver):
     """A recurrent encoder whose initial states are zeros.
 
     Args:
+        options: The options.
         vocab_size: Number of content symbols; EOS is added here.
-        hidden_size: Width of the state.
-        embedding_size: Width of a symbol's embedding.
-        cell: Name in `CELLS`.
-        num_layers: Number of layers; each gets the outputs of the layer below, and the last gives the states.
-        style: See `Style`.
+        max_len: Not used.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        hidden_size: int,
-        embedding_size: int,
-        cell: str,
-        num_layers: int = 1,
-        style: Style = "egg",
-    ) -> None:
-        super().__init__(state_size=hidden_size)
-        self.embed = make_embedding(vocab_size, embedding_size, style)
-        widths = [embedding_size] + [hidden_size] * (num_layers - 1)
-        self.cells = nn.ModuleList(CELLS[cell](width, hidden_size) for width in widths)
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(CellOptions):
+        """Options of a recurrent receiver."""
+
+        hidden_size: Count = 512
+        """Width of the hidden state."""
+        num_layers: Layers = 1
+        """Number of layers; each gets the outputs of the layer below, and the last gives the states."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int = 0) -> None:
+        super().__init__(state_size=options.hidden_size)
+        self.embed = make_embedding(vocab_size, options.embedding_size, options.style)
+        cell = CELLS.load(options.cell)
+        widths = [options.embedding_size] + [options.hidden_size] * (options.num_layers - 1)
+        self.cells = nn.ModuleList(cell(width, options.hidden_size) for width in widths)
 
     def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """See the base class."""

@@ -1,22 +1,17 @@
 """Senders: map a meaning to a message; independent of the channel type."""
 
-from typing import Literal, Protocol, cast
+from dataclasses import dataclass
+from typing import Annotated, Protocol, cast
 
 import torch
+from msgspec import Meta
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import CELLS, RecurrentCell, State
+from ecsuite.agents.cells import RecurrentCell, State
 from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import EOS, Message
-
-Style = Literal["egg", "icy"]
-"""Initialisation and inputs of agents.
-
-egg (Kharitonov et al. 2019): an input projection with a bias, and a learnt first input.
-icy (the paper that introduces ICY, appendix B): a meaning is the sum of the embeddings of its values, initialised from
-N(0, 1), and the first input is the embedding of EOS, which serves as the start symbol.
-"""
-
+from ecsuite.agents.options import CellOptions, Style
+from ecsuite.agents.registry import CELLS
 
 class MessageBuilder(Protocol):
     """Builds one batch of messages: takes a sender's logits step by step and returns the symbol of each step."""
@@ -38,6 +33,15 @@ def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear
     if style == "icy":
         nn.init.normal_(perceive.weight)
     return perceive
+
+
+Layers = Annotated[int, Meta(ge=1, le=9)]
+"""Number of layers."""
+
+
+def cell_of_sender(cell: str, *, zero_input: bool) -> str:
+    """The cell of a sender: the published program's SRU with input of zeros applies tanh to its memory."""
+    return "sru-tanh" if zero_input and cell == "sru" else cell
 
 
 class Decoder(nn.Module):
@@ -83,32 +87,27 @@ class RecurrentSender(Decoder):
     """A recurrent decoder: the meaning gives its initial state, each symbol is its next input.
 
     Args:
+        options: The options.
         num_features: Width of a meaning.
         vocab_size: Number of content symbols; EOS is added here.
-        hidden_size: Width of the hidden state.
-        embedding_size: Width of a symbol's embedding.
-        cell: Name in `CELLS`.
-        num_layers: Number of layers; those above the first have an initial state of zeros.
-        zero_input: The input of every step is zeros: the sender is not autoregressive.
-        style: See `Style`.
+        max_len: Not used.
     """
 
-    def __init__(
-        self,
-        *,
-        num_features: int,
-        vocab_size: int,
-        hidden_size: int,
-        embedding_size: int,
-        cell: str,
-        num_layers: int = 1,
-        zero_input: bool = False,
-        style: Style = "egg",
-    ) -> None:
-        super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
-        widths = [embedding_size] + [hidden_size] * (num_layers - 1)
-        self.cells = nn.ModuleList(CELLS[cell](width, hidden_size) for width in widths)
-        self.add_output_layers(vocab_size, embedding_size, is_autoregressive=not zero_input)
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(CellOptions):
+        """Options of a recurrent sender."""
+
+        num_layers: Layers = 1
+        """Number of layers; those above the first have an initial state of zeros."""
+        zero_input: bool = False
+        """The input of every step is zeros: the sender is not autoregressive."""
+
+    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int = 0) -> None:
+        super().__init__(num_features=num_features, hidden_size=options.hidden_size, style=options.style)
+        cell = CELLS.load(cell_of_sender(options.cell, zero_input=options.zero_input))
+        widths = [options.embedding_size] + [options.hidden_size] * (options.num_layers - 1)
+        self.cells = nn.ModuleList(cell(width, options.hidden_size) for width in widths)
+        self.add_output_layers(vocab_size, options.embedding_size, is_autoregressive=not options.zero_input)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Generate a message for each meaning.

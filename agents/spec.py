@@ -8,10 +8,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from ecsuite.agents.cells import CELLS
-from ecsuite.config import ConfigError, look_up, unknown_name
+from ecsuite.agents.registry import CELLS
+from ecsuite.components import KIND
+from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
 
 Role = Literal["sender", "receiver"]
 
@@ -24,6 +25,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "stop": ("each", "first"),
 }
 """Options of agents and the values of each, the default first; () means any integer from 1."""
+
+
+SHORT_OPTIONS = {"hidden": "hidden_size"}
+"""Options whose short name differs from their name in a section."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +50,7 @@ RECURRENT = {
 
 FAMILIES: dict[Role, dict[str, Family]] = {
     "sender": {
-        **dict.fromkeys(CELLS, RECURRENT["sender"]),
+        **dict.fromkeys(CELLS.parts, RECURRENT["sender"]),
         "husenda:CELL": Family(options=("hidden",)),
         "husendz:CELL": Family(options=("hidden",)),
         "fc1l": Family(),
@@ -54,7 +59,7 @@ FAMILIES: dict[Role, dict[str, Family]] = {
         "hashtable": Family(),
     },
     "receiver": {
-        **dict.fromkeys(CELLS, RECURRENT["receiver"]),
+        **dict.fromkeys(CELLS.parts, RECURRENT["receiver"]),
         "hier:CELL": Family(options=("hidden", "reset", "stop")),
         "cnn": Family(options=("blocks", "hidden")),
         "fc1l": Family(),
@@ -100,10 +105,46 @@ class AgentSpec:
         default = OPTIONS[key][0] if OPTIONS[key] else None
         return dict(self.options).get(key, default)
 
+    def section(self) -> dict[str, Any]:
+        """The section of a config with the same agent.
+
+        Raises:
+            ConfigError: If it can't take part in a game.
+        """
+        if self.family == "hashtable":
+            raise ConfigError("sender hashtable learns from a given language only; see `ecsuite icy`")
+        options = {SHORT_OPTIONS.get(key, key): parse_value(value, key) for key, value in self.options}
+        if self.family in CELLS.parts:
+            zero_input = {"zero_input": True} if self.zero_input else {}
+            return {KIND: "recurrent", "cell": self.cell, "num_layers": self.num_layers, **zero_input, **options}
+        cell = {} if self.cell is None else {"cell": self.cell}
+        layers = {"num_layers": self.num_layers} if self.family == "transformer" else {}
+        return {KIND: self.family.removesuffix(":CELL"), **cell, **layers, **options}
+
     def number(self, key: str) -> int | None:
         """The value of an integer option; None if it is not set."""
         value = self.option(key)
         return None if value is None else int(value)
+
+
+def read_agent(role: Role, text: str) -> dict[str, Any]:
+    """The section of a config that a name with options is short for; options have their names in the section.
+
+    Args:
+        role: sender or receiver.
+        text: `name[,key=value]*`, such as `gru-2l,hidden_size=64`.
+
+    Raises:
+        ConfigError: If the name or the cell is unknown, or an option has no value.
+    """
+    name, *assignments = (piece.strip() for piece in text.split(","))
+    section = parse_agent(role, name).section()
+    for assignment in assignments:
+        key, equals, value = (piece.strip() for piece in assignment.partition("="))
+        if not equals:
+            raise ConfigError(f"{name}: expected key=value after the comma, got '{assignment}'")
+        section[SHORT_OPTIONS.get(key, key)] = parse_value(value, f"{role} {name}: {key}")
+    return section
 
 
 def parse_agent(role: Role, text: str) -> AgentSpec:
@@ -130,7 +171,7 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
         }
         pattern = look_up(f"{role} with a cell", prefix, cell_families)
         cell = suffix
-        look_up("cell", cell, CELLS)
+        look_up("cell", cell, CELLS.parts)
     else:
         match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
         pattern, layers, zero = match.groups() if match else (name, None, None)
@@ -138,7 +179,7 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
         if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
             raise unknown_name(role, given_name, families)
         num_layers, zero_input = int(layers or 1), zero is not None
-        cell = pattern if pattern in CELLS else None
+        cell = pattern if pattern in CELLS.parts else None
     options = _read_options(name, families[pattern], assignments)
     return AgentSpec(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input

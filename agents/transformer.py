@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
@@ -10,7 +11,9 @@ from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.senders import Decoder, MessageBuilder, Style
+from ecsuite.agents.options import AgentOptions, Style
+from ecsuite.agents.senders import Decoder, Layers, MessageBuilder
+from ecsuite.config import Count
 
 
 class Attention(nn.Module):
@@ -86,35 +89,36 @@ class TransformerSender(Decoder):
     """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5).
 
     Args:
+        options: The options.
         num_features: Width of a meaning.
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        hidden_size: Width of a position.
-        num_layers: Number of layers.
-        init: `copied`: all layers have the initial weights of the first, as in the published program.
-        style: See `Style`.
     """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of a transformer."""
+
+        hidden_size: Count = 256
+        """Width of a position."""
+        num_layers: Layers = 1
+        """Number of layers."""
+        init: Literal["independent", "copied"] = "independent"
+        """copied: all layers have the initial weights of the first, as in the published program."""
+        style: Style = "egg"
+        """egg: as in EGG. icy: embeddings initialised from N(0, 1), and the embedding of EOS as the first input."""
 
     positions: Tensor
 
-    def __init__(
-        self,
-        *,
-        num_features: int,
-        vocab_size: int,
-        max_len: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        init: Literal["independent", "copied"] = "independent",
-        style: Style = "egg",
-    ) -> None:
-        super().__init__(num_features=num_features, hidden_size=hidden_size, style=style)
-        layers = [DecoderLayer(hidden_size)]
-        for _ in range(num_layers - 1):
-            layers.append(copy.deepcopy(layers[0]) if init == "copied" else DecoderLayer(hidden_size))
+    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
+        size = options.hidden_size
+        super().__init__(num_features=num_features, hidden_size=size, style=options.style)
+        layers = [DecoderLayer(size)]
+        for _ in range(options.num_layers - 1):
+            layers.append(copy.deepcopy(layers[0]) if options.init == "copied" else DecoderLayer(size))
         self.layers = nn.ModuleList(layers)
-        self.add_output_layers(vocab_size, hidden_size, is_autoregressive=True)
-        self.register_buffer("positions", position_codes(max_len, hidden_size), persistent=False)
+        self.add_output_layers(vocab_size, size, is_autoregressive=True)
+        self.register_buffer("positions", position_codes(max_len, size), persistent=False)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Generate a message for each meaning. See `RecurrentSender.forward`."""

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 
 import torch
 
-from ecsuite.config import Experiment
+from ecsuite.games.experiment import Experiment
 
 PEAK_SIZE = 2048
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
     """Time one program on one experiment; the peak is measured by a square matrix product in the same precision."""
-    from ecsuite.config import load_experiment
+    from ecsuite.games.experiment import load_experiment
     from ecsuite.devices import choose_device, routed_products
 
     experiment, device = load_experiment(name), choose_device(device_name)

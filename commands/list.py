@@ -10,7 +10,7 @@ def registered_names() -> dict[str, dict[str, str]]:
     """What can be named, by kind, with a line each."""
     from ecsuite import agents
     from ecsuite.agents.perception import PERCEPTIONS
-    from ecsuite.config import named_configs
+    from ecsuite.games.experiment import named_configs
     from ecsuite.eval.concept_games.study import named_studies as cbm_studies
     from ecsuite.eval.icy.study import PROTOCOLS, named_studies
     from ecsuite.eval.metrics import DESCRIPTIONS

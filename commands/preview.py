@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Set
-from ecsuite.config import load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.eval.reports.console import prepare_output_file
 
 

@@ -1,6 +1,5 @@
 """`ecsuite train-game`: train a sender and a receiver on a game."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,6 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
-from ecsuite.config import load_experiment
 from ecsuite.eval.reports.console import Reporter, print_json
 
 
@@ -39,8 +37,8 @@ def train_game(
     """Train a sender and a receiver on a game, and write the sender's messages as a corpus."""
     options = {
         "training.seed": seed,
-        "sender.architecture": sender,
-        "receiver.architecture": receiver,
+        "sender.kind": sender,
+        "receiver.kind": receiver,
         "training.num_epochs": epochs,
         "training.batch_size": batch_size,
         "training.until_accuracy": until_accuracy,
@@ -49,15 +47,14 @@ def train_game(
         "world.valid_data": valid_data,
         "world.features": features,
     }
-    given = [f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None]
-    experiment = load_experiment(game, [*(assign or []), *given])
+    from ecsuite.games.experiment import load_experiment
     from ecsuite.games.training import train
-    from ecsuite.games.worlds.text_files import fit_to_files
 
-    folder = out or Path("runs") / experiment.name
     with Reporter() as reporter:
+        experiment = load_experiment(game, assign or [], options, reporter.note)
+        folder = out or Path("runs") / experiment.name
         result = train(
-            fit_to_files(experiment),
+            experiment,
             folder,
             resume=resume,
             device=device,

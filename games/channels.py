@@ -5,15 +5,45 @@ relaxation (soft, gumbel) or log-probabilities (reinforce). In `greedy` and `sam
 quantized and continuous channels are values in all modes.
 """
 
-from typing import Literal
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import ChannelConfig
+from ecsuite.config import Count, Levels, Positive, Weight
 
 Mode = Literal["train", "sample", "greedy"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SymbolOptions:
+    """Options of every channel of symbols."""
+
+    vocab_size: Count = 5
+    """Number of content symbols. EOS is not counted."""
+    max_len: Count = 10
+    """Maximum number of content symbols per message. EOS is not counted."""
+    length: Literal["variable", "fixed"] = "variable"
+    """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RelaxedOptions(SymbolOptions):
+    """Options of channels whose symbols are relaxed to softmax weights in training."""
+
+    temperature: Positive = 1.0
+    """Softmax temperature of the first epoch."""
+    temperature_decay: Positive = 1.0
+    """Factor on the temperature after each epoch."""
+    temperature_min: Positive = 0.1
+    """Lower bound of the temperature."""
+
+    def temperature_in(self, epoch: int) -> float:
+        """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
+        return max(self.temperature_min, self.temperature * self.temperature_decay**epoch)
 
 
 class RelaxedMessageBuilder:
@@ -24,13 +54,22 @@ class RelaxedMessageBuilder:
     over the end, and their gradient trains the sender to choose it.
 
     Args:
-        config: Vocabulary, length, temperature and straight-through option.
+        options: Vocabulary and length.
         noise: Gumbel noise (max_len, batch, vocab_size + 1), or None.
         temperature: Softmax temperature.
+        straight_through: One-hot symbols forward, relaxed gradient backward.
     """
 
-    def __init__(self, config: ChannelConfig, noise: Tensor | None, temperature: float) -> None:
-        self.config, self.noise, self.temperature = config, noise, temperature
+    def __init__(
+        self,
+        options: SymbolOptions,
+        noise: Tensor | None,
+        temperature: float,
+        *,
+        straight_through: bool = False,
+    ) -> None:
+        self.options, self.noise, self.temperature = options, noise, temperature
+        self.straight_through = straight_through
         self.symbols: list[Tensor] = []
         self.ends: list[Tensor] = []
         self.remaining: Tensor | None = None
@@ -38,20 +77,20 @@ class RelaxedMessageBuilder:
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
-        return len(self.symbols) == self.config.max_len
+        return len(self.symbols) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
         noisy_logits = logits.float()
-        if self.config.length == "fixed":
+        if self.options.length == "fixed":
             noisy_logits = without_eos(noisy_logits)
         if self.noise is not None:
             noisy_logits = noisy_logits + self.noise[len(self.symbols)]
         weights = (noisy_logits / self.temperature).softmax(-1)
-        if self.config.straight_through:
+        if self.straight_through:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()
-        if self.config.length == "variable":
+        if self.options.length == "variable":
             stop = weights[:, EOS]
             self.ends.append(stop if self.remaining is None else self.remaining * stop)
             self.remaining = 1 - stop if self.remaining is None else self.remaining * (1 - stop)
@@ -61,7 +100,7 @@ class RelaxedMessageBuilder:
     def message(self) -> Message:
         """The complete message; if its length is variable, with EOS appended after the last step."""
         if self.remaining is None:
-            length = torch.full_like(self.symbols[0][:, 0], self.config.max_len, dtype=torch.float32)
+            length = torch.full_like(self.symbols[0][:, 0], self.options.max_len, dtype=torch.float32)
             return Message(symbols=torch.stack(self.symbols), ends=None, length=length)
         eos_weights = torch.zeros_like(self.symbols[0])
         eos_weights[:, EOS] = 1
@@ -74,13 +113,13 @@ class DiscreteMessageBuilder:
     """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
 
     Args:
-        config: Vocabulary and length.
+        options: Vocabulary and length.
         noise: Gumbel noise (max_len, batch, vocab_size + 1) for samples, None for the most likely symbols.
         track: Keep log-probabilities and entropies for REINFORCE, and do not stop before `max_len` steps.
     """
 
-    def __init__(self, config: ChannelConfig, noise: Tensor | None, *, track: bool) -> None:
-        self.config, self.noise, self.track = config, noise, track
+    def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
+        self.options, self.noise, self.track = config, noise, track
         self.ids: list[Tensor] = []
         self.log_probabilities: list[Tensor] = []
         self.entropies: list[Tensor] = []
@@ -89,14 +128,14 @@ class DiscreteMessageBuilder:
     @property
     def done(self) -> bool:
         """Whether the message is complete: outside training, as soon as all messages of the batch have ended."""
-        if len(self.ids) == self.config.max_len:
+        if len(self.ids) == self.options.max_len:
             return True
         return not self.track and self.unfinished is not None and not bool(self.unfinished.any())
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
         logits = logits.float()
-        if self.config.length == "fixed":
+        if self.options.length == "fixed":
             logits = without_eos(logits)
         chosen_ids = (logits if self.noise is None else logits + self.noise[len(self.ids)]).argmax(-1)
         unfinished = (
@@ -117,7 +156,7 @@ class DiscreteMessageBuilder:
         """The complete message; if its length is variable, EOS is appended to messages without one."""
         assert self.unfinished is not None, "expected at least one step before the message is requested"
         ids = list(self.ids)
-        if self.config.length == "variable":
+        if self.options.length == "variable":
             ids.append(torch.where(self.unfinished, EOS, PAD))
         symbols = torch.stack(ids)
         length = (symbols != PAD).sum(0).float()
@@ -140,31 +179,31 @@ class ValueMessageBuilder:
     """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
 
     Args:
-        config: Length, levels, and how logits become values.
+        options: Length, levels, and how logits become values.
         is_rounded: Round values to levels, with the gradient of the values (straight-through).
     """
 
-    def __init__(self, config: ChannelConfig, *, is_rounded: bool) -> None:
-        self.config, self.is_rounded = config, is_rounded
+    def __init__(self, options: "ValueOptions", *, is_rounded: bool) -> None:
+        self.options, self.is_rounded = options, is_rounded
         self.words: list[Tensor] = []
 
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
-        return len(self.words) == self.config.max_len
+        return len(self.words) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, word_size) to values of the same shape and precision."""
-        values = as_values(logits.float(), self.config.normalize)
+        values = as_values(logits.float(), self.options.normalize)
         if self.is_rounded:
-            steps = self.config.num_levels - 1
+            steps = self.options.num_levels - 1
             values = values + ((values.detach() * steps).round() / steps - values.detach())
         self.words.append(values.to(logits.dtype))
         return self.words[-1]
 
     def message(self) -> Message:
         """The complete message."""
-        length = torch.full((len(self.words[0]),), float(self.config.max_len), device=self.words[0].device)
+        length = torch.full((len(self.words[0]),), float(self.options.max_len), device=self.words[0].device)
         return Message(symbols=torch.stack(self.words), ends=None, length=length)
 
 
@@ -172,21 +211,39 @@ MessageBuilder = RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBu
 """Types of message builders."""
 
 
-class Channel(nn.Module):
-    """Base class of channels: makes message builders, and computes the training objective."""
+class Channel(nn.Module, ABC):
+    """Base class of channels: makes message builders, and computes the training objective.
 
-    train_builder: type[RelaxedMessageBuilder | DiscreteMessageBuilder]
-    is_noisy: bool
+    Args:
+        options: The options; they have `max_len`.
+    """
 
-    def __init__(self, config: ChannelConfig) -> None:
+    num_levels: int | None = None
+    """Levels of each value, for channels whose symbols (words) are vectors of values; None for a vocabulary."""
+    has_eos = False
+    """Whether the sender may end a message early."""
+
+    def __init__(self, options: Any) -> None:
         super().__init__()
-        self.config = config
+        self.options = options
 
     @property
+    def max_len(self) -> int:
+        """Maximum number of content symbols per message."""
+        max_len: int = self.options.max_len
+        return max_len
+
+    @property
+    @abstractmethod
+    def vocab_size(self) -> int:
+        """Number of different content symbols."""
+
+    @property
+    @abstractmethod
     def symbol_size(self) -> int:
         """Number of logits that a sender gives per symbol, and width of a symbol as the receiver gets it."""
-        return self.config.vocab_size + 1
 
+    @abstractmethod
     def start_message(
         self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
     ) -> MessageBuilder:
@@ -198,84 +255,156 @@ class Channel(nn.Module):
             generator: Source of the noise; not used by greedy.
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
-        if mode == "greedy":
-            return DiscreteMessageBuilder(self.config, None, track=False)
-        noise = self._noise(like, generator) if mode == "sample" or self.is_noisy else None
-        if mode == "sample":
-            return DiscreteMessageBuilder(self.config, noise, track=False)
-        if self.train_builder is DiscreteMessageBuilder:
-            return DiscreteMessageBuilder(self.config, noise, track=True)
-        return RelaxedMessageBuilder(self.config, noise, self.temperature(epoch))
 
-    def temperature(self, epoch: int) -> float:
-        """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
-        decayed = self.config.temperature * self.config.temperature_decay**epoch
-        return max(self.config.temperature_min, decayed)
-
-    def objective(self, loss: Tensor, message: Message) -> Tensor:
+    def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
         """The objective to minimise, a scalar.
 
         Args:
-            loss: The task's loss of each example, (batch,), in expectation over the message's end.
+            loss: The loss of each example, (batch,), in expectation over the message's end.
+            cost: The cost of each message, (batch,).
             message: The message.
         """
-        return (loss + self.config.length_cost * message.length).mean()
-
-    def _noise(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
-        shape = (self.config.max_len, len(like), self.config.vocab_size + 1)
-        exponential = torch.empty(shape, device=like.device).exponential_(generator=generator)
-        return exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_()
+        return (loss + cost).mean()
 
 
-class SoftChannel(Channel):
+class SymbolChannel(Channel):
+    """Base class of channels with a vocabulary: outside training, messages are ids.
+
+    Args:
+        options: The options.
+    """
+
+    options: SymbolOptions
+
+    def __init__(self, options: SymbolOptions) -> None:
+        super().__init__(options)
+        self.has_eos = options.length == "variable"
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of content symbols."""
+        return self.options.vocab_size
+
+    @property
+    def symbol_size(self) -> int:
+        """Content symbols and EOS."""
+        return self.options.vocab_size + 1
+
+    def start_message(
+        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+    ) -> MessageBuilder:
+        """See the base class."""
+        if mode == "train":
+            return self.start_training_message(like, generator, epoch)
+        noise = gumbel_noise(self.options, like, generator) if mode == "sample" else None
+        return DiscreteMessageBuilder(self.options, noise, track=False)
+
+    @abstractmethod
+    def start_training_message(
+        self, like: Tensor, generator: torch.Generator | None, epoch: int
+    ) -> MessageBuilder:
+        """Make a message builder for one batch of training; see `start_message`."""
+
+
+class SoftChannel(SymbolChannel):
     """Messages of softmax weights: continuous in training, discrete in evaluation."""
 
-    train_builder = RelaxedMessageBuilder
-    is_noisy = False
+    Options = RelaxedOptions
+    options: RelaxedOptions
+
+    def start_training_message(
+        self, like: Tensor, generator: torch.Generator | None, epoch: int
+    ) -> MessageBuilder:
+        """See the base class."""
+        return RelaxedMessageBuilder(self.options, None, self.options.temperature_in(epoch))
 
 
-class GumbelChannel(Channel):
+class GumbelChannel(SymbolChannel):
     """Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712).
 
     With variable length the loss is the expectation over the step of EOS, as in EGG.
     """
 
-    train_builder = RelaxedMessageBuilder
-    is_noisy = True
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(RelaxedOptions):
+        """Options of the channel."""
+
+        straight_through: bool = False
+        """One-hot symbols forward, relaxed gradient backward."""
+
+    options: Options
+
+    def start_training_message(
+        self, like: Tensor, generator: torch.Generator | None, epoch: int
+    ) -> MessageBuilder:
+        """See the base class."""
+        options = self.options
+        return RelaxedMessageBuilder(
+            options,
+            gumbel_noise(options, like, generator),
+            options.temperature_in(epoch),
+            straight_through=options.straight_through,
+        )
 
 
-class ReinforceChannel(Channel):
+class ReinforceChannel(SymbolChannel):
     """Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).
 
-    As in EGG: mean baselines of the loss and of the length cost, and an entropy bonus. The baselines are means over
+    As in EGG: mean baselines of the loss and of the message's cost, and an entropy bonus. The baselines are means over
     all steps so far and are saved with the model.
     """
 
-    train_builder = DiscreteMessageBuilder
-    is_noisy = True
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(SymbolOptions):
+        """Options of the channel."""
+
+        entropy_coefficient: Weight = 0.1
+        """Weight of the entropy bonus."""
+
+    options: Options
     baselines: Tensor
     num_steps: Tensor
 
-    def __init__(self, config: ChannelConfig) -> None:
-        super().__init__(config)
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self.register_buffer("baselines", torch.zeros(2))
         self.register_buffer("num_steps", torch.zeros(()))
 
-    def objective(self, loss: Tensor, message: Message) -> Tensor:
+    def start_training_message(
+        self, like: Tensor, generator: torch.Generator | None, epoch: int
+    ) -> MessageBuilder:
+        """See the base class."""
+        return DiscreteMessageBuilder(self.options, gumbel_noise(self.options, like, generator), track=True)
+
+    def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
         """The surrogate whose gradient is the policy gradient plus the receiver's own. See the base class.
 
-        mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where
-        cost = length_cost x length, log p is the sum over the symbols of the message, and the entropy is their mean.
+        mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where log p
+        is the sum over the symbols of the message, and the entropy is their mean.
         """
         if message.log_probability is None or message.entropy is None:  # evaluation: no policy gradient
-            return super().objective(loss, message)
-        costs = torch.stack([loss.detach(), self.config.length_cost * message.length])  # (2, batch)
+            return super().objective(loss, cost, message)
+        costs = torch.stack([loss.detach(), cost])  # (2, batch)
         advantage = costs - self.baselines[:, None]
         # Out of place: the backward pass still needs the baselines of this step.
         self.num_steps = self.num_steps + 1
         self.baselines = self.baselines + (costs.mean(1) - self.baselines) / self.num_steps
         policy_loss = (advantage.sum(0) * message.log_probability).mean()
-        return policy_loss - self.config.entropy_coefficient * message.entropy.mean() + loss.mean()
+        return policy_loss - self.options.entropy_coefficient * message.entropy.mean() + loss.mean()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValueOptions:
+    """Options of channels whose symbols (words) are vectors of values."""
+
+    max_len: Count = 10
+    """Number of words per message; there is no EOS."""
+    word_size: Count = 6
+    """Values per word; there are num_levels to the power word_size different words."""
+    num_levels: Levels = 2
+    """Number of levels of each value."""
+    normalize: Literal["sigmoid", "minmax"] = "sigmoid"
+    """How logits become values from 0 to 1; minmax: scaled within each word."""
 
 
 class QuantizedChannel(Channel):
@@ -286,26 +415,47 @@ class QuantizedChannel(Channel):
 
     A sigmoid maps logits to values from 0 to 1. The paper's program uses min-max over the batch instead, so that the
     message for one object depends on the others; our option `minmax` is computed within each word.
+
+    Args:
+        options: The options.
     """
 
+    Options = ValueOptions
+    options: ValueOptions
     is_rounded = True
+
+    def __init__(self, options: ValueOptions) -> None:
+        super().__init__(options)
+        self.num_levels = options.num_levels
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of different words."""
+        return int(self.options.num_levels**self.options.word_size)
 
     @property
     def symbol_size(self) -> int:
         """Number of values of a word. See the base class."""
-        return self.config.word_size
+        return self.options.word_size
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
-        return ValueMessageBuilder(self.config, is_rounded=self.is_rounded)
+        return ValueMessageBuilder(self.options, is_rounded=self.is_rounded)
 
 
 class ContinuousChannel(QuantizedChannel):
     """Words of real values, a baseline without symbols; values are rounded to levels only in the corpus."""
 
     is_rounded = False
+
+
+def gumbel_noise(options: SymbolOptions, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Noise for one batch, (max_len, batch, vocab_size + 1), on the device of `like`, a tensor (batch, ...)."""
+    shape = (options.max_len, len(like), options.vocab_size + 1)
+    exponential = torch.empty(shape, device=like.device).exponential_(generator=generator)
+    return exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_()
 
 
 def as_values(logits: Tensor, normalize: str) -> Tensor:
@@ -320,13 +470,3 @@ def as_values(logits: Tensor, normalize: str) -> Tensor:
 def without_eos(logits: Tensor) -> Tensor:
     """The logits, (..., vocab_size + 1), with that of EOS set to -inf."""
     return logits.index_fill(-1, torch.tensor([EOS], device=logits.device), -torch.inf)
-
-
-CHANNELS: dict[str, type[Channel]] = {
-    "soft": SoftChannel,
-    "gumbel": GumbelChannel,
-    "reinforce": ReinforceChannel,
-    "quantized": QuantizedChannel,
-    "continuous": ContinuousChannel,
-}
-"""Channels by name."""

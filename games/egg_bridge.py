@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.channels import RelaxedMessageBuilder
-from ecsuite.games.corpus_generation import attribute_concepts
-from ecsuite.games.game import Game
+from ecsuite.games.channels import RelaxedOptions
+from ecsuite.games.game import Game, View
+from ecsuite.games.tasks import Truth
+from ecsuite.games.worlds.world import attribute_names, describe_values
 
 
 class EGGGame(nn.Module):
@@ -35,11 +36,12 @@ class EGGGame(nn.Module):
     @property
     def temperature(self) -> float:
         """The channel's temperature; EGG's updater sets it."""
-        return self.game.channel.temperature(0)
+        options = self.game.channel.options
+        return options.temperature_in(0) if isinstance(options, RelaxedOptions) else 1.0
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        self.game.channel.config = replace(self.game.channel.config, temperature=value)
+        self.game.channel.options = replace(self.game.channel.options, temperature=value)
 
     def forward(
         self,
@@ -51,9 +53,11 @@ class EGGGame(nn.Module):
         """Play one batch of EGG's data format.
 
         Args:
-            sender_input: The target, one-hot for each attribute, (batch, num_attributes * num_values).
-            labels: Discrimination: index of the target, (batch,). Reconstruction: not used.
-            receiver_input: Discrimination: the candidates, like the target, (batch, num_candidates, ...).
+            sender_input: What the sender sees as input of its perception: the target, (batch, num_features), or
+                several objects, targets first, (batch, num_shown, *object_shape).
+            labels: discrimination: index of the target, (batch,). concept: which candidates are targets, (batch,
+                num_candidates). reconstruction: attribute values of the target, (batch, num_attributes).
+            receiver_input: The candidates, (batch, num_candidates, *object_shape); None in reconstruction.
             aux_input: Copied into the interaction.
 
         Returns:
@@ -63,16 +67,23 @@ class EGGGame(nn.Module):
         """
         from egg.core.interaction import Interaction
 
-        game = self.game
-        meanings = attribute_values(sender_input, game.num_values)
+        game, shape = self.game, self.game.world.object_shape
+        shown = self._view(sender_input if sender_input.ndim > 1 + len(shape) else sender_input[:, None])
         if receiver_input is None:
-            candidates, targets = meanings[:, None], torch.zeros_like(meanings[:, 0])
+            candidates = None
+            truth = Truth(labels=torch.ones_like(labels[:, :1], dtype=torch.bool), values=labels)
         else:
-            candidates, targets = attribute_values(receiver_input, game.num_values), labels
-        message = game.generate_message(meanings, "train" if self.training else "greedy")
-        states, ends = game.receiver(message, game.dtype)
-        output = game.task(states, candidates, targets)
-        measures = {name: (ends * value).sum(0).detach() for name, value in output.measures.items()}
+            candidates = self._view(receiver_input)
+            is_target = nn.functional.one_hot(labels, candidates.num_seen) if labels.ndim == 1 else labels
+            truth = Truth(labels=is_target.bool(), values=None)
+        played = game.play_views(
+            shown,
+            candidates,
+            truth,
+            num_positive=game.world.rounds.num_targets,
+            mode="train" if self.training else "greedy",
+        )
+        message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,
             receiver_input=receiver_input,
@@ -83,19 +94,24 @@ class EGGGame(nn.Module):
             message_length=message.length.detach(),
             aux={"acc": measures.pop("accuracy"), **measures, "length": message.length.detach()},
         )
-        return game.channel.objective((ends * output.loss).sum(0), message), interaction
+        return game.channel.objective(played.loss, played.cost, message), interaction
+
+    def _view(self, objects: Tensor) -> View:
+        """Objects, (batch, num_seen, *object_shape), as an agent sees them."""
+        features = objects.flatten(0, 1).to(self.game.dtype)
+        return View(features=features, num_seen=objects.shape[1], indices=None)
 
     def _egg_message(self, message: Message) -> Tensor:
         """The message with the batch dimension first, filled with EOS after its end."""
         channel, symbols = self.game.channel, message.symbols.detach().transpose(0, 1)
         if symbols.is_floating_point():
             return symbols
-        num_steps = channel.config.max_len + (channel.config.length == "variable")
+        num_steps = channel.max_len + channel.has_eos
         ids = nn.functional.pad(
             symbols.where(symbols != PAD, EOS), (0, num_steps - symbols.shape[1]), value=EOS
         )
-        if channel.train_builder is RelaxedMessageBuilder:
-            return nn.functional.one_hot(ids, channel.config.vocab_size + 1).to(self.game.dtype)
+        if isinstance(channel.options, RelaxedOptions):
+            return nn.functional.one_hot(ids, channel.symbol_size).to(self.game.dtype)
         return ids
 
 
@@ -142,8 +158,10 @@ def corpus_from_interaction(
     if num_values is None:
         return replace(corpus, meanings=features.flatten(1).numpy())
     meanings = attribute_values(features, num_values).numpy()
-    concepts, names = attribute_concepts(meanings, num_values)
-    return replace(corpus, meanings=meanings, concepts=concepts, concept_names=names)
+    described = describe_values(meanings, attribute_names(meanings.shape[1], num_values))
+    return replace(
+        corpus, meanings=meanings, concepts=described.concepts, concept_names=described.concept_names
+    )
 
 
 def attribute_values(features: Tensor, num_values: int) -> Tensor:

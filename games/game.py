@@ -1,19 +1,32 @@
-"""The game: a sender, a channel, a receiver, and a task that computes the loss."""
+"""The game: sender and receiver with their perceptions, a channel between them, and a task.
 
-from abc import ABC, abstractmethod
+The sender's meaning is the mean of its targets' vectors, concatenated with the mean of the distractors where it sees
+them. A candidate's score is the dot product of its vector and the receiver's state, projected to the same width.
+(Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1.)
+"""
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ecsuite.agents import make_receiver, make_sender
+from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.config import Experiment, look_up, unknown_name
-from ecsuite.games.channels import CHANNELS, Mode
-from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, TaskOutput
-from ecsuite.games.worlds.attributes import Examples, num_candidates, one_hot
+from ecsuite.agents.perception import make_object_perception
+from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.config import ConfigError
+from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.experiment import Experiment
+from ecsuite.games.registry import CHANNELS, LOSSES, TASKS, WORLDS
+from ecsuite.games.tasks import Task, Truth
+from ecsuite.games.worlds.world import Batch, Integers, RunSizes, World
+
+MAX_OBJECTS_PER_CANDIDATE = 16
+"""Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,127 +40,260 @@ class PlayResult:
     message: Message
 
 
-class SenderReceiverGame(nn.Module, ABC):
-    """Base class of games: a sender and a receiver with a channel between them.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoundOutputs:
+    """What came of each round."""
+
+    loss: Tensor
+    """Loss of each round in expectation over the end of the message, (batch,)."""
+    cost: Tensor
+    """Cost of each message, (batch,)."""
+    measures: Mapping[str, Tensor]
+    """Measures of the task, (batch,) each."""
+    message: Message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """The objects that one agent sees in the rounds of a batch."""
+
+    features: Tensor
+    """Each object once, (num_objects, *object_shape)."""
+    num_seen: int
+    """Objects of each round."""
+    indices: Tensor | None
+    """The objects of each round, (batch, num_seen). None: they are laid out by place, those of the first round first."""
+
+    def of_rounds(self, vectors: Tensor) -> Tensor:
+        """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
+        return vectors.unflatten(0, (-1, self.num_seen)) if self.indices is None else vectors[self.indices]
+
+
+class Game(nn.Module):
+    """The game of an experiment.
 
     Args:
-        experiment: The configuration.
-        num_features: Width of the sender's input.
+        experiment: Everything that the game is made of.
+        world: The world of the experiment.
         dtype: Precision of products and activations.
 
     Raises:
-        ConfigError: If a name in the experiment is unknown.
+        ConfigError: If a perception does not fit the world's objects, or the task does not fit the world.
     """
 
+    channel: Channel
     task: Task
 
-    def __init__(self, experiment: Experiment, num_features: int, dtype: torch.dtype) -> None:
+    def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
-        channel, receiver = experiment.channel, experiment.receiver
-        self.dtype = dtype
-        self.channel = look_up("channel", channel.kind, CHANNELS)(channel)
+        self.world, self.dtype = world, dtype
+        sender, receiver, task = experiment.sender, experiment.receiver, experiment.task
+        # Modules are made in this order, so that a seed gives the same weights in every version.
+        sender_perception, size = _perception("sender", sender.options.perception, world)
+        channel: Channel = CHANNELS.load(experiment.channel.kind)(experiment.channel.options)
+        self.channel = channel
         # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
-        vocab_size = self.channel.symbol_size - 1
-        self.sender = make_sender(
-            experiment.sender.architecture,
-            num_features=num_features,
-            vocab_size=vocab_size,
-            max_len=channel.max_len,
-            hidden_size=experiment.sender.hidden_size,
-            embedding_size=experiment.sender.embedding_size,
-        )
-        self.receiver = make_receiver(
-            receiver.architecture,
-            vocab_size=vocab_size,
-            max_len=channel.max_len,
-            hidden_size=receiver.hidden_size,
-            embedding_size=receiver.embedding_size,
-        )
+        sizes = {"vocab_size": channel.symbol_size - 1, "max_len": channel.max_len}
+        num_features = 2 * size if world.rounds.sender_sees_all else size
+        self.sender = SENDERS.load(sender.kind)(sender.options, num_features=num_features, **sizes)
+        self.receiver = RECEIVERS.load(receiver.kind)(receiver.options, **sizes)
+        self.sender_perception = sender_perception
+        self.sender_dropout = sender.options.perception.options.dropout
+        self.receiver_dropout = receiver.options.perception.options.dropout
+        task_class = TASKS.load(task.kind)
+        self.receiver_perception: nn.Module | None = None
+        self.receiver_projection: nn.Module | None = None
+        state_size = self.receiver.state_size
+        if task_class.scores_candidates:
+            perception, size = _perception("receiver", receiver.options.perception, world, state_size)
+            self.receiver_perception = perception
+            if not getattr(perception, "fits_states", False):
+                self.receiver_projection = Linear(state_size, size, bias=False)
+        self.task = task_class(task.options, world=world, state_size=state_size)
+        self.loss = LOSSES.load(experiment.loss.kind)(experiment.loss.options)
 
-    @abstractmethod
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
+
     def play(
-        self, batch: Any, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
+        self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> PlayResult:
         """Play one batch.
 
         Args:
-            batch: The examples or rounds, as the game's world makes them.
+            batch: The rounds, as the game's world makes them.
             mode: Mode of the channel: train, sample or greedy.
-            generator: Source of the channel's noise; not used by greedy.
+            generator: Source of dropout and of the channel's noise; greedy has none.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
-
-    def generate_from_features(
-        self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
-    ) -> Message:
-        """The sender's messages for feature vectors, (batch, num_features)."""
-        message: Message = self.sender(meanings, self.channel.start_message(mode, meanings, generator, epoch))
-        return message
-
-    def compute_objective(self, output: TaskOutput, ends: Tensor, message: Message) -> PlayResult:
-        """Objective and measures of a batch, in expectation over the message end.
-
-        Args:
-            output: Loss and measures at each possible end.
-            ends: Probability of each end, (num_ends, batch).
-            message: The message.
-        """
-        loss = (ends * output.loss).sum(0)
-        measures = {name: (ends.detach() * value).sum(0).mean() for name, value in output.measures.items()}
+        values = None
+        if not self.task.scores_candidates:
+            assert batch.values is not None
+            values = torch.from_numpy(batch.values[batch.shown[:, 0]]).to(self.device, non_blocking=True)
+        labels = torch.from_numpy(np.array(batch.labels)).to(self.device, non_blocking=True)
+        candidates = self.candidates(batch) if self.task.scores_candidates else None
+        played = self.play_views(
+            self.shown(batch),
+            candidates,
+            Truth(labels=labels, values=values),
+            num_positive=batch.num_positive,
+            mode=mode,
+            generator=generator,
+            epoch=epoch,
+        )
+        loss, message = played.loss, played.message
+        measures = {name: value.mean() for name, value in played.measures.items()}
         return PlayResult(
-            objective=self.channel.objective(loss, message),
+            objective=self.channel.objective(loss, played.cost, message),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
         )
 
+    def play_views(
+        self,
+        shown: View,
+        candidates: View | None,
+        truth: Truth,
+        *,
+        num_positive: int,
+        mode: Mode,
+        generator: torch.Generator | None = None,
+        epoch: int = 0,
+    ) -> RoundOutputs:
+        """Play rounds with these objects.
 
-class Game(SenderReceiverGame):
-    """A game about single objects.
-
-    Args:
-        experiment: The configuration.
-        dtype: Precision of products and activations.
-
-    Raises:
-        ConfigError: If a name in the experiment is unknown.
-    """
-
-    def __init__(self, experiment: Experiment, dtype: torch.dtype = torch.float32) -> None:
-        world = experiment.world
-        super().__init__(experiment, world.num_attributes * world.num_values, dtype)
-        self.num_values = world.num_values
-        self.task = make_task(experiment, self.receiver.state_size)
-
-    def play(
-        self, examples: Examples, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
-    ) -> PlayResult:
-        """See the base class."""
-        device = next(self.parameters()).device
-        candidates = torch.from_numpy(examples.candidates).to(device, non_blocking=True)
-        targets = torch.from_numpy(examples.targets).to(device, non_blocking=True)
-        meanings = candidates[torch.arange(len(targets), device=device), targets]
-        message = self.generate_message(meanings, mode, generator, epoch)
+        Args:
+            shown: What the sender sees, targets first.
+            candidates: What the receiver sees; None if the task has no candidates.
+            truth: What is right.
+            num_positive: Number of targets in `shown`.
+            mode: See `play`.
+            generator: See `play`.
+            epoch: See `play`.
+        """
+        message = self.say(shown, num_positive, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
-        return self.compute_objective(self.task(states, candidates, targets), ends, message)
+        answer = states if candidates is None else self.scores(states, candidates, generator)
+        output = self.task(answer, truth)
+        loss, cost = self.loss(output, ends, message)
+        measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
+        return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
 
     def generate_message(
-        self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
+        self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
-        """The sender's messages for meanings, (batch, num_attributes). See `play` for the other arguments."""
-        return self.generate_from_features(
-            one_hot(meanings, self.num_values, self.dtype), mode, generator, epoch
+        """The sender's messages for what it sees in a batch; see `play` for the other arguments."""
+        return self.say(self.shown(batch), batch.num_positive, mode, generator, epoch)
+
+    def say(
+        self, shown: View, num_positive: int, mode: Mode, generator: torch.Generator | None, epoch: int
+    ) -> Message:
+        """The sender's messages for what it sees; see `play_views`."""
+        vectors = shown.of_rounds(self.sender_perception(shown.features))
+        meaning = _mean(vectors[:, :num_positive])
+        if self.world.rounds.sender_sees_all:
+            meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
+        meaning = self._dropout(meaning, self.sender_dropout, generator)
+        builder = self.channel.start_message(mode, meaning, generator, epoch)
+        message: Message = self.sender(meaning, builder)
+        return message
+
+    def scores(self, states: Tensor, candidates: View, generator: torch.Generator | None) -> Tensor:
+        """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
+        assert self.receiver_perception is not None
+        vectors = self._dropout(self.receiver_perception(candidates.features), self.receiver_dropout, generator)
+        queries = states if self.receiver_projection is None else self.receiver_projection(states)
+        return score_candidates(queries, vectors, candidates).float()
+
+    def shown(self, batch: Batch) -> View:
+        """What the sender sees."""
+        if batch.candidates is None:
+            return self._view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None)
+        return self._distinct(batch.objects, batch.shown)
+
+    def candidates(self, batch: Batch) -> View:
+        """What the receiver sees."""
+        if batch.candidates is None:
+            return self._view(batch.objects, batch.labels.shape[1], None)
+        return self._distinct(batch.objects, batch.candidates)
+
+    def _distinct(self, objects: NDArray[Any], indices: Integers) -> View:
+        """The objects with these indices, (batch, num_seen), each once."""
+        used, inverse = np.unique(indices, return_inverse=True)
+        if len(used) < len(objects):
+            objects = objects[used]
+        return self._view(objects, indices.shape[1], inverse.reshape(indices.shape))
+
+    def _view(self, objects: NDArray[Any], num_seen: int, indices: Integers | None) -> View:
+        """Objects on the device, as input of perceptions."""
+        on_device = torch.from_numpy(objects).to(self.device, non_blocking=True)
+        return View(
+            features=self.world.features(on_device, self.dtype),
+            num_seen=num_seen,
+            indices=None if indices is None else torch.from_numpy(indices).to(self.device, non_blocking=True),
         )
 
+    def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+        """Inverted dropout: zero a share of the values and rescale the others; in training only.
 
-def make_task(experiment: Experiment, state_size: int) -> Task:
-    """Make the task of an experiment for a receiver with states of width `state_size`."""
-    shared = {
-        "hidden_size": state_size,
-        "num_attributes": experiment.world.num_attributes,
-        "num_values": experiment.world.num_values,
-    }
-    if experiment.game.task == "discrimination":
-        return Discrimination(**shared, num_candidates=num_candidates(experiment))
-    if experiment.game.task == "reconstruction":
-        return Reconstruction(**shared)
-    raise unknown_name("task", experiment.game.task, TASKS)
+        The values are drawn with the generator of the step, so a resumed run drops the same ones.
+        """
+        if share == 0 or not self.training:
+            return vectors
+        kept = torch.rand(vectors.shape, generator=generator, device=vectors.device) >= share
+        return vectors * (kept / (1 - share)).to(vectors.dtype)
+
+
+def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
+    """Dot products of each query and its candidates' vectors, (num_ends, batch, num_candidates).
+
+    Where rounds share their objects, these are few: then one product with all objects takes less time than a copy of
+    each candidate's vector, a tenth with 256 candidates per round.
+
+    Args:
+        queries: (num_ends, batch, size).
+        vectors: Of all objects that the receiver sees, (num_objects, size).
+        candidates: What the receiver sees.
+    """
+    indices = candidates.indices
+    if indices is not None and len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:
+        rounds = torch.arange(len(indices), device=indices.device)[:, None]
+        return (queries @ vectors.t())[:, rounds, indices]
+    by_round = candidates.of_rounds(vectors)
+    return torch.bmm(queries.transpose(0, 1), by_round.transpose(1, 2)).transpose(0, 1)
+
+
+def _mean(vectors: Tensor) -> Tensor:
+    """Mean over the objects of each round, (batch, size), of vectors (batch, number, size)."""
+    return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
+
+
+def _perception(role: str, part: Any, world: World, state_size: int | None = None) -> tuple[nn.Module, int]:
+    """The perception of an agent and the width of its vectors; see `make_object_perception`."""
+    try:
+        return make_object_perception(part, world.object_shape, state_size)
+    except ConfigError as error:
+        raise ConfigError(f"{role}: {error}") from None
+
+
+def make_world(experiment: Experiment) -> World:
+    """The world of an experiment, for its task.
+
+    Raises:
+        ConfigError: If the world does not have what the task asks for, or a file can't be used.
+    """
+    task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
+    world: World = WORLDS.load(experiment.world.kind)(
+        experiment.world.options,
+        rounds=TASKS.load(task.kind).rounds(task.options),
+        sizes=RunSizes(
+            seed=training.seed,
+            num_train=training.num_examples,
+            num_valid=evaluation.num_valid,
+            batch_size=training.batch_size,
+            evaluation_batch_size=evaluation.batch_size or training.batch_size,
+        ),
+    )
+    return world

@@ -10,7 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -20,10 +20,11 @@ import numpy as np
 import torch
 
 import ecsuite
-from ecsuite.config import ConfigError, DamagedError, Experiment, load_experiment, with_training
+from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS, KEY
 from ecsuite.games.checkpoints import checkpoints
+from ecsuite.games.experiment import Experiment, load_experiment, with_training
 
 TMP_FILES = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
@@ -132,7 +133,7 @@ def _difference(existing: Experiment, requested: Experiment) -> str:
         "max_minutes": requested.training.max_minutes,
     }
     existing = replace(with_training(existing, **neutral), about=requested.about)
-    before, now = asdict(existing), asdict(requested)
+    before, now = existing.to_tree(), requested.to_tree()
     for section, values in now.items():
         pairs = values.items() if isinstance(values, dict) else [("", values)]
         for key, value in pairs:
@@ -147,7 +148,7 @@ def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | Non
     try:
         metadata = json.loads((folder / "metadata.json").read_bytes())
         known = metadata["training"] | {"probes": metadata.get("probes", {})}
-        same = metadata["config"] | {"about": experiment.about} == asdict(experiment)
+        same = metadata["config"] | {"about": experiment.about} == experiment.to_tree()
         return known if same else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

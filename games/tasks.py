@@ -1,16 +1,23 @@
-"""Tasks: what the receiver predicts from its state, with loss and measures."""
+"""Tasks: what the receiver must do with what it understood, with loss and measures.
 
-from collections.abc import Callable, Mapping
+A task is built from its options, the rounds and attribute values of the world, and the width of the receiver's states.
+It says by `rounds(options)` what it asks of the world, and gets either scores of the candidates or the states.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from math import prod
+from typing import ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
-from ecsuite.games.worlds.attributes import one_hot
+from ecsuite.config import ConfigError, Count
+from ecsuite.games.worlds.world import RoundSpec, Variant, World
+
+SenderInput = Literal["targets", "targets_and_distractors"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,79 +30,117 @@ class TaskOutput:
     """Measures to report, (num_ends, batch) each, always including `accuracy`."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Truth:
+    """What is right in the rounds of a batch."""
+
+    labels: Tensor
+    """Which candidates are targets, (batch, num_candidates)."""
+    values: Tensor | None
+    """Attribute values of the first target, (batch, num_attributes); None where a task does not ask for them."""
+
+
 class Task(Protocol):
     """Interface of tasks."""
 
-    @property
-    def __call__(self) -> Callable[..., TaskOutput]:
-        """Compute loss and measures from the receiver's states."""
+    scores_candidates: bool
+    """Whether the task gets scores of the candidates, (num_ends, batch, num_candidates); otherwise it gets the
+    receiver's states, (num_ends, batch, state_size)."""
+
+    def __call__(self, answer: Tensor, truth: Truth) -> TaskOutput:
+        """Compute loss and measures from the scores or states."""
 
     def chance(self) -> Mapping[str, float]:
         """Chance level of each measure."""
 
 
 class Discrimination(nn.Module):
-    """Identify the target among candidates: the logit of a candidate is its encoding times the receiver's state.
-
-    The encoding of a candidate is tanh(W x + b); candidates are encoded once, not once per end of the message. The loss
-    is the cross-entropy of the softmax over candidates.
+    """Identify the one target among the candidates. Loss: cross-entropy of the softmax over their scores.
 
     Args:
-        hidden_size: Width of the receiver's state.
-        num_attributes: Number of attributes of an object.
-        num_values: Number of values of an attribute.
-        num_candidates: Number of candidates.
+        options: The options.
+        world: Its rounds have one target.
+        state_size: Not used.
     """
 
-    def __init__(
-        self, *, hidden_size: int, num_attributes: int, num_values: int, num_candidates: int
-    ) -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the task."""
+
+        num_distractors: Count | None = 5
+        """Number of candidates that are not the target; null: as many as the world's files have."""
+        sender_input: SenderInput = "targets"
+        """targets: the sender sees the target only. targets_and_distractors: it also sees the distractors."""
+
+    scores_candidates: ClassVar[bool] = True
+
+    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__()
-        self.num_values, self.num_candidates = num_values, num_candidates
-        self.encode = Linear(num_attributes * num_values, hidden_size)
+        self.num_candidates = 1 + world.num_distractors
 
-    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
-        """Loss and measures.
+    @staticmethod
+    def rounds(options: Options) -> RoundSpec:
+        """What the task asks of the world."""
+        return RoundSpec(
+            num_distractors=options.num_distractors,
+            sender_sees_all=options.sender_input == "targets_and_distractors",
+        )
 
-        Args:
-            states: The receiver's states, (num_ends, batch, hidden).
-            candidates: Attribute values, (batch, num_candidates, num_attributes).
-            targets: Index of the target among the candidates, (batch,).
-        """
-        encodings = tanh(self.encode(one_hot(candidates, self.num_values, states.dtype)))
-        logits = torch.bmm(
-            states.transpose(0, 1), encodings.transpose(1, 2)
-        ).float()  # (batch, num_ends, candidates)
-        labels = targets[:, None].expand(-1, len(states))
-        loss = cross_entropy(logits.transpose(1, 2), labels, reduction="none").t()
-        return TaskOutput(loss=loss, measures={"accuracy": (logits.argmax(-1) == labels).float().t()})
+    def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
+        """Compare scores with the target's place. See `Task`."""
+        labels = truth.labels.int().argmax(-1)[:, None].expand(-1, len(answer))  # (batch, num_ends)
+        loss = cross_entropy(answer.permute(1, 2, 0), labels, reduction="none").t()
+        return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels.t()).float()})
 
     def chance(self) -> Mapping[str, float]:
-        """One divided by the number of candidates."""
+        """accuracy: one divided by the number of candidates."""
         return {"accuracy": 1 / self.num_candidates}
 
 
 class Reconstruction(nn.Module):
-    """Reconstruct the object: one softmax over values per attribute.
+    """Reconstruct the target: one softmax over values per attribute.
 
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
     correct.
 
     Args:
-        hidden_size: Width of the receiver's state.
-        num_attributes: Number of attributes of an object.
-        num_values: Number of values of an attribute.
+        options: The options.
+        world: Its objects have attribute values.
+        state_size: Width of the receiver's states.
+
+    Raises:
+        ConfigError: If the objects have no attribute values.
     """
 
-    def __init__(self, *, hidden_size: int, num_attributes: int, num_values: int) -> None:
-        super().__init__()
-        self.num_attributes, self.num_values = num_attributes, num_values
-        self.decode = Linear(hidden_size, num_attributes * num_values)
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """The task has no options."""
 
-    def forward(self, states: Tensor, candidates: Tensor, targets: Tensor) -> TaskOutput:
-        """Loss and measures of states (num_ends, batch, hidden) and the target, (batch, 1, num_attributes)."""
-        logits = self.decode(states).float().unflatten(-1, (self.num_attributes, self.num_values))
-        labels = candidates[:, 0].expand(len(states), -1, -1)  # (num_ends, batch, num_attributes)
+    scores_candidates: ClassVar[bool] = False
+
+    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
+        super().__init__()
+        if world.num_values is None:
+            raise ConfigError("task: reconstruction needs objects with attribute values, and this world's have none")
+        self.num_values = world.num_values
+        self.num_attributes, most = len(world.num_values), max(world.num_values)
+        self.decode = Linear(state_size, self.num_attributes * most)
+        # Attributes may have different numbers of values; there is no value beyond an attribute's own.
+        missing = torch.arange(most) >= torch.tensor(world.num_values)[:, None]
+        self.register_buffer("missing", missing if missing.any() else None, persistent=False)
+
+    @staticmethod
+    def rounds(options: Options) -> RoundSpec:
+        """What the task asks of the world."""
+        return RoundSpec(needs_values=True)
+
+    def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
+        """Compare the decoded states with the attribute values. See `Task`."""
+        assert truth.values is not None
+        logits = self.decode(answer).float().unflatten(-1, (self.num_attributes, -1))
+        if isinstance(self.missing, Tensor):
+            logits = logits.masked_fill(self.missing, -torch.inf)
+        labels = truth.values.expand(len(answer), -1, -1)  # (num_ends, batch, num_attributes)
         loss = (
             cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none").view_as(labels).mean(-1)
         )
@@ -107,14 +152,69 @@ class Reconstruction(nn.Module):
     def chance(self) -> Mapping[str, float]:
         """Every attribute is guessed."""
         return {
-            "accuracy": self.num_values**-self.num_attributes,
-            "attribute_accuracy": 1 / self.num_values,
+            "accuracy": 1 / prod(self.num_values),
+            "attribute_accuracy": sum(1 / number for number in self.num_values) / self.num_attributes,
         }
 
 
-TASKS: dict[str, str] = {
-    "discrimination": "identify the sender's object among candidates",
-    "reconstruction": "predict every attribute of the sender's object",
-    "concept": "classify which candidates satisfy the rule that the sender's targets satisfy",
-}
-"""One line about each task, by name."""
+class Concept(nn.Module):
+    """Classify every candidate as target or distractor (Mu & Goodman 2021; Carmeli et al. 2024, section 2.1).
+
+    Loss: binary cross-entropy, mean over candidates. `accuracy` is the share of correctly classified candidates,
+    `set_accuracy` the share of rounds in which all candidates are classified correctly.
+
+    Args:
+        options: The options.
+        world: Its rounds have rules.
+        state_size: Not used.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the task."""
+
+        num_targets: Count = 1
+        """Number of candidates that satisfy the rule."""
+        num_distractors: Count | None = 5
+        """Number of candidates that do not; null: as many as the world's files have."""
+        variant: Variant = "set_reference"
+        """The receiver's targets. set_reference: the sender's. concept: others of the same rule. reference: one object,
+        repeated, for both."""
+        sender_input: SenderInput = "targets"
+        """targets: the sender sees the targets only. targets_and_distractors: it also sees counter-examples."""
+
+    scores_candidates: ClassVar[bool] = True
+
+    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
+        super().__init__()
+        self.num_targets, self.num_distractors = options.num_targets, world.num_distractors
+        self.repeats = options.variant == "reference"
+
+    @staticmethod
+    def rounds(options: Options) -> RoundSpec:
+        """What the task asks of the world."""
+        return RoundSpec(
+            num_targets=options.num_targets,
+            num_distractors=options.num_distractors,
+            sender_sees_all=options.sender_input == "targets_and_distractors",
+            variant=options.variant,
+            needs_rule=True,
+        )
+
+    def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
+        """Compare scores with labels. See `Task`."""
+        expected = truth.labels.float().expand_as(answer)
+        loss = binary_cross_entropy_with_logits(answer, expected, reduction="none").mean(-1)
+        correct = ((answer > 0) == truth.labels).float()
+        return TaskOutput(
+            loss=loss, measures={"accuracy": correct.mean(-1), "set_accuracy": correct.amin(-1)}
+        )
+
+    def chance(self) -> Mapping[str, float]:
+        """accuracy: always the more frequent label. set_accuracy: one coin flip per distinct candidate."""
+        majority = max(self.num_targets, self.num_distractors)
+        num_guesses = (1 if self.repeats else self.num_targets) + self.num_distractors
+        return {
+            "accuracy": majority / (self.num_targets + self.num_distractors),
+            "set_accuracy": 0.5**num_guesses,
+        }

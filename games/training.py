@@ -5,22 +5,22 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from ecsuite.config import ConfigError, Experiment, with_training
+from ecsuite.config import ConfigError
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
-from ecsuite.games.factory import make_game, make_world
-from ecsuite.games.game import SenderReceiverGame
+from ecsuite.games.experiment import Experiment, with_training
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import check_run_folder, open_log, prepare_run_folder, stop_signals, versions
-from ecsuite.games.worlds.attributes import World
-from ecsuite.games.worlds.rounds import SetWorld
+from ecsuite.games.worlds.world import World
 
 StopReason = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
 """Why a run ended: all epochs done, accuracy reached, time limit, Ctrl-C, or SIGTERM or SIGUSR1 (preemption)."""
@@ -109,10 +109,14 @@ def train(
     world = make_world(experiment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        game = make_game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
-    optimizer = torch.optim.Adam(game.parameters(), lr=settings.lr, fused=True)
+        game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer(game.parameters())
+    rates = [group["lr"] for group in optimizer.param_groups]
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
+    schedule = SCHEDULES.load(experiment.schedule.kind)(
+        experiment.schedule.options, num_epochs=settings.num_epochs, steps_per_epoch=steps_per_epoch
+    )
     chance = dict(game.task.chance())
 
     done = check_run_folder(folder, experiment, resume=resume)
@@ -138,8 +142,8 @@ def train(
                 raise DivergedError(
                     step + 1, f"the loss is {played.objective.item()}, so this update was skipped"
                 )
-            if settings.lr_decay == "linear":
-                optimizer.param_groups[0]["lr"] = settings.lr * (1 - step / num_steps)
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * schedule.factor(step)
             optimizer.zero_grad(set_to_none=True)
             played.objective.backward()
             optimizer.step()
@@ -182,20 +186,19 @@ def train(
         probes: dict[str, dict[str, float]] = {}
         if stopped != "preempted":
             valid = evaluate(game, world, experiment)
-            if isinstance(world, SetWorld):
-                probes = {
-                    name: evaluate(game, probe, experiment, split)
-                    for name, (probe, split) in world.probes().items()
-                }
+            probes = {
+                name: evaluate(game, other, experiment, split)
+                for name, (other, split) in world.extra_evaluations().items()
+            }
             outcome = {
                 "stopped": stopped,
                 "step": step,
                 "num_steps": num_steps,
                 "epoch": step / steps_per_epoch,
             }
-            provenance = {"config": asdict(experiment), "versions": versions(target_device)}
+            provenance = {"config": experiment.to_tree(), "versions": versions(target_device)}
             provenance |= {"training": outcome | valid} | ({"probes": probes} if probes else {})
-            corpus = record_corpus(game, world, experiment)
+            corpus = record_corpus(game, experiment)
             write_corpus(
                 replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
             )
@@ -206,12 +209,12 @@ def train(
 
 @torch.no_grad()
 def evaluate(
-    game: SenderReceiverGame, world: World | SetWorld, experiment: Experiment, split: str = "valid"
+    game: Game, world: World, experiment: Experiment, split: str = "valid"
 ) -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     totals: dict[str, float] = {}
     device = next(game.parameters()).device
-    size = experiment.training.batch_size
+    size = world.sizes.evaluation_batch_size
     game.eval()
     for number in range(-(-world.num_valid // size)):
         noise = noise_generator(experiment.training.seed, split, number * size, device)
@@ -223,7 +226,7 @@ def evaluate(
     return totals
 
 
-def _require_finite_weights(game: SenderReceiverGame, step: int) -> None:
+def _require_finite_weights(game: Game, step: int) -> None:
     """Raise `DivergedError` if weights are not finite: a finite loss may have a gradient that is not."""
     if not all(parameter.isfinite().all() for parameter in game.parameters()):
         raise DivergedError(step, "the update made weights that are not finite, so they were not saved")

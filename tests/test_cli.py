@@ -13,7 +13,7 @@ import typer.main
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.perception import PERCEPTIONS
 from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
-from ecsuite.config import named_configs
+from ecsuite.games.experiment import named_configs
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.metrics import METRICS
@@ -247,7 +247,7 @@ def test_options_reach_the_config(ecsuite):
         "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8", "--batch-size", "64",
     )  # fmt: skip
     assert code == 0, err
-    from ecsuite.config import load_experiment
+    from ecsuite.games.experiment import load_experiment
 
     experiment = load_experiment("runs/disc_tiny/config.yaml")
     assert (experiment.sender.architecture, experiment.receiver.architecture) == ("lstm", "rnn")

@@ -10,16 +10,8 @@ import pytest
 import yaml
 
 from ecsuite import config
-from ecsuite.config import (
-    ConfigError,
-    Experiment,
-    WorldConfig,
-    load_experiment,
-    named_configs,
-    override,
-    unknown_name,
-    with_training,
-)
+from ecsuite.config import ConfigError, WorldConfig, unknown_name
+from ecsuite.games.experiment import Experiment, load_experiment, named_configs, override, with_training
 
 CONFIGS = Path(config.__file__).parent / "configs"
 

@@ -15,7 +15,8 @@ import torch
 from scipy.stats import spearmanr
 
 import ecsuite
-from ecsuite.config import ConfigError, Experiment, with_training
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.concept_games.study import Row, Study

@@ -6,17 +6,8 @@ from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from ecsuite.config import (
-    ConfigError,
-    Experiment,
-    build,
-    load_experiment,
-    look_up,
-    override,
-    read_yaml,
-    shipped_configs,
-    unknown_name,
-)
+from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, unknown_name
+from ecsuite.games.experiment import Experiment, load_experiment, override
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 
 FIRST_SEED = 1

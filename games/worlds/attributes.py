@@ -1,107 +1,153 @@
-"""Worlds of single objects with attribute values, drawn at random or read from files.
+"""The world of single objects with attribute values, drawn at random.
 
-A drawn example is a pure function of (seed, split, index): nothing is stored, and any example can be drawn again.
+A drawn round is a pure function of (seed, split, index): nothing is stored, and any round can be drawn again.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.config import ConfigError, Experiment
-from ecsuite.games.worlds.text_files import read_examples
+from ecsuite.config import ConfigError, Count, Levels, Share
+from ecsuite.games.worlds.world import (
+    Batch,
+    Integers,
+    RoundSpec,
+    RunSizes,
+    World,
+    attribute_names,
+    one_hot,
+)
 from ecsuite.randomness import distinct_draws, epoch_order, random_words
 
-Integers = NDArray[np.int64]
+CORPUS_BATCH = 4096
+"""Meanings per batch of the corpus."""
+
+MAX_SPLIT_OBJECTS = 2**22
+"""Most objects of which some can be held out: their order is a table."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Examples:
-    """A batch of rounds of a game on single objects."""
-
-    candidates: Integers
-    """Attribute values of all candidates, (batch, num_candidates, num_attributes)."""
-    targets: Integers
-    """Index of the candidate that the sender sees, (batch,)."""
-
-    @property
-    def meanings(self) -> Integers:
-        """The objects that the sender sees, (batch, num_attributes)."""
-        return self.candidates[np.arange(len(self.targets)), self.targets]
-
-
-class World(ABC):
-    """A world of single objects with indexed examples.
+class SingleObjectWorld(World):
+    """Base class of worlds whose rounds are about one object with attribute values, or about several given ones.
 
     Args:
-        experiment: Sets the batch size and the seed.
+        rounds: See `World`.
+        sizes: See `World`.
+        num_attributes: Number of attributes.
+        num_values: Number of values of each attribute.
     """
 
-    num_attributes: int
-    num_values: int
-    num_train: int
-    num_valid: int
+    default_perceptions = ("identity", "tanh")
 
-    def __init__(self, experiment: Experiment) -> None:
-        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
-
-    def batch(self, split: str, number: int) -> Examples:
-        """Batch `number`, from 0, of a split: `train` (shuffled anew in each epoch) or `valid`."""
-        size = self.batch_size
-        if split == "valid":
-            return self.examples(split, np.arange(number * size, min((number + 1) * size, self.num_valid)))
-        epoch, place = divmod(number, -(-self.num_train // size))
-        return self.examples(split, epoch_order(self.seed, epoch, self.num_train)[place * size :][:size])
+    def __init__(self, rounds: RoundSpec, sizes: RunSizes, num_attributes: int, num_values: int) -> None:
+        super().__init__(rounds, sizes)
+        self.num_attributes, self.values_per_attribute = num_attributes, num_values
+        self.num_values = (num_values,) * num_attributes
+        self.object_shape = (num_attributes * num_values,)
+        self.value_names = attribute_names(num_attributes, num_values)
 
     @abstractmethod
-    def examples(self, split: str, indices: Integers) -> Examples:
-        """The examples of a split with the given indices."""
+    def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
+        """Candidates (batch, num_candidates, num_attributes) and the targets among them, (batch, num_targets)."""
 
     @abstractmethod
     def distinct_meanings(self, number: int) -> Integers:
         """`number` distinct meanings, or all if there are fewer, (number, num_attributes)."""
 
+    def draw(self, split: str, number: int, size: int) -> Batch:
+        """See `World`. Rounds of training come in a new order in each epoch."""
+        if split != "train":
+            return self.laid_out(*self.examples(split, np.arange(number * size, (number + 1) * size)))
+        epoch, place = divmod(number, -(-self.num_train // size))
+        indices = epoch_order(self.seed, epoch, self.num_train)[place * size :][:size]
+        return self.laid_out(*self.examples(split, indices))
 
-class AttributeValueWorld(World):
+    def laid_out(self, candidates: Integers, targets: Integers) -> Batch:
+        """The batch of these candidates, laid out by place."""
+        num_rounds, num_candidates, _ = candidates.shape
+        first = np.arange(num_rounds)[:, None] * num_candidates
+        labels = np.zeros((num_rounds, num_candidates), dtype=bool)
+        np.put_along_axis(labels, targets, True, axis=1)
+        shown = np.argsort(~labels, axis=1, kind="stable") if self.rounds.sender_sees_all else targets
+        objects = candidates.reshape(-1, self.num_attributes)
+        return Batch(
+            objects=objects,
+            shown=first + shown,
+            num_positive=targets.shape[1],
+            candidates=None,
+            labels=labels,
+            values=objects,
+        )
+
+    def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
+        """Each distinct meaning once; rounds of evaluation where the sender also sees distractors. See `World`."""
+        if self.rounds.sender_sees_all:
+            yield from super().corpus_batches(num_messages)
+            return
+        meanings = self.distinct_meanings(num_messages)
+        for start in range(0, len(meanings), CORPUS_BATCH):
+            objects = meanings[start : start + CORPUS_BATCH]
+            places = np.arange(len(objects))[:, None]
+            yield Batch(
+                objects=objects,
+                shown=places,
+                num_positive=1,
+                candidates=None,
+                labels=np.ones(places.shape, dtype=bool),
+                values=objects,
+            )
+
+    def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
+        """One-hot attribute values, concatenated. See `World`."""
+        return one_hot(objects, self.values_per_attribute, dtype)
+
+
+class AttributeWorld(SingleObjectWorld):
     """Objects with `num_attributes` attributes of `num_values` values each, all combinations equally likely.
 
-    The candidates of an example are distinct, and each set of distinct objects is equally likely.
+    The candidates of a round are distinct, and each set of distinct objects is equally likely.
 
     Args:
-        experiment: Sets sizes and seed.
+        options: The options.
+        rounds: See `World`.
+        sizes: See `World`.
 
     Raises:
         ConfigError: If there are fewer objects than candidates, or more than 63-bit indices can number.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
-        super().__init__(experiment)
-        self.num_attributes = experiment.world.num_attributes
-        self.num_values = experiment.world.num_values
-        self.num_train = experiment.training.num_examples
-        self.num_valid = experiment.evaluation.num_valid
-        self.num_candidates = num_candidates(experiment)
-        self.num_objects = self.num_values**self.num_attributes
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        num_attributes: Count = 4
+        """Number of attributes of an object."""
+        num_values: Levels = 4
+        """Number of values of each attribute."""
+        held_out: Share = 0.0
+        """Share of the objects that are held out from training; evaluations are then about these."""
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        self.num_objects = number_of_objects(options.num_attributes, options.num_values)
+        super().__init__(rounds, sizes, options.num_attributes, options.num_values)
+        self.num_candidates = 1 + self.num_distractors
         if self.num_objects < self.num_candidates:
             raise ConfigError(
-                f"{self.num_candidates} distinct candidates need as many objects, but {self.num_attributes} attributes "
-                f"of {self.num_values} values make {self.num_objects}: lower game.num_distractors"
+                f"{self.num_candidates} distinct candidates need as many objects, but {options.num_attributes} "
+                f"attributes of {options.num_values} values make {self.num_objects}: lower task.num_distractors"
             )
-        if self.num_objects >= 2**63:
-            raise ConfigError(
-                f"{self.num_attributes} attributes of {self.num_values} values make more than 2^63 objects: "
-                "lower world.num_attributes or world.num_values"
-            )
+        self.objects_of_split = self._split(options.held_out)
 
-    def examples(self, split: str, indices: Integers) -> Examples:
+    def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
         """See the base class."""
         draws = random_words(self.seed, split, indices, self.num_candidates + 1)
-        chosen = distinct_draws(draws[:, :-1], self.num_objects)
-        targets = (draws[:, -1] % np.uint64(self.num_candidates)).astype(np.int64)
-        return Examples(candidates=self.attributes(chosen), targets=targets)
+        allowed = self.objects_of_split.get(split)
+        chosen = distinct_draws(draws[:, :-1], self.num_objects if allowed is None else len(allowed))
+        targets = (draws[:, -1:] % np.uint64(self.num_candidates)).astype(np.int64)
+        return self.attributes(chosen if allowed is None else allowed[chosen]), targets
 
     def distinct_meanings(self, number: int) -> Integers:
         """A seeded sample without replacement, sorted by object index; all objects if there are fewer."""
@@ -112,62 +158,44 @@ class AttributeValueWorld(World):
 
     def attributes(self, objects: Integers) -> Integers:
         """Object indices (...) to attribute values (..., num_attributes); the first attribute is most significant."""
-        places = self.num_values ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
-        return objects[..., None] // places % self.num_values
+        places = self.values_per_attribute ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
+        return objects[..., None] // places % self.values_per_attribute
+
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Training objects in new rounds, if evaluations are about held-out objects. See `World`."""
+        return {"seen objects": (self, "seen")} if self.objects_of_split else {}
+
+    def _split(self, held_out: float) -> dict[str, Integers]:
+        """The objects of each split; empty where none are held out."""
+        if held_out == 0:
+            return {}
+        if self.num_objects > MAX_SPLIT_OBJECTS:
+            raise ConfigError(
+                f"world.held_out: expected at most {MAX_SPLIT_OBJECTS:,} objects to hold some out, got "
+                f"{self.num_objects:,}"
+            )
+        order = np.random.default_rng([self.seed, *b"held out"]).permutation(self.num_objects)
+        num_held_out = round(held_out * self.num_objects)
+        kept = self.num_objects - num_held_out
+        if min(num_held_out, kept) < self.num_candidates:
+            raise ConfigError(
+                f"world.held_out: {held_out} of {self.num_objects} objects makes {kept} for training and "
+                f"{num_held_out} for evaluation, expected at least {self.num_candidates} of each"
+            )
+        held_out_objects, trained = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
+        self.splits = ("train", "valid", "test", "seen", "all")
+        return {"train": trained, "seen": trained, "valid": held_out_objects, "test": held_out_objects}
 
 
-class FileWorld(World):
-    """Examples from text files, in EGG's formats (see `text_files`).
-
-    Args:
-        experiment: Names the files; its sizes must match their content.
+def number_of_objects(num_attributes: int, num_values: int) -> int:
+    """Number of combinations of attribute values.
 
     Raises:
-        ConfigError: If a file can't be used; the message names the line.
+        ConfigError: If 63-bit indices can't number them.
     """
-
-    def __init__(self, experiment: Experiment) -> None:
-        super().__init__(experiment)
-        assert experiment.world.train_data is not None and experiment.world.valid_data is not None
-        self.num_attributes = experiment.world.num_attributes
-        self.num_values = experiment.world.num_values
-        self.splits = {}
-        for split, file in (("train", experiment.world.train_data), ("valid", experiment.world.valid_data)):
-            candidates, targets = read_examples(file, experiment.game.task, self.num_values)
-            expected = (num_candidates(experiment), self.num_attributes)
-            if candidates.shape[1:] != expected:
-                raise ConfigError(
-                    f"{file}: has {candidates.shape[1]} objects of {candidates.shape[2]} attributes per line, expected "
-                    f"{expected[0]} of {expected[1]}: set game.num_distractors and world.num_attributes"
-                )
-            self.splits[split] = Examples(candidates=candidates, targets=targets)
-        self.num_train, self.num_valid = (len(examples.targets) for examples in self.splits.values())
-
-    def examples(self, split: str, indices: Integers) -> Examples:
-        """The lines with these indices, counted from 0."""
-        chosen = self.splits[split]
-        return Examples(candidates=chosen.candidates[indices], targets=chosen.targets[indices])
-
-    def distinct_meanings(self, number: int) -> Integers:
-        """The first distinct targets of the validation file, then of the training file."""
-        meanings = np.concatenate([self.splits["valid"].meanings, self.splits["train"].meanings])
-        _, first = np.unique(meanings, axis=0, return_index=True)
-        return meanings[np.sort(first)[:number]]
-
-
-def num_candidates(experiment: Experiment) -> int:
-    """Candidates per round; a reconstruction game has only the target."""
-    return 1 + experiment.game.num_distractors if experiment.game.task == "discrimination" else 1
-
-
-def one_hot_array(objects: Integers, num_values: int) -> NDArray[np.float32]:
-    """Attribute values (n, num_attributes) to features (n, num_attributes * num_values), one-hot per attribute."""
-    features = np.zeros((*objects.shape, num_values), dtype=np.float32)
-    np.put_along_axis(features, objects[..., None], 1, axis=-1)
-    return features.reshape(len(objects), -1)
-
-
-def one_hot(meanings: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
-    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one-hot per attribute."""
-    features = torch.zeros(*meanings.shape, num_values, dtype=dtype, device=meanings.device)
-    return features.scatter_(-1, meanings[..., None], 1.0).flatten(-2)
+    if num_attributes > 63 or num_values**num_attributes >= 2**63:
+        raise ConfigError(
+            f"{num_attributes} attributes of {num_values} values make more than 2^63 objects: "
+            "lower world.num_attributes or world.num_values"
+        )
+    return int(num_values**num_attributes)

@@ -107,7 +107,7 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
     """
     if file.class_id is None:
         raise ConfigError(
-            f"{file.path}: class_id: missing, expected the class of each row (game.task=concept)"
+            f"{file.path}: class_id: missing, expected the class of each row (task concept)"
         )
     counts = np.zeros((len(file.class_names), len(SPLITS)), dtype=np.int64)
     np.add.at(counts, (file.class_id, file.split), 1)
@@ -117,7 +117,7 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
         names = " and ".join(name for name, count in zip(SPLITS, counts[divided], strict=True) if count)
         raise ConfigError(
             f"{file.path}: split: class {file.class_names[divided]} is in {names}, expected each class in one split "
-            "(game.task=concept)"
+            "(task concept)"
         )
     for place, split in enumerate(SPLITS):
         in_split = counts[:, place]
@@ -133,7 +133,7 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
             others = f"; {is_small.sum() - 1} more classes are too small" if is_small.sum() > 1 else ""
             raise ConfigError(
                 f"{file.path}: class_id: expected at least {num_images[split]} rows of each class in {split} "
-                f"(game.num_targets), got {in_split[small]} of class {file.class_names[small]}{others}"
+                f"(task.num_targets), got {in_split[small]} of class {file.class_names[small]}{others}"
             )
 
 

@@ -2,59 +2,75 @@
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Experiment
+from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
-from ecsuite.games.worlds.rounds import Integers, Rounds, Rules, SetWorld
-from ecsuite.games.worlds.shapeworld import VARIANTS, Variant, evaluation_matrix
+from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
+from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, Rules, RunSizes, Variant, World
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
-POOL_FACTOR = 4
-"""Discrimination: size of the pool that the rounds of a batch share, in multiples of the images of one round."""
+SHARED_FACTOR = 4
+"""One target: number of images that the rounds of a batch share, in multiples of the images of one round."""
 
 
-class FeatureWorld(SetWorld):
-    """Rounds on the rows of a feature file; `game.task` selects the game.
+class FeatureWorld(World):
+    """Rounds on the rows of a feature file; the task selects the game.
 
-    concept (Mu & Goodman's game on CUB): the targets are different images of one class, each distractor is a random
-    image of a random other class of the same split. The variants are those of `ShapeWorld`: concept (the receiver's
-    targets are other images of the class, with other distractors), setref (it sees the sender's images) and ref (as
-    setref, with one image repeated as all targets). A rule is a class. All classes are equally likely. A fifth of the
-    images of each training class, and at least as many as one round needs, are reserved for the split `seen`.
+    About classes (task concept; Mu & Goodman's game on CUB): the targets are different images of one class, each
+    distractor is a random image of a random other class of the same split. The variants are those of `ShapeWorld`:
+    concept (the receiver's targets are other images of the class, with other distractors), set_reference (it sees the
+    sender's images) and reference (as set_reference, with one image repeated as all targets). A rule is a class. All
+    classes are equally likely. A fifth of the images of each training class, and at least as many as one round needs,
+    are reserved for the split `seen`.
 
-    discrimination (Yao et al.): the sender sees one image, the receiver has to find it among `num_distractors` others
-    of the same split, all different, at a random index. A rule is an image. The rounds of a batch share a random pool
-    of `POOL_FACTOR` times the images of one round; their targets differ as far as the pool is large enough.
+    About images (one target; Yao et al.): the sender sees one image, the receiver has to find it among
+    `num_distractors` others of the same split, all different, at a random index. A rule is an image. The rounds of a
+    batch share `SHARED_FACTOR` times the images of one round, drawn at random; their targets differ as far as there are
+    enough.
 
     Args:
-        experiment: Names the file; sets sizes and seed.
+        options: The options.
+        rounds: See `World`.
+        sizes: See `World`.
 
     Raises:
         ConfigError: If the file can't be used for this game.
     """
 
-    corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
 
-    def __init__(self, experiment: Experiment) -> None:
-        if experiment.world.features is None:
-            raise ConfigError("world.features: expected an npz file of feature vectors, got null")
-        game = experiment.game
-        self.task, self.variant = game.task, game.variant
-        self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.sender_sees_all = game.sender_sees == "all"
-        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
-        self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
-        self.file = read_features(experiment.world.features, self.seed)
+        features: str | None = None
+        """The npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
+
+        def __post_init__(self) -> None:
+            """Check that there is a file."""
+            if self.features is None:
+                raise ConfigError("features: expected an npz file of feature vectors, got null")
+
+    has_rules = True
+    variants = tuple(VARIANTS)
+    splits = ("train", "valid", "test", "seen", "all")
+    corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
+    data_files = ("features",)
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        assert options.features is not None
+        super().__init__(rounds, sizes)
+        self.variant, self.num_targets = rounds.variant, rounds.num_targets
+        self.file = read_features(options.features, self.seed)
         self.object_shape = (self.file.features.shape[1],)
-        if self.task == "concept":
-            # Also in setref and ref, because the evaluation matrix covers all variants.
+        if self.file.attributes is not None:
+            self.num_values = (2,) * self.file.attributes.shape[1]
+        if rounds.needs_rule:
+            # Also in the other variants, because the evaluation matrix covers all.
             per_class = 2 * self.num_targets
             check_classes(self.file, {"train": 2 * per_class, "valid": per_class, "test": per_class})
             self.classes = _images_by_class(self.file, per_class, self.seed)
@@ -63,22 +79,21 @@ class FeatureWorld(SetWorld):
             self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
             self.rules = image_rules(self.file)
 
-    def batch(self, split: str, number: int) -> Rounds:
-        """See `SetWorld`."""
+    def draw(self, split: str, number: int, size: int) -> Batch:
+        """See `World`."""
         rng = np.random.default_rng([self.seed, *b"features", *split.encode(), number])
-        return self._class_rounds(split, rng) if self.task == "concept" else self._image_rounds(split, rng)
+        draw = self._class_rounds if self.rounds.needs_rule else self._image_rounds
+        return draw(split, size, rng)
 
-    def features(self, objects: NDArray[Any]) -> NDArray[Any]:
-        """The feature vectors as they are. See `SetWorld`."""
-        return objects
+    def describe(self, batch: Batch) -> Description:
+        """The class or the image of each round. See `World`."""
+        return super().describe(replace(batch, values=None))
 
-    def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Each variant on training classes and on test classes; none in discrimination. See `SetWorld`."""
-        return (
-            evaluation_matrix({variant: self._with_variant(variant) for variant in VARIANTS})
-            if self.task == "concept"
-            else {}
-        )
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Each variant on training classes and on test classes; none about images. See `World`."""
+        if not self.rounds.needs_rule:
+            return {}
+        return evaluation_matrix({variant: self._with_variant(variant) for variant in VARIANTS})
 
     def _with_variant(self, variant: Variant) -> "FeatureWorld":
         """The same file with another variant of the game."""
@@ -86,45 +101,47 @@ class FeatureWorld(SetWorld):
         world.variant = variant
         return world
 
-    def _class_rounds(self, split: str, rng: np.random.Generator) -> Rounds:
-        """Rounds of the concept game."""
+    def _class_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
+        """Rounds about classes."""
+        num_distractors = self.num_distractors
         images = self.classes[split]
         num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
-        places = rng.integers(num_classes, size=self.batch_size)
-        shift = rng.integers(1, num_classes, size=(self.batch_size, num_views * self.num_distractors))
+        places = rng.integers(num_classes, size=size)
+        shift = rng.integers(1, num_classes, size=(size, num_views * num_distractors))
         targets = images.distinct_images(places, num_views * self.num_targets, rng)
         distractors = images.random_images((places[:, None] + shift) % num_classes, rng)
-        if self.variant == "ref":
+        if self.variant == "reference":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
         # With one view, the first and the last images are the same.
-        shown = [targets[:, : self.num_targets], distractors[:, : self.num_distractors]]
-        candidates = [targets[:, -self.num_targets :], distractors[:, -self.num_distractors :]]
-        num_both = self.num_targets + self.num_distractors
+        shown = [targets[:, : self.num_targets], distractors[:, : num_distractors]]
+        candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors :]]
+        num_both = self.num_targets + num_distractors
         return self._rounds(
-            shown=np.concatenate(shown if self.sender_sees_all else shown[:1], axis=1),
+            shown=np.concatenate(shown if self.rounds.sender_sees_all else shown[:1], axis=1),
             num_positive=self.num_targets,
             candidates=np.concatenate(candidates, axis=1),
-            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
+            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (size, num_both)),
             rules=images.classes[places],
         )
 
-    def _image_rounds(self, split: str, rng: np.random.Generator) -> Rounds:
-        """Rounds of the discrimination game."""
-        rows, num_candidates, rounds = self.rows[split], 1 + self.num_distractors, np.arange(self.batch_size)
-        pool_size = min(max(POOL_FACTOR * num_candidates, self.batch_size), len(rows))
-        pool = rng.choice(rows, size=pool_size, replace=False)
-        targets = rounds % pool_size
-        order = rng.random((self.batch_size, pool_size))
+    def _image_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
+        """Rounds about images."""
+        num_distractors = self.num_distractors
+        rows, num_candidates, rounds = self.rows[split], 1 + num_distractors, np.arange(size)
+        num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(rows))
+        shared = rng.choice(rows, size=num_shared, replace=False)
+        targets = rounds % num_shared
+        order = rng.random((size, num_shared))
         order[rounds, targets] = np.inf
-        others = order.argpartition(self.num_distractors - 1, axis=1)[:, : self.num_distractors]
-        labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(self.batch_size, 1))
+        others = order.argpartition(max(num_distractors - 1, 0), axis=1)[:, :num_distractors]
+        labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(size, 1))
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
         shown = (
-            np.concatenate([targets[:, None], others], axis=1) if self.sender_sees_all else targets[:, None]
+            np.concatenate([targets[:, None], others], axis=1) if self.rounds.sender_sees_all else targets[:, None]
         )
         return self._rounds(
-            shown=pool[shown], num_positive=1, candidates=pool[candidates], labels=labels, rules=pool[targets]
+            shown=shared[shown], num_positive=1, candidates=shared[candidates], labels=labels, rules=shared[targets]
         )
 
     def _rounds(
@@ -135,16 +152,17 @@ class FeatureWorld(SetWorld):
         candidates: Integers,
         labels: NDArray[np.bool_],
         rules: Integers,
-    ) -> Rounds:
-        """Build `Rounds` from row numbers of the file: keep only the rows in use and index into these."""
+    ) -> Batch:
+        """Build a batch from row numbers of the file: keep only the rows in use and index into these."""
         used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
         places = places.reshape(len(shown), -1)
-        return Rounds(
+        return Batch(
             objects=self.file.features[used],
             shown=places[:, : shown.shape[1]],
             num_positive=num_positive,
             candidates=places[:, shown.shape[1] :],
             labels=labels,
+            values=None if self.file.attributes is None else self.file.attributes[used].astype(np.int64),
             rules=rules,
         )
 
@@ -241,7 +259,7 @@ def _rows_by_split(file: FeatureFile, least: int) -> dict[str, Integers]:
     for split in SPLITS:
         if len(rows[split]) < least:
             raise ConfigError(
-                f"{file.path}: features: expected at least {least} rows in {split} (game.num_distractors and a "
+                f"{file.path}: features: expected at least {least} rows in {split} (task.num_distractors and a "
                 f"target), got {len(rows[split])} of {len(file.split)}"
             )
     return {**rows, "seen": rows["train"], "all": np.arange(len(file.split))}

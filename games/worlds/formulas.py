@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
-from ecsuite.games.worlds.rounds import Integers, Rules
+from ecsuite.games.worlds.world import Integers, Rules
 from ecsuite.games.worlds.scenes import COLORS
 
 Bools = NDArray[np.bool_]

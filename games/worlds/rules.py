@@ -10,10 +10,23 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
-from ecsuite.games.worlds.rounds import Integers, Rules
+from ecsuite.games.worlds.world import Integers, Rules
 
 FREE = -1
 """In a rule: an attribute that may have any value."""
+
+
+MAX_RULES = 1_000_000
+"""Most rules of a world: their table is held in memory."""
+
+
+def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
+    """Number of rules of a length: the elementary symmetric polynomial of the numbers of values."""
+    numbers = [1] + [0] * length  # by number of attributes that are fixed so far
+    for number in num_values:
+        for fixed in range(length, 0, -1):
+            numbers[fixed] += numbers[fixed - 1] * number
+    return numbers[length]
 
 
 def conjunctions(num_values: Sequence[int], length: int) -> Integers:
@@ -24,10 +37,15 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
         length: Attributes that a rule fixes.
 
     Raises:
-        ConfigError: If there are fewer attributes.
+        ConfigError: If there are fewer attributes, or more than `MAX_RULES` rules.
     """
     if length > len(num_values):
         raise ConfigError(f"world.rule_length: expected at most {len(num_values)} attributes, got {length}")
+    if (number := number_of_conjunctions(num_values, length)) > MAX_RULES:
+        raise ConfigError(
+            f"world.rule_length: expected at most {MAX_RULES:,} rules, but {length} of {len(num_values)} attributes "
+            f"make {number:,}: lower world.rule_length, world.num_attributes or world.num_values"
+        )
     rules = []
     for chosen in combinations(range(len(num_values)), length):
         values = np.array(list(product(*(range(num_values[attribute]) for attribute in chosen))))

@@ -1,101 +1,130 @@
 """The SHAPE world (Carmeli et al. 2024, appendix B): images of one object each, in sets defined by a rule."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Experiment
-from ecsuite.games.worlds.rounds import Integers, Rounds, SetWorld
+from ecsuite.config import ConfigError, Count, Share
 from ecsuite.games.worlds.rules import FREE, conjunctions, describe, pairs_broken, split_rules
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""
 
 
-class ShapesWorld(SetWorld):
+class ShapesWorld(World):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
-    Images are expensive to encode, so the rounds of a batch share a pool: `pool // num_targets` rules are drawn,
-    different ones as far as possible, and for each rule `num_targets` images that satisfy it. The rounds use these
-    rules in turn. A round's targets and distractors are drawn without replacement from all images of the pool that
-    satisfy or violate its rule. Hard distractors violate as few pairs as the pool allows. Where the pool has too few
-    targets or distractors, images are repeated, as equally often as possible.
+    Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
+    num_targets` rules are drawn, different ones as far as possible, and for each rule `num_targets` images that satisfy
+    it. The rounds use these rules in turn. A round's targets and distractors are drawn without replacement from all
+    images of the batch that satisfy or violate its rule. Hard distractors violate as few pairs as the images allow.
+    Where there are too few targets or distractors, images are repeated, as equally often as possible. Images are drawn
+    again where all of them satisfy the rule of a round.
 
     Args:
-        experiment: Sets sizes and seed.
+        options: The options.
+        rounds: See `World`.
+        sizes: See `World`.
 
     Raises:
-        ConfigError: If the pool is too small for two rules, or a split has fewer than two.
+        ConfigError: If there are too few images for two rules, or a split has fewer than two.
     """
 
-    corpus_split = "valid"
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
 
-    def __init__(self, experiment: Experiment) -> None:
-        world, game = experiment.world, experiment.game
-        self.num_targets, self.num_distractors = game.num_targets, game.num_distractors
-        self.is_hard, self.sender_sees_all = world.distractors == "hard", game.sender_sees == "all"
-        self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
-        self.num_train, self.num_valid = experiment.training.num_examples, experiment.evaluation.num_valid
-        self.object_shape = (64, 64, 3)
-        self.num_slots = min(world.pool // self.num_targets, self.batch_size)
-        if self.num_slots < 2:
-            raise ConfigError(
-                f"world.pool and training.batch_size: {world.pool} images and {self.batch_size} rounds make "
-                f"{self.num_slots} rules of {self.num_targets} targets a batch, expected at least 2"
-            )
-        self.table = conjunctions(NUM_VALUES, world.rule_length)
+        rule_length: Count = 1
+        """Number of pairs of attribute and value that a rule joins by `and`."""
+        distractors: Literal["random", "hard"] = "random"
+        """Hard distractors violate exactly one pair of the rule, where such objects exist."""
+        held_out: Share = 0.1
+        """Share of the rules that are held out from training; rules of one pair are never held out."""
+        images_per_batch: Count = 320
+        """Number of images that the rounds of a batch share; each image is encoded once per batch."""
+
+    has_rules = True
+    splits = ("train", "valid", "test", "seen", "all")
+    object_shape = (64, 64, 3)
+    num_values = NUM_VALUES
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        super().__init__(rounds, sizes)
+        self.num_targets, self.is_hard = rounds.num_targets, options.distractors == "hard"
+        self.images_per_batch = options.images_per_batch
+        for size in (sizes.batch_size, sizes.evaluation_batch_size):
+            if (num_rules := self._num_rules(size)) < 2:
+                raise ConfigError(
+                    f"world.images_per_batch and training.batch_size: {options.images_per_batch} images and {size} "
+                    f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
+                )
+        self.table = conjunctions(NUM_VALUES, options.rule_length)
         ends = np.cumsum(NUM_VALUES)
-        names = [SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)]
-        self.rules = describe(self.table, names)
-        self.splits = split_rules(len(self.table), world.rule_length, world.held_out, self.seed)
-        if min(map(len, self.splits.values())) < 2:  # with one rule there are no distractors
+        self.value_names = [
+            SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)
+        ]
+        self.rules = describe(self.table, self.value_names)
+        self.rules_of_split = split_rules(
+            len(self.table), options.rule_length, options.held_out, self.seed
+        )
+        if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
             raise ConfigError(
-                f"world.held_out: {world.held_out} of {len(self.table)} rules makes {len(self.splits['train'])} for "
-                f"training and {len(self.splits['valid'])} for evaluation, expected at least 2 of each"
+                f"world.held_out: {options.held_out} of {len(self.table)} rules makes "
+                f"{len(self.rules_of_split['train'])} for training and {len(self.rules_of_split['valid'])} for "
+                "evaluation, expected at least 2 of each"
             )
 
-    def batch(self, split: str, number: int) -> Rounds:
-        """See `SetWorld`."""
+    def draw(self, split: str, number: int, size: int) -> Batch:
+        """See `World`."""
+        num_distractors = self.num_distractors
         rng = np.random.default_rng([self.seed, *split.encode(), number])
-        rules = np.resize(rng.permutation(self.splits[split]), self.num_slots)
-        wanted = np.repeat(self.table[rules], self.num_targets, axis=0)
-        labels = np.where(wanted == FREE, rng.integers(NUM_VALUES, size=wanted.shape), wanted)  # (pool, 4)
-        of_round = rules[np.arange(self.batch_size) % self.num_slots]
-        num_broken = pairs_broken(labels, self.table[of_round])  # (batch, pool)
-        draws = rng.random(num_broken.shape)
+        rules, labels = self._labels(split, size, rng)
+        of_round = rules[np.arange(size) % len(rules)]
+        while (num_broken := pairs_broken(labels, self.table[of_round])).max(1).min() == 0:
+            rules, labels = self._labels(split, size, rng)
+            of_round = rules[np.arange(size) % len(rules)]
+        draws = rng.random(num_broken.shape)  # (batch, num_images)
         targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
         cost = num_broken + draws if self.is_hard else draws
-        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
+        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), num_distractors)
         candidates = np.concatenate([targets, distractors], axis=1)
-        num_both = self.num_targets + self.num_distractors
+        num_both = self.num_targets + num_distractors
         used, places = np.unique(candidates, return_inverse=True)
         candidates = places.reshape(candidates.shape)
-        # Each batch has its own range of indices, as long as the pool, so that batches of a split share no image.
+        # Each batch has its own range of indices, so that batches of a split share no image.
         images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
-        return Rounds(
+        return Batch(
             objects=images,
-            shown=candidates if self.sender_sees_all else candidates[:, : self.num_targets],
+            shown=candidates if self.rounds.sender_sees_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,
-            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (self.batch_size, num_both)),
+            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (size, num_both)),
+            values=labels[used],
             rules=of_round,
         )
 
-    def features(self, objects: NDArray[Any]) -> NDArray[np.uint8]:
-        """The images as they are. See `SetWorld`."""
-        return objects
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Training rules on new images, if evaluations use held-out rules. See `World`."""
+        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
 
-    def probes(self) -> dict[str, tuple[SetWorld, str]]:
-        """Training rules on new images, if validation uses held-out rules. See `SetWorld`."""
-        return {"seen rules": (self, "seen")} if len(self.splits["valid"]) < len(self.table) else {}
+    def _num_rules(self, size: int) -> int:
+        """Number of rules in a batch of `size` rounds."""
+        return min(self.images_per_batch // self.num_targets, size)
+
+    def _labels(self, split: str, size: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """The rules of a batch, and the labels of its images, (num_images, 4)."""
+        rules = np.resize(rng.permutation(self.rules_of_split[split]), self._num_rules(size))
+        wanted = np.repeat(self.table[rules], self.num_targets, axis=0)
+        labels = np.where(wanted == FREE, rng.integers(NUM_VALUES, size=wanted.shape), wanted)
+        return rules, labels
 
 
 def _lowest_cost(costs: NDArray[np.float64], number: int) -> Integers:
     """Indices of the `number` lowest costs per row, (batch, number); where fewer are finite, these are repeated."""
     order = np.argsort(costs, axis=1)
     num_finite = np.isfinite(costs).sum(1, keepdims=True)
-    if not num_finite.all():
-        raise ConfigError("world.pool: all images satisfy one rule, so there are no distractors: raise it")
     return np.take_along_axis(order, np.arange(number) % num_finite, axis=1)

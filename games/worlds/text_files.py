@@ -1,28 +1,113 @@
-"""EGG's two text formats for attribute-value games, one example per line.
+"""A world from text files in EGG's two formats for attribute-value games, one round per line.
 
-- reconstruction: the values of one object, `2 1 0 2 1`.
-- discrimination: objects separated by dots, then the index of the target, `1 0 0 . 1 0 2 . 1`.
+- One object, for reconstruction: its values, `2 1 0 2 1`.
+- Several objects: separated by dots, then the index of the target, `1 0 0 . 1 0 2 . 1`, or of each of several targets,
+  for the task concept.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Experiment, override
+from ecsuite.config import ConfigError, Levels
+from ecsuite.games.worlds.attributes import SingleObjectWorld
+from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
 
 MAX_ERRORS = 20
 """Most errors shown; all are counted."""
 
 
-def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+class TextWorld(SingleObjectWorld):
+    """Rounds from text files; the numbers of attributes, candidates and targets are those of the files.
+
+    Args:
+        options: The options.
+        rounds: See `World`; its numbers must be those of the files.
+        sizes: See `World`; the numbers of rounds are those of the files.
+
+    Raises:
+        ConfigError: If a file can't be used; the message names the line.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        train_data: str | None = None
+        """Text file of training examples, in EGG's formats."""
+        valid_data: str | None = None
+        """Text file of validation examples."""
+        num_values: Levels = 4
+        """Values in the files are 0 to num_values - 1."""
+
+        def __post_init__(self) -> None:
+            """Check that there are two files."""
+            if self.train_data is None or self.valid_data is None:
+                raise ConfigError("train_data and valid_data: give both files")
+
+    has_rules = True
+    data_files = ("train_data", "valid_data")
+
+    def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
+        assert options.train_data is not None and options.valid_data is not None
+        files = {"train": options.train_data, "valid": options.valid_data}
+        several = rounds.num_distractors != 0
+        self.rounds_of_split = {
+            split: read_examples(file, several=several, num_values=options.num_values)
+            for split, file in files.items()
+        }
+        candidates, targets = self.rounds_of_split["train"]
+        found = (candidates.shape[1] - targets.shape[1], targets.shape[1], candidates.shape[2])
+        expected = (
+            found[0] if rounds.num_distractors is None else rounds.num_distractors,
+            rounds.num_targets,
+            found[2],
+        )
+        for split, (objects, chosen) in self.rounds_of_split.items():
+            read = (objects.shape[1] - chosen.shape[1], chosen.shape[1], objects.shape[2])
+            if read != expected:
+                raise ConfigError(
+                    f"{files[split]}: has {_sizes(read)} per line, expected {_sizes(expected)}: set task.num_distractors "
+                    "and task.num_targets, or use other files"
+                )
+        super().__init__(rounds, sizes, found[2], options.num_values)
+        self.num_train, self.num_valid = len(targets), len(self.rounds_of_split["valid"][1])
+
+    @property
+    def num_distractors(self) -> int:
+        """As many as the files have."""
+        candidates, targets = self.rounds_of_split["train"]
+        return candidates.shape[1] - targets.shape[1]
+
+    def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
+        """The lines with these indices, counted from 0; those after the last line are left out."""
+        candidates, targets = self.rounds_of_split[split]
+        indices = indices[indices < len(targets)]
+        return candidates[indices], targets[indices]
+
+    def distinct_meanings(self, number: int) -> Integers:
+        """The first distinct targets of the validation file, then of the training file."""
+        both = [self.rounds_of_split["valid"], self.rounds_of_split["train"]]
+        meanings = np.concatenate(
+            [np.take_along_axis(objects, targets[:, :1, None], axis=1)[:, 0] for objects, targets in both]
+        )
+        _, first = np.unique(meanings, axis=0, return_index=True)
+        return meanings[np.sort(first)[:number]]
+
+
+def read_examples(
+    file: str, *, several: bool, num_values: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Read a file of examples.
 
     Args:
         file: Path.
-        task: `discrimination` or `reconstruction`: the expected format.
+        several: Whether a line has several objects and the indices of targets, or one object.
         num_values: Values are 0 to num_values - 1.
 
     Returns:
-        Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples,).
+        Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples, num_targets).
 
     Raises:
         ConfigError: One line per error, with file and line number.
@@ -33,16 +118,18 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: can't be read: {error}") from None
     rows: list[list[list[int]]] = []
-    targets: list[int] = []
+    targets: list[list[int]] = []
     errors: list[str] = []
     for number, line in enumerate(text, start=1):
         try:
-            objects, target = _parse(line, task, num_values)
+            objects, target = _parse(line, several, num_values)
             shape = (len(objects), len(objects[0]))
             if rows and shape != (len(rows[0]), len(rows[0][0])):
                 raise ValueError(
                     f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {line!r:.60}"
                 )
+            if targets and len(target) != len(targets[0]):
+                raise ValueError(f"expected {len(targets[0])} targets as before, got {line!r:.60}")
         except ValueError as error:
             errors.append(f"{file}:{number}: {error}")
         else:
@@ -56,38 +143,29 @@ def read_examples(file: str, task: str, num_values: int) -> tuple[NDArray[np.int
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
 
 
-def fit_to_files(experiment: Experiment) -> Experiment:
-    """Set the number of attributes and of distractors to those of the training file.
-
-    Raises:
-        ConfigError: If the file can't be read.
-    """
-    file = experiment.world.train_data
-    if file is None:
-        return experiment
-    candidates, _ = read_examples(file, experiment.game.task, experiment.world.num_values)
-    sizes = [f"world.num_attributes={candidates.shape[2]}"]
-    if experiment.game.task == "discrimination":
-        sizes.append(f"game.num_distractors={candidates.shape[1] - 1}")
-    return override(experiment, sizes)
+def _sizes(numbers: tuple[int, int, int]) -> str:
+    """Numbers of distractors, targets and attributes as text."""
+    num_distractors, num_targets, num_attributes = numbers
+    return f"{num_distractors} distractors and {num_targets} targets of {num_attributes} attributes"
 
 
-def _parse(line: str, task: str, num_values: int) -> tuple[list[list[int]], int]:
-    """Parse one line into its objects and the index of the target."""
-    fields = line.split(".") if task == "discrimination" else [line]
+def _parse(line: str, several: bool, num_values: int) -> tuple[list[list[int]], list[int]]:
+    """Parse one line into its objects and the indices of the targets."""
+    fields = line.split(".") if several else [line]
     try:
         # int() would accept 1_0 as 10.
         objects = [[int(value.replace("_", "x")) for value in field.split()] for field in fields]
     except ValueError:
-        raise ValueError(f"expected integers for {task}, got {line!r:.60}") from None
-    target = 0
-    if task == "discrimination":
-        *objects, last = objects
-        if len(objects) < 2 or len(last) != 1:
+        expected = "integers and dots" if several else "integers"
+        raise ValueError(f"expected {expected}, got {line!r:.60}") from None
+    targets = [0]
+    if several:
+        *objects, targets = objects
+        if len(objects) < 2 or not targets or len(set(targets)) < len(targets):
             raise ValueError(f"expected objects separated by dots, then the target's index, got {line!r:.60}")
-        target = last[0]
-        if not 0 <= target < len(objects):
-            raise ValueError(f"expected a target from 0 to {len(objects) - 1}, got {target}")
+        for target in targets:
+            if not 0 <= target < len(objects):
+                raise ValueError(f"expected a target from 0 to {len(objects) - 1}, got {target}")
     if not objects[0] or any(len(row) != len(objects[0]) for row in objects):
         raise ValueError(f"expected objects with the same number of values, got {line!r:.60}")
     for value in (value for row in objects for value in row):
@@ -95,4 +173,4 @@ def _parse(line: str, task: str, num_values: int) -> tuple[list[list[int]], int]
             raise ValueError(
                 f"expected values from 0 to {num_values - 1} (world.num_values={num_values}), got {value}"
             )
-    return objects, target
+    return objects, targets

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 from ecsuite.games.game import Game

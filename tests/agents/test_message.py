@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import WORDS_OF_VALUES, load_experiment
+from ecsuite.config import WORDS_OF_VALUES
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.factory import make_world

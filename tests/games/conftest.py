@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ecsuite.config import Experiment, load_experiment
+from ecsuite.games.experiment import Experiment, load_experiment
 from ecsuite.games.training import Result, train
 
 SMALL = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games import corpus_generation as speaking
 from ecsuite.games.corpus_generation import (
     attribute_concepts,

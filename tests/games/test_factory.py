@@ -5,7 +5,8 @@ from importlib import import_module
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, load_experiment, named_configs
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment, named_configs
 from ecsuite.games.factory import SET_WORLDS, TASKS_BY_WORLD, WORLDS, make_game, make_world
 from ecsuite.games.game import Game
 from ecsuite.games.set_game import SetGame

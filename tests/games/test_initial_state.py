@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from ecsuite.config import load_experiment, named_configs
-from ecsuite.games.factory import make_game, make_world
+from ecsuite.games.experiment import load_experiment, named_configs
+from ecsuite.games.game import Game, make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
 RECORDED = Path(__file__).with_name("initial_states.json")
@@ -27,7 +27,7 @@ def initial_state(name: str, features: Path) -> dict[str, Any]:
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
-        game = make_game(experiment, make_world(experiment), torch.float32)
+        game = Game(experiment, make_world(experiment))
         generator = hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()
     tensors = {
         key: [list(tensor.shape), round(tensor.double().sum().item(), 6)]

@@ -15,7 +15,7 @@ from ecsuite.games.checkpoints import checkpoints
 CHILD = """
 import os, signal
 from pathlib import Path
-from ecsuite.config import load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
 
 def die(*_):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.preview import show_rounds, title
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
-from ecsuite.config import load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.set_game import MAX_OBJECTS_PER_CANDIDATE, OneSelection, SetSelection, score_candidates
 from ecsuite.games.worlds.rounds import Rounds

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from ecsuite.config import load_experiment, unknown_name
+from ecsuite.config import unknown_name
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import make_task
 from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import WORDS_OF_VALUES, load_experiment
+from ecsuite.config import WORDS_OF_VALUES
+from ecsuite.games.experiment import load_experiment
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.channels import CHANNELS

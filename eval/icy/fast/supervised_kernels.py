@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.cells import RecurrentCell, tanh
-from ecsuite.agents.feedforward import FeedForwardSender
-from ecsuite.agents.hierarchical import HierarchicalSender
+from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
+from ecsuite.agents.hierarchical import HierarchicalSender, HUSendA, HUSendZ
 from ecsuite.agents.senders import RecurrentSender
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, fused_cell_of
 from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
@@ -21,9 +21,9 @@ from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatc
 def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     """The fused implementation of a sender, or None if there is none."""
     # Exactly these classes: a subclass may compute something else.
-    if type(sender) is FeedForwardSender:
+    if type(sender) in (FC1LSender, FC2LSender):
         return FeedForwardFusedSender(sender)
-    if type(sender) not in (RecurrentSender, HierarchicalSender):
+    if type(sender) not in (RecurrentSender, HUSendA, HUSendZ):
         return None
     assert isinstance(sender, RecurrentSender | HierarchicalSender)
     if sender.style != "icy":

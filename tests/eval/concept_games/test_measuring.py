@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, with_training
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import with_training
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.concept_games import measuring
 from ecsuite.eval.concept_games.measuring import job, measure_rows, topsim_published, train_and_score

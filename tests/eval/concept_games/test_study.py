@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.eval.concept_games.published import PUBLISHED
 from ecsuite.eval.concept_games.study import load_study, named_studies
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.worlds.attributes import AttributeValueWorld, FileWorld, one_hot, one_hot_array
 from ecsuite.randomness import epoch_order

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.features import FeatureWorld
 

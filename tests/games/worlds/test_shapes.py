@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.worlds import shapes
 from ecsuite.games.worlds.rules import FREE
 from ecsuite.games.worlds.shapes import ShapesWorld

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.worlds import shapeworld
 from ecsuite.games.worlds.formulas import KINDS, all_formulas
 from ecsuite.games.worlds.shapeworld import ShapeWorld

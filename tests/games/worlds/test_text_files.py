@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from ecsuite.config import ConfigError, load_experiment
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.worlds.text_files import fit_to_files, read_examples
 
 

@@ -1,0 +1,114 @@
+"""The agents and their parts by name. A new one is a class and a line here; classes are imported when they are used."""
+
+from typing import Any
+
+from ecsuite.components import Registry
+
+
+def _read_sender(text: str) -> dict[str, Any]:
+    """The section of a sender's name, such as `gru-2l` or `husendz:dgsend,hidden=64`."""
+    from ecsuite.agents.spec import read_agent
+
+    return read_agent("sender", text)
+
+
+def _read_receiver(text: str) -> dict[str, Any]:
+    """The section of a receiver's name, such as `gru-2l` or `hier:gru,stop=first`."""
+    from ecsuite.agents.spec import read_agent
+
+    return read_agent("receiver", text)
+
+
+SENDERS = Registry(
+    word="sender",
+    parts={
+        "recurrent": (
+            "ecsuite.agents.senders:RecurrentSender",
+            "a recurrent decoder with any cell; CELL, CELL-2l (two layers), CELL-z and CELL-2l-z (input of zeros)",
+        ),
+        "husenda": (
+            "ecsuite.agents.hierarchical:HUSendA",
+            "hierarchical HU-RNN, husenda:CELL: a word level and a symbol level, autoregressive",
+        ),
+        "husendz": (
+            "ecsuite.agents.hierarchical:HUSendZ",
+            "hierarchical HU-RNN, husendz:CELL: a word level and a symbol level, input of zeros",
+        ),
+        "fc1l": ("ecsuite.agents.feedforward:FC1LSender", "one linear layer for the whole message"),
+        "fc2l": (
+            "ecsuite.agents.feedforward:FC2LSender",
+            "two linear layers with tanh between them for the whole message",
+        ),
+        "transformer": (
+            "ecsuite.agents.transformer:TransformerSender",
+            "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
+        ),
+    },
+    read_name=_read_sender,
+)
+
+RECEIVERS = Registry(
+    word="receiver",
+    parts={
+        "recurrent": (
+            "ecsuite.agents.receivers:RecurrentReceiver",
+            "a recurrent encoder with any cell; CELL, CELL-2l (two layers)",
+        ),
+        "hier": (
+            "ecsuite.agents.hierarchical:HierarchicalReceiver",
+            "hierarchical HU-RNN, hier:CELL; stop=first and reset=on as in the published program",
+        ),
+        "cnn": (
+            "ecsuite.agents.feedforward:ConvolutionalReceiver",
+            "convolution and pooling down to one position; option blocks=3 for fewer blocks",
+        ),
+        "fc1l": ("ecsuite.agents.feedforward:FC1LReceiver", "one linear layer for the whole message"),
+        "fc2l": (
+            "ecsuite.agents.feedforward:FC2LReceiver",
+            "two linear layers with tanh between them for the whole message; form=sum as in the published program",
+        ),
+    },
+    read_name=_read_receiver,
+)
+
+CELLS = Registry(
+    word="cell",
+    parts={
+        "rnn": ("ecsuite.agents.cells:RNNCell", "Elman's simple recurrent network"),
+        "gru": ("ecsuite.agents.cells:GRUCell", "gated recurrent units"),
+        "lstm": ("ecsuite.agents.cells:LSTMCell", "long short-term memory"),
+        "sru": ("ecsuite.agents.cells:SRUCell", "simple recurrent units; embeddings are as wide as the state"),
+        "sru-tanh": (
+            "ecsuite.agents.cells:TanhSRUCell",
+            "simple recurrent units with tanh of the memory in the output, as in sru-z",
+        ),
+        "dgsend": ("ecsuite.agents.cells:DgsendCell", "the cell found by architecture search for senders"),
+        "dgrecv": ("ecsuite.agents.cells:DgrecvCell", "the cell found by architecture search for receivers"),
+    },
+)
+
+PERCEPTIONS = Registry(
+    word="perception",
+    parts={
+        "identity": ("ecsuite.agents.perception:IdentityPerception", "the object's features as they are"),
+        "linear": ("ecsuite.agents.perception:LinearPerception", "one linear layer"),
+        "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
+        "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
+        "conv": (
+            "ecsuite.agents.perception:StridedPerception",
+            "for images: three strided convolutions with batch normalisation, then a linear layer",
+        ),
+        "conv_max": (
+            "ecsuite.agents.perception:MaximumPerception",
+            "for images: two convolutions, half of them on outlines; maximum and sum of each map; no positions",
+        ),
+        "conv_grid": (
+            "ecsuite.agents.perception:GridPerception",
+            "for images: two convolutions; maximum of each map and of each cell of a 4 x 4 grid; with positions",
+        ),
+        "conv4": (
+            "ecsuite.agents.perception:Conv4Perception",
+            "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
+        ),
+    },
+)

@@ -1,0 +1,216 @@
+"""Parts: registries of classes that are imported when used, the options of each class, and their sections in configs.
+
+A registry maps a name to `module:Class` and a line for people; a new part is a class and a line. Every class has
+`Options`, a frozen dataclass, and is built from them and from what only the run knows, such as sizes. A section of a
+config is `kind:` and the options of that kind; `quantized,word_size=8` is short for such a section.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from ecsuite.config import ConfigError, checked, look_up, parse_value, shown, unknown_name
+
+KIND = "kind"
+"""The key of a section that names the part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a config: its name in a registry, and the options of that kind."""
+
+    kind: str
+    options: Any
+    """An instance of the `Options` of the kind's class."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Registry:
+    """The parts of one section."""
+
+    word: str
+    """What a part is called in messages, such as `channel`."""
+    parts: Mapping[str, tuple[str, str]]
+    """`module:Class` and a line for people, by name."""
+    read_name: Callable[[str], dict[str, Any]] | None = None
+    """Reads names that are not in `parts` to a section; None: there are no such names."""
+
+    def load(self, kind: str) -> Any:
+        """The class of a part, imported now.
+
+        Raises:
+            ConfigError: If the name is unknown.
+        """
+        module, name = look_up(self.word, kind, self.parts)[0].split(":")
+        return getattr(import_module(module), name)
+
+    def lines(self) -> dict[str, str]:
+        """A line about each part, by name."""
+        return {name: line for name, (_, line) in self.parts.items()}
+
+    def section(self, given: Any, path: str) -> dict[str, Any]:
+        """A section as a mapping, where `given` may be short for it: `quantized,word_size=8`.
+
+        Raises:
+            ConfigError: If it is neither, or the name is unknown.
+        """
+        if isinstance(given, str):
+            given = {KIND: given}
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{path}: expected a name or a section with keys, got {shown(given)}")
+        kind = given.get(KIND)
+        if kind is None or kind in self.parts:
+            return dict(given)
+        if not isinstance(kind, str):
+            raise ConfigError(f"{path}.{KIND}: expected a name, got {shown(kind)}")
+        return {**self._expanded(kind), **{key: value for key, value in given.items() if key != KIND}}
+
+    def _expanded(self, text: str) -> dict[str, Any]:
+        """The section that a name with options, or another name, is short for."""
+        if self.read_name is not None:
+            return self.read_name(text)
+        name, *assignments = (piece.strip() for piece in text.split(","))
+        look_up(self.word, name, self.parts)
+        section: dict[str, Any] = {KIND: name}
+        for assignment in assignments:
+            key, equals, value = (piece.strip() for piece in assignment.partition("="))
+            if not equals:
+                raise ConfigError(
+                    f"{self.word} {name}: expected key=value after the comma, got {shown(assignment)}"
+                )
+            section[key] = parse_value(value, f"{self.word} {name}: {key}")
+        return section
+
+
+@cache
+def option_types(options: type) -> dict[str, Any]:
+    """The type of each option of an `Options` class, by name; a nested part is `Annotated[Part, registry]`."""
+    return get_type_hints(options, include_extras=True)
+
+
+def nested_registry(hint: Any) -> Registry | None:
+    """The registry of an option that is itself a part; None for other options."""
+    if get_origin(hint) is Annotated and get_args(hint)[0] is Part:
+        registry: Registry = get_args(hint)[1]
+        return registry
+    return None
+
+
+def merge_section(
+    registry: Registry, below: Mapping[str, Any], given: Any, path: str, *, drop: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Lay a section of a config over the same section of the layers below.
+
+    If the kind changes, inherited options that the new kind does not have are dropped, and those of the same name are
+    kept. An option in `given` itself that the kind does not have is an error.
+
+    Args:
+        registry: The parts of the section.
+        below: The section so far, with its kind unless `given` has one.
+        given: A mapping or a name with options.
+        path: Of the section, for messages: `sender.perception`.
+        drop: Called with the path of each option that another kind reads and this one does not; None: that is an error.
+
+    Raises:
+        ConfigError: If the name or an option is unknown, or the kind does not read the option.
+    """
+    layer = registry.section(given, path)
+    kind = layer.setdefault(KIND, below.get(KIND))
+    types = option_types(registry.load(kind).Options)
+    merged = {KIND: kind} | {key: value for key, value in below.items() if key in types}
+    for key, value in layer.items():
+        if key == KIND:
+            continue
+        if key not in types:
+            error = _unread(registry, kind, key, path)
+            if drop is None or not _readers(registry, key):
+                raise error
+            drop(f"{path}.{key}")
+        elif (inner := nested_registry(types[key])) is not None:
+            merged[key] = merge_section(inner, merged.get(key, {}), value, f"{path}.{key}", drop=drop)
+        else:
+            merged[key] = value
+    return merged
+
+
+def read_part(registry: Registry, section: Mapping[str, Any], path: str) -> Part:
+    """Build the part of a merged section, with checked options.
+
+    Raises:
+        ConfigError: If an option has another type or is out of bounds.
+    """
+    kind = section[KIND]
+    values = {key: value for key, value in section.items() if key != KIND}
+    return Part(kind, read_options(registry.load(kind).Options, values, path))
+
+
+def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
+    """Build an options class from values, and check every type and bound.
+
+    Args:
+        options: A frozen dataclass.
+        values: Options by name; the others have their defaults.
+        path: Of the section, for messages.
+
+    Raises:
+        ConfigError: If an option is unknown, or a value has another type or is out of bounds.
+    """
+    types = option_types(options)
+    built = {}
+    for key, value in values.items():
+        if key not in types:
+            raise unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in types])
+        inner = nested_registry(types[key])
+        place = f"{path}.{key}"
+        if inner is None:
+            built[key] = checked(value, types[key], place)
+        else:
+            # The default of a nested part is the bottom layer of its section.
+            default = next(entry.default for entry in fields(options) if entry.name == key)
+            below = to_tree(default) if isinstance(default, Part) else {}
+            built[key] = read_part(inner, merge_section(inner, below, value, place), place)
+    try:
+        return options(**built)
+    except ConfigError as error:
+        raise ConfigError(f"{path}.{error}") from None
+
+
+def to_tree(value: Any) -> Any:
+    """Parts and options as the mappings of a YAML file, every option written out."""
+    if isinstance(value, Part):
+        return {KIND: value.kind, **to_tree(value.options)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {entry.name: to_tree(getattr(value, entry.name)) for entry in fields(value)}
+    return value
+
+
+def all_options(registry: Registry) -> dict[str, list[str]]:
+    """The kinds that read each option of a registry, by option; imports every class."""
+    readers: dict[str, list[str]] = {}
+    for kind in registry.parts:
+        for option in option_types(registry.load(kind).Options):
+            readers.setdefault(option, []).append(kind)
+    return readers
+
+
+def _readers(registry: Registry, key: str) -> list[str]:
+    """The kinds that read an option."""
+    return all_options(registry).get(key, [])
+
+
+def _unread(registry: Registry, kind: str, key: str, path: str) -> ConfigError:
+    """The error for an option that a kind does not have: it names the kinds that have it, or similar options."""
+    readers = _readers(registry, key)
+    if readers:
+        return ConfigError(
+            f"{path}.{key}: {registry.word} {kind} does not read it; read by {enumerated(readers)}"
+        )
+    own = [KIND, *option_types(registry.load(kind).Options)]
+    return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own])
+
+
+def enumerated(names: Iterable[str]) -> str:
+    """Names with commas between them."""
+    return ", ".join(names)

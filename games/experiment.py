@@ -1,0 +1,333 @@
+"""Experiments: the parts of a game with their options, and how it is trained and evaluated; read from layers of YAML.
+
+The layers, from the bottom: the defaults here, a shipped experiment or a YAML file, `--set` assignments, and flags.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import yaml
+
+from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.components import (
+    KIND,
+    Part,
+    Registry,
+    all_options,
+    merge_section,
+    option_types,
+    read_options,
+    read_part,
+    to_tree,
+)
+from ecsuite.config import (
+    Accuracy,
+    ConfigError,
+    Count,
+    Positive,
+    Seed,
+    checked,
+    parse_value,
+    read_yaml,
+    shipped_configs,
+    shown,
+    unknown_name,
+)
+from ecsuite.games.former_settings import from_format_1, present_name
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingOptions:
+    """How the agents are trained."""
+
+    seed: Seed = 1
+    """Seed of the initial weights, the examples and the channel's noise."""
+    num_examples: Count = 32768
+    """Number of distinct training examples; each is used once per epoch, in a new order."""
+    num_epochs: Count = 10
+    """Passes over the training examples."""
+    batch_size: Count = 1024
+    """Examples per step."""
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it."""
+    evaluate_every: Count = 32
+    """Steps between evaluations."""
+    checkpoint_every: Count = 32
+    """Steps between checkpoints; a killed run loses at most this many steps."""
+    until_accuracy: Accuracy | None = None
+    """Stop once an evaluation reaches this accuracy (0 to 1)."""
+    max_minutes: Positive | None = None
+    """Stop after this many minutes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationOptions:
+    """Settings of the evaluation and of the corpus."""
+
+    num_valid: Count = 1024
+    """Number of validation examples."""
+    batch_size: Count | None = None
+    """Examples per batch of evaluations and of the corpus; null: as in training."""
+    corpus_size: Count = 10000
+    """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
+    mode: Literal["greedy", "sample"] = "greedy"
+    """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """A complete, named experiment: the same config, seed, version and thread count give the same bytes."""
+
+    name: str
+    """Name of the experiment; part of the run folder's name."""
+    about: str = ""
+    """One-line description for `ecsuite list`."""
+    world: Annotated[Part, WORLDS]
+    """The source of meanings."""
+    task: Annotated[Part, TASKS]
+    """What the receiver must do, and how that is scored."""
+    channel: Annotated[Part, CHANNELS]
+    """How the sender's logits become symbols."""
+    sender: Annotated[Part, SENDERS]
+    """The agent that gives messages."""
+    receiver: Annotated[Part, RECEIVERS]
+    """The agent that gets messages."""
+    optimizer: Annotated[Part, OPTIMIZERS]
+    """How gradients change the weights."""
+    schedule: Annotated[Part, SCHEDULES]
+    """How the learning rate changes over the steps."""
+    loss: Annotated[Part, LOSSES]
+    """What training minimises."""
+    training: TrainingOptions
+    """How the agents are trained."""
+    evaluation: EvaluationOptions
+    """Settings of the evaluation and of the corpus."""
+
+    def to_tree(self) -> Tree:
+        """Every setting as in a YAML file."""
+        tree: Tree = to_tree(self)
+        return tree
+
+    def to_yaml(self) -> str:
+        """The complete config with every key, in the order of this module."""
+        return yaml.safe_dump(self.to_tree(), sort_keys=False, allow_unicode=True)
+
+
+PARTS: Mapping[str, Registry] = {
+    "world": WORLDS,
+    "task": TASKS,
+    "channel": CHANNELS,
+    "sender": SENDERS,
+    "receiver": RECEIVERS,
+    "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "loss": LOSSES,
+}
+"""The sections that name a part."""
+PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": EvaluationOptions}
+"""The sections of options without a part."""
+TEXTS = ("name", "about")
+"""The settings that are no sections."""
+DEFAULTS: Tree = {
+    "world": {KIND: "attributes"},
+    "task": {KIND: "discrimination"},
+    "channel": {KIND: "gumbel"},
+    "sender": {KIND: "recurrent"},
+    "receiver": {KIND: "recurrent"},
+    "optimizer": {KIND: "adam"},
+    "schedule": {KIND: "constant"},
+    "loss": {KIND: "task"},
+}
+"""The bottom layer; the world adds the perceptions."""
+
+
+def named_configs() -> dict[str, str]:
+    """Names of the shipped experiments and their descriptions."""
+    shipped = shipped_configs()
+    return {name: read_yaml(name, "game", shipped).get("about", "") for name in shipped}
+
+
+def ignore(_: str) -> None:
+    """Take no note."""
+
+
+def load_experiment(
+    name_or_file: str,
+    overrides: Iterable[str] = (),
+    flags: Mapping[str, Any] | None = None,
+    note: Callable[[str], None] = ignore,
+) -> Experiment:
+    """Read a shipped experiment by its name, or any YAML file.
+
+    Args:
+        name_or_file: `disc_small`, or a path that ends in `.yaml` or `.yml`.
+        overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
+        flags: Values by `section.key`, a layer above the overrides; None: not given.
+        note: Called with a line about each setting of an older file that nothing reads now.
+
+    Raises:
+        ConfigError: If there is no such experiment or file, or a key or value is not valid.
+    """
+    file = _current(read_yaml(name_or_file, "game", shipped_configs()), name_or_file, note)
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    if "world.train_data" in given:
+        # The files have their own number of distractors, unless the user gives one.
+        own_number = {"task": {"num_distractors": None}}
+        file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
+        given = {"world.kind": "text", **given}
+    layers = [(name_or_file, file), ("--set", assignments_tree(overrides)), ("options", settings_tree(given))]
+    return _read(layers)
+
+
+def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
+    """Apply `section.key=value` assignments; later ones take precedence.
+
+    Raises:
+        ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
+    """
+    return _read([("experiment", experiment.to_tree()), ("--set", assignments_tree(assignments))])
+
+
+def with_training(experiment: Experiment, **changes: object) -> Experiment:
+    """The experiment with some of its training settings replaced."""
+    return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
+
+
+def assignments_tree(assignments: Iterable[str]) -> Tree:
+    """The layer of `section.key=value` assignments.
+
+    Raises:
+        ConfigError: If an assignment has no `=`, or its value is not YAML.
+    """
+    settings: list[tuple[str, Any]] = []
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {assignment}: expected key=value, such as channel.temperature=2")
+        is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "architecture", "perception")
+        # A name may be followed by options, whose commas are not YAML's.
+        settings.append((key, text if is_part and text[:1] != "{" else parse_value(text, f"--set {key}")))
+    tree: Tree = {}
+    for key, value in settings:
+        _set(tree, *present_name(key, value))
+    return tree
+
+
+def settings_tree(settings: Mapping[str, Any]) -> Tree:
+    """The layer of settings by `section.key`."""
+    tree: Tree = {}
+    for key, value in settings.items():
+        _set(tree, *present_name(key, value))
+    return tree
+
+
+def _set(tree: Tree, path: str, value: Any) -> None:
+    """Set a value of a tree by its dotted path; a section that is given by its name becomes a mapping."""
+    section, _, rest = path.partition(".")
+    if not rest:
+        below = tree.get(section)
+        tree[section] = {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
+        return
+    inner = tree.get(section, {})
+    tree[section] = dict(inner) if isinstance(inner, Mapping) else {KIND: inner}
+    _set(tree[section], rest, value)
+
+
+def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) -> Tree:
+    """A tree in the present form: settings by their present names, and without those of older files that nothing reads.
+
+    A file with the section `game` is of format 1, whose settings belonged to all worlds, tasks and channels.
+    """
+    if "game" not in tree:
+        current: Tree = {}
+        for key, value in tree.items():
+            if not isinstance(value, Mapping) or key not in {**PARTS, **PLAIN}:
+                current[key] = value
+                continue
+            current.setdefault(key, {})
+            for inner, each in value.items():
+                _set(current, *present_name(f"{key}.{inner}", each))
+        return current
+    converted: Tree = {}
+    for path, value in from_format_1(tree, source):
+        _set(converted, path, value)
+    dropped: list[str] = []
+    bottom = DEFAULTS
+    if converted.get("world", {}).get(KIND, "attributes") not in ("attributes", "text"):
+        linear = {"perception": {KIND: "linear"}}
+        bottom = {**DEFAULTS, "sender": DEFAULTS["sender"] | linear, "receiver": DEFAULTS["receiver"] | linear}
+    merged = _merged([bottom, converted], source, drop=dropped.append)
+    if dropped:
+        note(f"{source}: settings that this experiment does not read are left out: {', '.join(dropped)}")
+    return merged
+
+
+def _read(layers: list[tuple[str, Tree]]) -> Experiment:
+    """Build the experiment of these layers, each with its source for messages, the lowest first."""
+    world = DEFAULTS["world"]
+    for source, tree in layers:
+        if "world" in tree:
+            world = _named(source, merge_section, WORLDS, world, tree["world"], "world")
+    of_sender, of_receiver = WORLDS.load(world[KIND]).default_perceptions
+    bottom = {
+        **DEFAULTS,
+        "sender": {**DEFAULTS["sender"], "perception": {KIND: of_sender}},
+        "receiver": {**DEFAULTS["receiver"], "perception": {KIND: of_receiver}},
+    }
+    merged = bottom
+    for source, tree in layers:
+        merged = _merged([merged, tree], source)
+    source = next((source for source, tree in reversed(layers) if tree), layers[0][0])
+    values: Tree = {}
+    for key in (*PARTS, *PLAIN, *TEXTS):
+        if key in PARTS:
+            values[key] = _named(source, read_part, PARTS[key], merged[key], key)
+        elif key in PLAIN:
+            values[key] = _named(source, read_options, PLAIN[key], merged.get(key, {}), key)
+        elif key in merged:
+            values[key] = _named(source, checked, merged[key], str, key)
+    return Experiment(**values)
+
+
+def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None = None) -> Tree:
+    """Lay trees over one another, section by section; see `merge_section`."""
+    merged: Tree = {}
+    for tree in trees:
+        for key, value in tree.items():
+            if key in PARTS:
+                merged[key] = _named(source, merge_section, PARTS[key], merged.get(key, {}), value, key, drop=drop)
+            elif key in PLAIN:
+                if not isinstance(value, Mapping):
+                    raise ConfigError(f"{source}: {key}: expected a section with keys, got {shown(value)}")
+                known = option_types(PLAIN[key])
+                for inner in value:
+                    if inner not in known:
+                        raise ConfigError(f"{source}: {unknown_name('key', f'{key}.{inner}', all_keys())}")
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key in TEXTS:
+                merged[key] = value
+            else:
+                raise ConfigError(f"{source}: {unknown_name('key', str(key), all_keys())}")
+    return merged
+
+
+def _named(source: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function, and put the source before the message of a `ConfigError`."""
+    try:
+        return function(*arguments, **options)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+
+
+def all_keys() -> list[str]:
+    """Every key of a config: the sections, and the options of every kind; imports every class."""
+    keys = list(TEXTS)
+    for section, registry in PARTS.items():
+        keys += [section, f"{section}.{KIND}", *(f"{section}.{option}" for option in all_options(registry))]
+    for section, options in PLAIN.items():
+        keys += [f"{section}.{option}" for option in option_types(options)]
+    return keys

@@ -1,0 +1,95 @@
+"""The parts of games by name. A new one is a class and a line here; classes are imported when they are used."""
+
+from ecsuite.components import Registry
+
+WORLDS = Registry(
+    word="world",
+    parts={
+        "attributes": (
+            "ecsuite.games.worlds.attributes:AttributeWorld",
+            "objects with attribute values, drawn at random; one target per round",
+        ),
+        "text": (
+            "ecsuite.games.worlds.text_files:TextWorld",
+            "objects with attribute values, read from your text files in EGG's formats",
+        ),
+        "thing": (
+            "ecsuite.games.worlds.things:ThingWorld",
+            "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",
+        ),
+        "shape": (
+            "ecsuite.games.worlds.shapes:ShapesWorld",
+            "sets of images of one coloured shape at one of nine positions (Carmeli et al. 2024)",
+        ),
+        "shapeworld": (
+            "ecsuite.games.worlds.shapeworld:ShapeWorld",
+            "sets of images that obey one of 312 logical concepts (Mu & Goodman 2021)",
+        ),
+        "features": (
+            "ecsuite.games.worlds.features:FeatureWorld",
+            "sets of objects from your file of feature vectors (Mu & Goodman 2021; Yao et al. 2022)",
+        ),
+    },
+)
+
+TASKS = Registry(
+    word="task",
+    parts={
+        "discrimination": (
+            "ecsuite.games.tasks:Discrimination",
+            "identify the sender's object among candidates",
+        ),
+        "reconstruction": (
+            "ecsuite.games.tasks:Reconstruction",
+            "predict every attribute of the sender's object",
+        ),
+        "concept": (
+            "ecsuite.games.tasks:Concept",
+            "classify which candidates satisfy the rule that the sender's targets satisfy",
+        ),
+    },
+)
+
+CHANNELS = Registry(
+    word="channel",
+    parts={
+        "soft": (
+            "ecsuite.games.channels:SoftChannel",
+            "Messages of softmax weights: continuous in training, discrete in evaluation.",
+        ),
+        "gumbel": (
+            "ecsuite.games.channels:GumbelChannel",
+            "Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712).",
+        ),
+        "reinforce": (
+            "ecsuite.games.channels:ReinforceChannel",
+            "Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).",
+        ),
+        "quantized": (
+            "ecsuite.games.channels:QuantizedChannel",
+            "Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).",
+        ),
+        "continuous": (
+            "ecsuite.games.channels:ContinuousChannel",
+            "Words of real values, a baseline without symbols; values are rounded to levels only in the corpus.",
+        ),
+    },
+)
+
+LOSSES = Registry(
+    word="loss",
+    parts={"task": ("ecsuite.games.losses:TaskLoss", "the task's loss, and a cost per symbol")},
+)
+
+OPTIMIZERS = Registry(
+    word="optimizer",
+    parts={"adam": ("ecsuite.games.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)")},
+)
+
+SCHEDULES = Registry(
+    word="schedule",
+    parts={
+        "constant": ("ecsuite.games.schedules:Constant", "the same learning rate at every step"),
+        "linear": ("ecsuite.games.schedules:Linear", "the learning rate decreases to 0 at the same rate"),
+    },
+)

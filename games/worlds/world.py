@@ -1,0 +1,256 @@
+"""The interface of worlds: batches of rounds about sets of objects, where a single object is a set of one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Ragged
+
+Integers = NDArray[np.int64]
+
+Variant = Literal["set_reference", "concept", "reference"]
+"""Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one object,
+repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoundSpec:
+    """What a task asks of a world's rounds."""
+
+    num_targets: int = 1
+    num_distractors: int | None = 0
+    """None: as many as the world's files have."""
+    sender_sees_all: bool = False
+    """Whether the sender also sees the distractors."""
+    variant: Variant = "set_reference"
+    needs_rule: bool = False
+    """Whether the targets are described by a rule; otherwise the target is one object."""
+    needs_values: bool = False
+    """Whether the task asks for the attribute values of the target."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunSizes:
+    """What a run asks of its world."""
+
+    seed: int
+    num_train: int
+    """Rounds per epoch."""
+    num_valid: int
+    """Rounds per evaluation."""
+    batch_size: int
+    """Rounds per step of training."""
+    evaluation_batch_size: int
+    """Rounds per batch of evaluations and of the corpus."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """A batch of rounds. All fields refer to objects by their index in `objects`, so that each is encoded once."""
+
+    objects: NDArray[Any]
+    """The objects of the batch: attribute values (num_objects, num_attributes), images of bytes (num_objects, height,
+    width, 3), or features (num_objects, num_features)."""
+    shown: Integers
+    """The objects that the sender sees, targets first, (batch, num_shown)."""
+    num_positive: int
+    """The first `num_positive` of `shown` are targets, the others distractors."""
+    candidates: Integers | None
+    """The objects that the receiver sees, (batch, num_candidates). None: the objects are laid out by place, those of
+    the first round first, and no object is in two places; so nothing has to be searched."""
+    labels: NDArray[np.bool_]
+    """Which candidates are targets, (batch, num_candidates)."""
+    values: Integers | None = None
+    """Attribute values of the objects, (num_objects, num_attributes); None where they have none."""
+    rules: Integers | None = None
+    """The rule of each round, as an index into the world's `Rules`, (batch,); None where rounds have no rules."""
+
+    def __len__(self) -> int:
+        """Number of rounds."""
+        return len(self.labels)
+
+    def candidate_indices(self) -> Integers:
+        """The objects that the receiver sees, (batch, num_candidates), also where they are laid out by place."""
+        if self.candidates is not None:
+            return self.candidates
+        return np.arange(self.labels.size).reshape(self.labels.shape)
+
+    def cut(self, size: int) -> "Batch":
+        """The first `size` rounds."""
+        if size >= len(self):
+            return self
+        by_place = slice(size * self.labels.shape[1]) if self.candidates is None else slice(None)
+        return replace(
+            self,
+            objects=self.objects[by_place],
+            values=None if self.values is None else self.values[by_place],
+            shown=self.shown[:size],
+            candidates=None if self.candidates is None else self.candidates[:size],
+            labels=self.labels[:size],
+            rules=None if self.rules is None else self.rules[:size],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What rounds may be about, one per row."""
+
+    meanings: NDArray[Any]
+    """Each rule as a vector, (num_rules, width)."""
+    concepts: Ragged | None
+    """Concept ids of each rule (its phrase); None where concepts have no names."""
+    concept_names: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    """The kind of each rule, for accuracy by kind; empty where rules have no kinds."""
+
+    def __len__(self) -> int:
+        """Number of rules."""
+        return len(self.meanings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Description:
+    """What the rounds of a batch are about."""
+
+    meanings: NDArray[Any]
+    """(batch, width)."""
+    concepts: Ragged | None
+    """Ids of the concepts of each round; None where concepts have no names."""
+    concept_names: tuple[str, ...]
+
+
+class World(ABC):
+    """Where objects come from, and the rounds about them.
+
+    A class in the registry of worlds is built from its `Options`, a `RoundSpec` and `RunSizes`.
+
+    Args:
+        rounds: What the task asks.
+        sizes: What the run asks.
+
+    Raises:
+        ConfigError: If the world has no such rounds.
+    """
+
+    object_shape: tuple[int, ...]
+    """Shape of an object as input of perceptions: (num_features,) or (height, width, 3)."""
+    num_values: tuple[int, ...] | None = None
+    """Number of values of each attribute of an object; None where objects have no attribute values."""
+    value_names: Sequence[Sequence[str]] = ()
+    """Names of the values of each attribute as concepts, such as `color=red`."""
+    rules: Rules | None = None
+    has_rules: ClassVar[bool] = False
+    """Whether rounds may be about a rule with several targets."""
+    variants: ClassVar[tuple[Variant, ...]] = ("set_reference",)
+    splits: Sequence[str] = ("train", "valid")
+    """Splits by name: train; valid and test (held-out rules or objects, where some are held out); seen (training rules,
+    new objects); all."""
+    corpus_split: str = "valid"
+    """The split from which the corpus is generated."""
+    default_perceptions: ClassVar[tuple[str, str]] = ("linear", "linear")
+    """Perceptions of sender and receiver where a config names none."""
+    data_files: ClassVar[tuple[str, ...]] = ()
+    """Options that name a file whose content belongs to the experiment."""
+
+    def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
+        self.rounds, self.sizes, self.seed = rounds, sizes, sizes.seed
+        self.num_train, self.num_valid = sizes.num_train, sizes.num_valid
+        if rounds.variant not in self.variants:
+            raise ConfigError(
+                f"task.variant: expected {' or '.join(self.variants)} in this world, got {rounds.variant}"
+            )
+        if rounds.needs_rule and not self.has_rules:
+            raise ConfigError("task: this world has no rules for a concept to be about; choose another task or world")
+
+    @property
+    def num_distractors(self) -> int:
+        """Distractors per round.
+
+        Raises:
+            ConfigError: If the config leaves them to the world's files, and it has none.
+        """
+        if self.rounds.num_distractors is None:
+            raise ConfigError("task.num_distractors: expected a number (only world text takes it from its files)")
+        return self.rounds.num_distractors
+
+    @abstractmethod
+    def draw(self, split: str, number: int, size: int) -> Batch:
+        """Draw batch `number`, from 0, of a split: a pure function of the seed and the arguments.
+
+        Args:
+            split: One of `splits`.
+            number: Number of the batch; batches of training go on counting in each epoch.
+            size: Rounds of the batch.
+        """
+
+    def batch(self, split: str, number: int) -> Batch:
+        """Batch `number`, from 0, of a split; the last batch of an epoch or of an evaluation is cut to what is left."""
+        in_training = split == "train"
+        total = self.num_train if in_training else self.num_valid
+        size = self.sizes.batch_size if in_training else self.sizes.evaluation_batch_size
+        place = number % -(-total // size) if in_training else number
+        return self.draw(split, number, size).cut(total - place * size)
+
+    def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
+        """The batches of the corpus: as many rounds in all, or fewer where the world has fewer meanings."""
+        size = self.sizes.evaluation_batch_size
+        for number in range(-(-num_messages // size)):
+            yield self.draw(self.corpus_split, number, size).cut(num_messages - number * size)
+
+    def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
+        """Objects as input of perceptions, (num_objects, *object_shape); bytes become numbers from 0 to 1."""
+        features = objects.to(dtype)
+        return features / 255 if objects.dtype == torch.uint8 else features
+
+    def describe(self, batch: Batch) -> Description:
+        """Meaning and concepts of each round: the rule, or the attribute values of the target."""
+        if self.rules is None or (batch.values is not None and not self.rounds.needs_rule):
+            assert batch.values is not None, "expected rules or attribute values"
+            return describe_values(batch.values[batch.shown[:, 0]], self.value_names)
+        assert batch.rules is not None
+        concepts = self.rules.concepts
+        if concepts is not None:
+            concepts = Ragged.from_rows([concepts[rule].tolist() for rule in batch.rules.tolist()])
+        return Description(
+            meanings=self.rules.meanings[batch.rules],
+            concepts=concepts,
+            concept_names=() if concepts is None else self.rules.concept_names,
+        )
+
+    def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
+        """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
+        return {}
+
+
+def describe_values(values: Integers, names: Sequence[Sequence[str]]) -> Description:
+    """The description of attribute values: one concept per attribute.
+
+    Args:
+        values: Attribute values, (batch, num_attributes).
+        names: Names of the values of each attribute.
+    """
+    first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
+    ids = (values + first).astype(np.int32)
+    lengths = np.full(len(values), values.shape[1], dtype=np.int64)
+    flat = tuple(name for of_attribute in names for name in of_attribute)
+    return Description(
+        meanings=values, concepts=Ragged.from_lengths(ids.ravel(), lengths), concept_names=flat
+    )
+
+
+def attribute_names(num_attributes: int, num_values: int) -> list[list[str]]:
+    """Names of values of attributes that have no names of their own: `attribute0=3`."""
+    return [[f"attribute{a}={v}" for v in range(num_values)] for a in range(num_attributes)]
+
+
+def one_hot(values: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:
+    """Attribute values (..., num_attributes) to features (..., num_attributes * num_values), one-hot per attribute."""
+    features = torch.zeros(*values.shape, num_values, dtype=dtype, device=values.device)
+    return features.scatter_(-1, values[..., None], 1.0).flatten(-2)
