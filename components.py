@@ -99,7 +99,12 @@ def nested_registry(hint: Any) -> Registry | None:
 
 
 def merge_section(
-    registry: Registry, below: Mapping[str, Any], given: Any, path: str, *, drop: Callable[[str], None] | None = None
+    registry: Registry,
+    below: Mapping[str, Any],
+    given: Any,
+    path: str,
+    *,
+    drop: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Lay a section of a config over the same section of the layers below.
 

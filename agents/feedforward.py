@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.options import AgentOptions, Style
+from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.config import ConfigError, Count
 
@@ -55,9 +55,7 @@ class FC1LSender(FeedForwardSender):
         """Options of FC1L."""
 
     def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
-        super().__init__(
-            num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=None
-        )
+        super().__init__(num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=None)
 
 
 class FC2LSender(FeedForwardSender):

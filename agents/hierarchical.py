@@ -13,8 +13,8 @@ from torch import Tensor
 from ecsuite.agents.cells import State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.options import CellOptions
+from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Decoder, MessageBuilder, cell_of_sender
 from ecsuite.config import Count

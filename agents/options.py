@@ -24,11 +24,15 @@ class PerceptionOptions:
     """Dropout rate in training: of the sender's mean over its objects, or of the receiver's encoded candidates."""
 
 
+IDENTITY = Part("identity", PerceptionOptions())
+"""The perception of agents outside games."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentOptions:
     """Options of every sender and receiver of a game."""
 
-    perception: Annotated[Part, PERCEPTIONS] = Part("identity", PerceptionOptions())
+    perception: Annotated[Part, PERCEPTIONS] = IDENTITY
     """The network that encodes an object; the world sets the default."""
 
 

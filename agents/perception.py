@@ -260,7 +260,11 @@ def make_object_perception(
     has_images = len(object_shape) == 3
     if getattr(made, "takes_images", has_images) != has_images:
         found = "images" if has_images else f"vectors of {object_shape[0]} features"
-        choices = [kind for kind in PERCEPTIONS.parts if getattr(PERCEPTIONS.load(kind), "takes_images", has_images) == has_images]
+        choices = [
+            kind
+            for kind in PERCEPTIONS.parts
+            if getattr(PERCEPTIONS.load(kind), "takes_images", has_images) == has_images
+        ]
         raise ConfigError(f"perception {part.kind}: not for {found}; choices: {', '.join(choices)}")
     perception: nn.Module = made(part.options, object_shape=object_shape, state_size=state_size)
     return perception, int(perception.out_features)  # type: ignore[arg-type]

@@ -77,7 +77,10 @@ CELLS = Registry(
         "rnn": ("ecsuite.agents.cells:RNNCell", "Elman's simple recurrent network"),
         "gru": ("ecsuite.agents.cells:GRUCell", "gated recurrent units"),
         "lstm": ("ecsuite.agents.cells:LSTMCell", "long short-term memory"),
-        "sru": ("ecsuite.agents.cells:SRUCell", "simple recurrent units; embeddings are as wide as the state"),
+        "sru": (
+            "ecsuite.agents.cells:SRUCell",
+            "simple recurrent units; embeddings are as wide as the state",
+        ),
         "sru-tanh": (
             "ecsuite.agents.cells:TanhSRUCell",
             "simple recurrent units with tanh of the memory in the output, as in sru-z",

@@ -13,6 +13,7 @@ from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
 
+
 class MessageBuilder(Protocol):
     """Builds one batch of messages: takes a sender's logits step by step and returns the symbol of each step."""
 

@@ -116,7 +116,13 @@ class AgentSpec:
         options = {SHORT_OPTIONS.get(key, key): parse_value(value, key) for key, value in self.options}
         if self.family in CELLS.parts:
             zero_input = {"zero_input": True} if self.zero_input else {}
-            return {KIND: "recurrent", "cell": self.cell, "num_layers": self.num_layers, **zero_input, **options}
+            return {
+                KIND: "recurrent",
+                "cell": self.cell,
+                "num_layers": self.num_layers,
+                **zero_input,
+                **options,
+            }
         cell = {} if self.cell is None else {"cell": self.cell}
         layers = {"num_layers": self.num_layers} if self.family == "transformer" else {}
         return {KIND: self.family.removesuffix(":CELL"), **cell, **layers, **options}

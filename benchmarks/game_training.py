@@ -54,8 +54,8 @@ def main() -> None:
 
 def measure(name: str, row: str, num_steps: int, device_name: str) -> dict[str, float]:
     """Time one program on one experiment; the peak is measured by a square matrix product in the same precision."""
-    from ecsuite.games.experiment import load_experiment
     from ecsuite.devices import choose_device, routed_products
+    from ecsuite.games.experiment import load_experiment
 
     experiment, device = load_experiment(name), choose_device(device_name)
     step = (egg_step if row == "egg" else our_step)(experiment, device, row)

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from ecsuite.games.experiment import load_experiment
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.corpus_generation import noise_generator
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.set_game import SetGame
 

@@ -3,14 +3,13 @@
 import inspect
 
 from ecsuite.commands.options import Json
+from ecsuite.components import Registry
 from ecsuite.eval.reports.console import print_json
 
 
 def registered_names() -> dict[str, dict[str, str]]:
     """What can be named, by kind, with a line each."""
-    from ecsuite import agents
-    from ecsuite.agents.perception import PERCEPTIONS
-    from ecsuite.games.experiment import named_configs
+    from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
     from ecsuite.eval.concept_games.study import named_studies as cbm_studies
     from ecsuite.eval.icy.study import PROTOCOLS, named_studies
     from ecsuite.eval.metrics import DESCRIPTIONS
@@ -21,19 +20,21 @@ def registered_names() -> dict[str, dict[str, str]]:
     from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
     from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
     from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
-    from ecsuite.games.channels import CHANNELS
-    from ecsuite.games.factory import WORLDS
-    from ecsuite.games.tasks import TASKS
+    from ecsuite.games.experiment import named_configs
+    from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
     from ecsuite.grammars import GRAMMARS
 
     return {
         "games": named_configs(),
-        "worlds": dict(WORLDS),
-        "tasks": dict(TASKS),
-        "channels": {name: first_line(channel) for name, channel in CHANNELS.items()},
-        "perceptions": PERCEPTIONS,
-        "senders": {name: agents.DESCRIPTIONS[name] for name in agents.SENDERS},
-        "receivers": {name: agents.DESCRIPTIONS[name] for name in agents.RECEIVERS},
+        "worlds": WORLDS.lines(),
+        "tasks": TASKS.lines(),
+        "channels": CHANNELS.lines(),
+        "perceptions": PERCEPTIONS.lines(),
+        "senders": agent_names(SENDERS, CELLS),
+        "receivers": agent_names(RECEIVERS, CELLS),
+        "losses": LOSSES.lines(),
+        "optimizers": OPTIMIZERS.lines(),
+        "schedules": SCHEDULES.lines(),
         "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
         "metrics": DESCRIPTIONS,
         "protocols": PROTOCOLS,
@@ -51,6 +52,13 @@ def registered_names() -> dict[str, dict[str, str]]:
         "xtreme presets": {name: preset.about for name, preset in TRANSFER.items()},
         "xtreme protocols": {name: protocol.about for name, protocol in WAYS.items()},
     }
+
+
+def agent_names(agents: Registry, cells: Registry) -> dict[str, str]:
+    """Names of agents with a line each: a recurrent agent is named by its cell."""
+    lines = agents.lines()
+    recurrent = lines.pop("recurrent")
+    return {**cells.lines(), "CELL-2l": recurrent, **lines}
 
 
 def first_line(entry: object) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Set
-from ecsuite.games.experiment import load_experiment
 from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.games.experiment import load_experiment
 
 
 def preview(

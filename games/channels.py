@@ -119,7 +119,7 @@ class DiscreteMessageBuilder:
     """
 
     def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
-        self.options, self.noise, self.track = config, noise, track
+        self.options, self.noise, self.track = options, noise, track
         self.ids: list[Tensor] = []
         self.log_probabilities: list[Tensor] = []
         self.entropies: list[Tensor] = []

@@ -160,6 +160,8 @@ def load_experiment(
     overrides: Iterable[str] = (),
     flags: Mapping[str, Any] | None = None,
     note: Callable[[str], None] = ignore,
+    *,
+    changes: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """Read a shipped experiment by its name, or any YAML file.
 
@@ -168,6 +170,7 @@ def load_experiment(
         overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
         flags: Values by `section.key`, a layer above the overrides; None: not given.
         note: Called with a line about each setting of an older file that nothing reads now.
+        changes: Values by `section.key`, a layer below the overrides.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
@@ -179,7 +182,12 @@ def load_experiment(
         own_number = {"task": {"num_distractors": None}}
         file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
         given = {"world.kind": "text", **given}
-    layers = [(name_or_file, file), ("--set", assignments_tree(overrides)), ("options", settings_tree(given))]
+    layers = [
+        (name_or_file, file),
+        ("set", settings_tree(changes or {})),
+        ("--set", assignments_tree(overrides)),
+        ("options", settings_tree(given)),
+    ]
     return _read(layers)
 
 
@@ -230,7 +238,9 @@ def _set(tree: Tree, path: str, value: Any) -> None:
     section, _, rest = path.partition(".")
     if not rest:
         below = tree.get(section)
-        tree[section] = {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
+        tree[section] = (
+            {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
+        )
         return
     inner = tree.get(section, {})
     tree[section] = dict(inner) if isinstance(inner, Mapping) else {KIND: inner}
@@ -259,7 +269,11 @@ def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) 
     bottom = DEFAULTS
     if converted.get("world", {}).get(KIND, "attributes") not in ("attributes", "text"):
         linear = {"perception": {KIND: "linear"}}
-        bottom = {**DEFAULTS, "sender": DEFAULTS["sender"] | linear, "receiver": DEFAULTS["receiver"] | linear}
+        bottom = {
+            **DEFAULTS,
+            "sender": DEFAULTS["sender"] | linear,
+            "receiver": DEFAULTS["receiver"] | linear,
+        }
     merged = _merged([bottom, converted], source, drop=dropped.append)
     if dropped:
         note(f"{source}: settings that this experiment does not read are left out: {', '.join(dropped)}")
@@ -299,7 +313,9 @@ def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None =
     for tree in trees:
         for key, value in tree.items():
             if key in PARTS:
-                merged[key] = _named(source, merge_section, PARTS[key], merged.get(key, {}), value, key, drop=drop)
+                merged[key] = _named(
+                    source, merge_section, PARTS[key], merged.get(key, {}), value, key, drop=drop
+                )
             elif key in PLAIN:
                 if not isinstance(value, Mapping):
                     raise ConfigError(f"{source}: {key}: expected a section with keys, got {shown(value)}")

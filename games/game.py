@@ -62,7 +62,8 @@ class View:
     num_seen: int
     """Objects of each round."""
     indices: Tensor | None
-    """The objects of each round, (batch, num_seen). None: they are laid out by place, those of the first round first."""
+    """The objects of each round, (batch, num_seen). None: they are laid out by place, round by
+    round."""
 
     def of_rounds(self, vectors: Tensor) -> Tensor:
         """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
@@ -203,7 +204,9 @@ class Game(nn.Module):
     def scores(self, states: Tensor, candidates: View, generator: torch.Generator | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
         assert self.receiver_perception is not None
-        vectors = self._dropout(self.receiver_perception(candidates.features), self.receiver_dropout, generator)
+        vectors = self._dropout(
+            self.receiver_perception(candidates.features), self.receiver_dropout, generator
+        )
         queries = states if self.receiver_projection is None else self.receiver_projection(states)
         return score_candidates(queries, vectors, candidates).float()
 

@@ -34,7 +34,7 @@ def show_rounds(
         raise ConfigError(f"{path}: expected the name of a picture, ending in .png or .svg")
     if not 1 <= num_rounds <= MAX_ROUNDS:
         raise ConfigError(f"--rounds {num_rounds}: expected 1 to {MAX_ROUNDS}")
-    # The rounds of a batch may share their objects, so the batch size is that of training unless more rounds are needed.
+    # The rounds of a batch may share their objects, so the batch size is that of training unless more are needed.
     size = max(num_rounds, experiment.training.batch_size)
     world = make_world(with_training(experiment, batch_size=size))
     if split not in world.splits:

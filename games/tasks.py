@@ -121,7 +121,9 @@ class Reconstruction(nn.Module):
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__()
         if world.num_values is None:
-            raise ConfigError("task: reconstruction needs objects with attribute values, and this world's have none")
+            raise ConfigError(
+                "task: reconstruction needs objects with attribute values, and this world's have none"
+            )
         self.num_values = world.num_values
         self.num_attributes, most = len(world.num_values), max(world.num_values)
         self.decode = Linear(state_size, self.num_attributes * most)

@@ -110,7 +110,9 @@ def train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
-    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer(game.parameters())
+    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer(
+        game.parameters()
+    )
     rates = [group["lr"] for group in optimizer.param_groups]
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -208,9 +210,7 @@ def train(
 
 
 @torch.no_grad()
-def evaluate(
-    game: Game, world: World, experiment: Experiment, split: str = "valid"
-) -> dict[str, float]:
+def evaluate(game: Game, world: World, experiment: Experiment, split: str = "valid") -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     totals: dict[str, float] = {}
     device = next(game.parameters()).device

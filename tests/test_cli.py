@@ -13,7 +13,6 @@ import typer.main
 from ecsuite.agents import RECEIVERS, SENDERS
 from ecsuite.agents.perception import PERCEPTIONS
 from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
-from ecsuite.games.experiment import named_configs
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.metrics import METRICS
@@ -25,6 +24,7 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.experiment import named_configs
 from ecsuite.games.factory import WORLDS
 from ecsuite.games.tasks import TASKS
 from ecsuite.grammars import GRAMMARS

@@ -60,7 +60,7 @@ def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
 def _settings(measured: MeasuredRow) -> tuple[str, str, int]:
     """World, channel and length of the rules of a row."""
     experiment = measured.row.experiment
-    return experiment.world.kind, experiment.channel.kind, experiment.world.rule_length
+    return experiment.world.kind, experiment.channel.kind, experiment.world.options.rule_length
 
 
 def _compare(

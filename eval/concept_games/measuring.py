@@ -16,7 +16,6 @@ from scipy.stats import spearmanr
 
 import ecsuite
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.concept_games.study import Row, Study
@@ -27,6 +26,7 @@ from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.training import DivergedError, train
 from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
 
@@ -114,7 +114,7 @@ def job(experiment: Experiment, folder: Path, device: str) -> Job:
     experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
     run = {
         "what": "cbm study",
-        "experiment": asdict(experiment),
+        "experiment": experiment.to_tree(),
         "device": place.type,
         "ecsuite": ecsuite.__version__,
         "version": VERSION,

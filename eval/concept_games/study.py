@@ -1,14 +1,13 @@
 """A study: the games to train, their seeds, and the published figures to compare with."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, unknown_name
-from ecsuite.games.experiment import Experiment, load_experiment, override
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
+from ecsuite.games.experiment import Experiment, load_experiment
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
@@ -130,11 +129,10 @@ def _read_row(entry: Any, place: str, assignments: list[str], published_rows: Ma
     changes = entry.get("set", {})
     if not isinstance(changes, dict):
         raise ConfigError(f"{place}: set: expected keys such as channel.max_len with values, got {changes!r}")
-    own = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
     try:
-        experiment = override(load_experiment(header.base), own)
+        experiment = load_experiment(header.base, assignments, changes=changes)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
     # Without the description of the base, which may not hold for the settings of the row.
-    experiment = replace(override(experiment, assignments), name=header.name, about="")
+    experiment = replace(experiment, name=header.name, about="")
     return Row(name=header.name, experiment=experiment, published=published_rows.get(header.name, {}))

@@ -106,9 +106,7 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
         ConfigError: If there are no classes, a split has fewer than two, or a class is in two splits or too small.
     """
     if file.class_id is None:
-        raise ConfigError(
-            f"{file.path}: class_id: missing, expected the class of each row (task concept)"
-        )
+        raise ConfigError(f"{file.path}: class_id: missing, expected the class of each row (task concept)")
     counts = np.zeros((len(file.class_names), len(SPLITS)), dtype=np.int64)
     np.add.at(counts, (file.class_id, file.split), 1)
     is_divided = (counts > 0).sum(1) > 1

@@ -11,7 +11,16 @@ from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
-from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, Rules, RunSizes, Variant, World
+from ecsuite.games.worlds.world import (
+    Batch,
+    Description,
+    Integers,
+    RoundSpec,
+    Rules,
+    RunSizes,
+    Variant,
+    World,
+)
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
@@ -113,8 +122,8 @@ class FeatureWorld(World):
         if self.variant == "reference":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
         # With one view, the first and the last images are the same.
-        shown = [targets[:, : self.num_targets], distractors[:, : num_distractors]]
-        candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors :]]
+        shown = [targets[:, : self.num_targets], distractors[:, :num_distractors]]
+        candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors:]]
         num_both = self.num_targets + num_distractors
         return self._rounds(
             shown=np.concatenate(shown if self.rounds.sender_sees_all else shown[:1], axis=1),
@@ -138,10 +147,16 @@ class FeatureWorld(World):
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
         shown = (
-            np.concatenate([targets[:, None], others], axis=1) if self.rounds.sender_sees_all else targets[:, None]
+            np.concatenate([targets[:, None], others], axis=1)
+            if self.rounds.sender_sees_all
+            else targets[:, None]
         )
         return self._rounds(
-            shown=shared[shown], num_positive=1, candidates=shared[candidates], labels=labels, rules=shared[targets]
+            shown=shared[shown],
+            num_positive=1,
+            candidates=shared[candidates],
+            labels=labels,
+            rules=shared[targets],
         )
 
     def _rounds(

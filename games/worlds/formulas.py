@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
-from ecsuite.games.worlds.world import Integers, Rules
 from ecsuite.games.worlds.scenes import COLORS
+from ecsuite.games.worlds.world import Integers, Rules
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

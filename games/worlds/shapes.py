@@ -68,9 +68,7 @@ class ShapesWorld(World):
             SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)
         ]
         self.rules = describe(self.table, self.value_names)
-        self.rules_of_split = split_rules(
-            len(self.table), options.rule_length, options.held_out, self.seed
-        )
+        self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
         if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
             raise ConfigError(
                 f"world.held_out: {options.held_out} of {len(self.table)} rules makes "

@@ -30,8 +30,8 @@ class ShapeWorld(World):
 
     - concept: the receiver sees different images of the same formula.
     - set_reference: the receiver sees the sender's images.
-    - reference: as set_reference, but the formula names one colour and shape, and one image is repeated as all targets (at no cost:
-      an image is encoded once). So all three games have the same number of candidates and the same chance level.
+    - reference: as set_reference, but the formula names one colour and shape, and one image is repeated as all
+      targets (at no cost: an image is encoded once). So all three games have the same number of candidates and the same chance level.
 
     In concept and set_reference all kinds of formulas are equally likely; in reference all colours and shapes are.
 
@@ -70,7 +70,10 @@ class ShapeWorld(World):
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])
-                self.rules_of_split[split], self.weights[split] = chosen, np.full(len(chosen), 1 / len(chosen))
+                self.rules_of_split[split], self.weights[split] = (
+                    chosen,
+                    np.full(len(chosen), 1 / len(chosen)),
+                )
             else:
                 self.weights[split] = balanced_weights(places)
         self.positive = _cumulative(np.stack([formula.positive_weights() for formula in formulas]))

@@ -68,8 +68,8 @@ class TextWorld(SingleObjectWorld):
             read = (objects.shape[1] - chosen.shape[1], chosen.shape[1], objects.shape[2])
             if read != expected:
                 raise ConfigError(
-                    f"{files[split]}: has {_sizes(read)} per line, expected {_sizes(expected)}: set task.num_distractors "
-                    "and task.num_targets, or use other files"
+                    f"{files[split]}: has {_sizes(read)} per line, expected {_sizes(expected)}: set "
+                    "task.num_distractors and task.num_targets, or use other files"
                 )
         super().__init__(rounds, sizes, found[2], options.num_values)
         self.num_train, self.num_valid = len(targets), len(self.rounds_of_split["valid"][1])

@@ -118,7 +118,9 @@ class ThingWorld(World):
     def _distractors(self, words: NDArray[np.uint64], wanted: Integers) -> tuple[Integers, Integers]:
         """Values of the fixed attributes, (batch, num_distractors, length), and codes of the free ones."""
         first, second, third, fourth = np.split(words, 4, axis=1)
-        rest = (fourth % np.uint64(self.values_per_attribute ** (self.num_attributes - self.length))).astype(np.int64)
+        rest = (fourth % np.uint64(self.values_per_attribute ** (self.num_attributes - self.length))).astype(
+            np.int64
+        )
         if self.is_hard:
             place = (first % np.uint64(self.length)).astype(np.int64)[..., None]
             shift = 1 + (second % np.uint64(self.values_per_attribute - 1)).astype(np.int64)[..., None]
@@ -135,7 +137,11 @@ class ThingWorld(World):
 
     def _digits(self, codes: Integers, number: int) -> Integers:
         """Decode integer codes (batch, n) to the values of `number` attributes, (batch, n, number)."""
-        return codes[..., None] // self.values_per_attribute ** np.arange(number - 1, -1, -1) % self.values_per_attribute
+        return (
+            codes[..., None]
+            // self.values_per_attribute ** np.arange(number - 1, -1, -1)
+            % self.values_per_attribute
+        )
 
 
 def _place(objects: Integers, attributes: Integers, values: Integers) -> None:

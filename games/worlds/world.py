@@ -16,8 +16,8 @@ from ecsuite.corpus import Ragged
 Integers = NDArray[np.int64]
 
 Variant = Literal["set_reference", "concept", "reference"]
-"""Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one object,
-repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
+"""Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one
+object, repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,7 +167,9 @@ class World(ABC):
                 f"task.variant: expected {' or '.join(self.variants)} in this world, got {rounds.variant}"
             )
         if rounds.needs_rule and not self.has_rules:
-            raise ConfigError("task: this world has no rules for a concept to be about; choose another task or world")
+            raise ConfigError(
+                "task: this world has no rules for a concept to be about; choose another task or world"
+            )
 
     @property
     def num_distractors(self) -> int:
@@ -177,7 +179,9 @@ class World(ABC):
             ConfigError: If the config leaves them to the world's files, and it has none.
         """
         if self.rounds.num_distractors is None:
-            raise ConfigError("task.num_distractors: expected a number (only world text takes it from its files)")
+            raise ConfigError(
+                "task.num_distractors: expected a number (only world text takes it from its files)"
+            )
         return self.rounds.num_distractors
 
     @abstractmethod

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import load_experiment
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.icy.fast.parameter_counts import parameter_count
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 
 

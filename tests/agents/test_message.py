@@ -8,9 +8,9 @@ import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.config import WORDS_OF_VALUES
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.channels import CHANNELS
 from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games import corpus_generation as speaking
 from ecsuite.games.corpus_generation import (
     attribute_concepts,
@@ -12,6 +11,7 @@ from ecsuite.games.corpus_generation import (
     record_corpus,
     words_to_symbols,
 )
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_game, make_world
 from ecsuite.games.game import Game
 

@@ -11,9 +11,9 @@ from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.channels import Channel
 from ecsuite.games.egg_bridge import as_egg_game, attribute_values, corpus_from_interaction
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
 

@@ -9,8 +9,8 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.config import WORDS_OF_VALUES
-from ecsuite.games.experiment import load_experiment
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
 

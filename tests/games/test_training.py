@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from ecsuite.config import WORDS_OF_VALUES
-from ecsuite.games.experiment import load_experiment
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.channels import CHANNELS
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.factory import make_world
 from ecsuite.games.game import Game
 from ecsuite.games.training import evaluate, train

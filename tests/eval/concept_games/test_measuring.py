@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import with_training
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.concept_games import measuring
 from ecsuite.eval.concept_games.measuring import job, measure_rows, topsim_published, train_and_score
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import with_training
 from ecsuite.games.training import DivergedError, Result
 from ecsuite.jobs.runner import JobRunner
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import load_experiment
 from ecsuite.eval.concept_games.published import PUBLISHED
 from ecsuite.eval.concept_games.study import load_study, named_studies
+from ecsuite.games.experiment import load_experiment
 
 
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
