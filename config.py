@@ -33,6 +33,19 @@ class DamagedError(RuntimeError):
     """Damaged files of a run."""
 
 
+class DivergedError(ArithmeticError):
+    """Training whose loss, weights or evaluation is not finite.
+
+    Args:
+        message: What is not finite, and where.
+        outcome: How far the training came, JSON-ready; None if nothing of it is kept.
+    """
+
+    def __init__(self, message: str, outcome: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
     """The error for an unknown name, with the most similar name and all choices.
 
@@ -67,9 +80,10 @@ class Bound(NamedTuple):
 
 ABOVE_0 = Bound("a number above 0", lambda number: 0 < number < float("inf"))
 AT_LEAST_0 = Bound("at least 0", lambda number: number >= 0)
+AT_LEAST_1 = Bound("at least 1", lambda number: number >= 1)
 BELOW_2_63 = Bound("less than 2^63", lambda number: number < 2**63)
 
-Count = Annotated[int, Bound("at least 1", lambda number: number >= 1), BELOW_2_63]
+Count = Annotated[int, AT_LEAST_1, BELOW_2_63]
 Levels = Annotated[int, Bound("at least 2", lambda number: number >= 2), BELOW_2_63]
 Positive = Annotated[float, ABOVE_0]
 Share = Annotated[float, Bound("a share from 0 to below 1", lambda number: 0 <= number < 1)]
@@ -185,7 +199,9 @@ class TrainingConfig:
     lr: Positive = 0.001
     """Learning rate of Adam."""
     lr_decay: Literal["none", "linear"] = "none"
-    """linear: the learning rate decreases to 0 over the steps of all epochs."""
+    """linear: the learning rate decreases to 0 over the steps of lr_decay_epochs."""
+    lr_decay_epochs: Annotated[int | None, AT_LEAST_1, BELOW_2_63] = None
+    """linear: epochs until the learning rate reaches 0; null: num_epochs, which then cannot change on resuming."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it."""
     evaluate_every: Count = 32
@@ -196,6 +212,26 @@ class TrainingConfig:
     """Stop once an evaluation reaches this accuracy (0 to 1)."""
     max_minutes: Annotated[float | None, ABOVE_0] = None
     """Stop after this many minutes."""
+
+    def __post_init__(self) -> None:
+        """Check the horizon of the learning rate.
+
+        Raises:
+            ConfigError: If nothing reads it, or it ends before the training does.
+        """
+        horizon = self.lr_decay_epochs
+        if horizon is not None and self.lr_decay != "linear":
+            raise ConfigError("training.lr_decay_epochs: read by training.lr_decay=linear only")
+        if horizon is not None and horizon < self.num_epochs:
+            raise ConfigError(
+                f"training.lr_decay_epochs: expected at least training.num_epochs ({self.num_epochs}), got {horizon}: "
+                "the learning rate is 0 from then on"
+            )
+
+    @property
+    def num_decay_epochs(self) -> int | None:
+        """Epochs until the learning rate reaches 0; None if it is constant."""
+        return (self.lr_decay_epochs or self.num_epochs) if self.lr_decay == "linear" else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

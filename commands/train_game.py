@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
-from ecsuite.config import load_experiment
+from ecsuite.config import DivergedError, load_experiment
 from ecsuite.eval.reports.console import Reporter, print_json
 
 
@@ -53,17 +53,24 @@ def train_game(
     experiment = load_experiment(game, [*(assign or []), *given])
     from ecsuite.games.training import train
     from ecsuite.games.worlds.text_files import fit_to_files
+    from ecsuite.jobs.signals import stop_signals
 
     folder = out or Path("runs") / experiment.name
-    with Reporter() as reporter:
-        result = train(
-            fit_to_files(experiment),
-            folder,
-            resume=resume,
-            device=device,
-            progress=reporter.progress,
-            note=reporter.note,
-        )
+    try:
+        with Reporter() as reporter, stop_signals() as should_stop:
+            result = train(
+                fit_to_files(experiment),
+                folder,
+                resume=resume,
+                device=device,
+                progress=reporter.progress,
+                note=reporter.note,
+                should_stop=should_stop,
+            )
+    except DivergedError as error:
+        if as_json:
+            print_json({"folder": str(folder), **(error.outcome or {})})
+        raise
     if as_json:
         print_json({"folder": str(folder), **asdict(result)})
     else:

@@ -15,7 +15,7 @@ import torch
 from scipy.stats import spearmanr
 
 import ecsuite
-from ecsuite.config import ConfigError, Experiment, with_training
+from ecsuite.config import DivergedError, Experiment, with_training
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.concept_games.study import Row, Study
@@ -26,8 +26,9 @@ from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
-from ecsuite.games.training import DivergedError, train
+from ecsuite.games.training import train
 from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
+from ecsuite.jobs.signals import stop_signals
 
 VERSION = 1
 """Increased whenever the same inputs would give another result."""
@@ -142,7 +143,7 @@ def train_and_score(
         defined), `signatures` by metric, `probes`, and the curves of `sensitivity`.
 
     Raises:
-        ConfigError: If the loss is not finite.
+        DivergedError: If the loss is not finite; the message has the name and the seed.
         KeyboardInterrupt: If the user interrupted the training.
         SystemExit: With code 75, if the training was preempted.
     """
@@ -154,11 +155,18 @@ def train_and_score(
     start, threads = time.monotonic(), torch.get_num_threads()
     torch.set_num_threads(1)  # as in worker processes, so that results are the same
     try:
-        result = train(
-            experiment, folder, resume=True, device=device, progress=report_run_progress, note=_ignore_note
-        )
-    except DivergedError as error:  # cannot be pickled, and lacks the name and seed
-        raise ConfigError(f"{name}, seed {seed}: {error}") from None
+        with stop_signals() as should_stop:
+            result = train(
+                experiment,
+                folder,
+                resume=True,
+                device=device,
+                progress=report_run_progress,
+                note=_ignore_note,
+                should_stop=should_stop,
+            )
+    except DivergedError as error:
+        raise DivergedError(f"{name}, seed {seed}: {error}", error.outcome) from None
     finally:
         torch.set_num_threads(threads)
     if result.stopped in ("interrupt", "preempted"):
