@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ecsuite.config import ConfigError, DamagedError
+from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
 
@@ -113,13 +113,13 @@ def with_present_names(arguments: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 bug, 2 user input, 3 damaged state, 75 preempted."""
+    """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
     try:
         app()
     except (ConfigError, CorpusError, FormatError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
-    except ArithmeticError as error:  # training that went astray, which is nobody's mistake in the input
+    except DivergedError as error:  # nobody's mistake in the input
         sys.stderr.write(f"{error}\n")
         sys.exit(1)
     except DamagedError as error:

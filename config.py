@@ -28,6 +28,19 @@ class DamagedError(RuntimeError):
     """Damaged files of a run."""
 
 
+class DivergedError(ArithmeticError):
+    """Training whose loss, weights or evaluation is not finite.
+
+    Args:
+        message: What is not finite, and where.
+        outcome: How far the training came, JSON-ready; None if nothing of it is kept.
+    """
+
+    def __init__(self, message: str, outcome: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
     """The error for an unknown name, with the most similar name and all choices.
 

@@ -1,7 +1,5 @@
 """`ecsuite cbm`: the games of the CBM paper, and its tables."""
 
-import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -47,11 +45,11 @@ def cbm(
     from ecsuite.eval.concept_games.measuring import measure_rows
     from ecsuite.eval.concept_games.report import report
     from ecsuite.jobs.runner import JobRunner
+    from ecsuite.jobs.signals import exit_at_sigterm
 
     place = choose_device(device).type
     processes = workers or (num_cores() if place == "cpu" else 1)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # training runs write a checkpoint
-    with Reporter() as reporter:
+    with exit_at_sigterm(), Reporter() as reporter:  # training runs write a checkpoint
         try:
             with JobRunner(
                 num_workers=processes, folder=folder / "results", progress=reporter.progress

@@ -1,7 +1,5 @@
 """`ecsuite data`: the data of XferBench, of machine translation and of XTREME from the network, once."""
 
-import signal
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -70,9 +68,9 @@ def data(
     from ecsuite.downloads.wikipedia import prepare_wikipedia
     from ecsuite.downloads.wmt14 import NUM_PAIRS, prepare_wmt14
     from ecsuite.downloads.xtreme import ORIGINS, prepare_xtreme
+    from ecsuite.jobs.signals import exit_at_sigterm
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))  # so that a half-written file is removed
-    with Reporter() as reporter:
+    with exit_at_sigterm(), Reporter() as reporter:  # so that a half-written file is removed
         try:
             if what == "wikipedia":
                 files = prepare_wikipedia(

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
+from ecsuite.config import DivergedError
 from ecsuite.eval.reports.console import Reporter, print_json
 
 
@@ -49,18 +50,26 @@ def train_game(
     }
     from ecsuite.games.experiment import load_experiment
     from ecsuite.games.training import train
+    from ecsuite.jobs.signals import stop_signals
 
-    with Reporter() as reporter:
-        experiment = load_experiment(game, assign or [], options, reporter.note)
-        folder = out or Path("runs") / experiment.name
-        result = train(
-            experiment,
-            folder,
-            resume=resume,
-            device=device,
-            progress=reporter.progress,
-            note=reporter.note,
-        )
+    folder = out
+    try:
+        with Reporter() as reporter, stop_signals() as should_stop:
+            experiment = load_experiment(game, assign or [], options, reporter.note)
+            folder = out or Path("runs") / experiment.name
+            result = train(
+                experiment,
+                folder,
+                resume=resume,
+                device=device,
+                progress=reporter.progress,
+                note=reporter.note,
+                should_stop=should_stop,
+            )
+    except DivergedError as error:
+        if as_json:
+            print_json({"folder": str(folder), **(error.outcome or {})})
+        raise
     if as_json:
         print_json({"folder": str(folder), **asdict(result)})
     else:

@@ -51,6 +51,12 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
 
 
+def newest_step(folder: Path) -> int:
+    """The number of steps of the newest checkpoint, which may be damaged; 0 if there is none."""
+    steps = [file.stem.removeprefix("checkpoint-") for file in checkpoints(folder)]
+    return max((int(step) for step in steps if step.isdecimal()), default=0)
+
+
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, note: Callable[[str], None]
 ) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ The layers, from the bottom: the defaults here, a shipped experiment or a YAML f
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -106,11 +106,13 @@ class Experiment:
     """How the agents are trained."""
     evaluation: EvaluationOptions
     """Settings of the evaluation and of the corpus."""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each data file, by the option of the world that names it; empty until a run has read them."""
 
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
         tree: Tree = to_tree(self)
-        return tree
+        return tree if self.data else {key: value for key, value in tree.items() if key != DATA}
 
     def to_yaml(self) -> str:
         """The complete config with every key, in the order of this module."""
@@ -132,6 +134,8 @@ PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": Evaluati
 """The sections of options without a part."""
 TEXTS = ("name", "about")
 """The settings that are no sections."""
+DATA = "data"
+"""The section that a run adds to its config: checksums of its data files."""
 DEFAULTS: Tree = {
     "world": {KIND: "attributes"},
     "task": {KIND: "discrimination"},
@@ -189,6 +193,19 @@ def load_experiment(
         ("options", settings_tree(given)),
     ]
     return _read(layers)
+
+
+def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
+    """The experiment of a mapping, such as the config in the metadata of a corpus.
+
+    Args:
+        tree: The settings, in the present or a former form.
+        source: Its source, for messages.
+
+    Raises:
+        ConfigError: If a key or value is not valid.
+    """
+    return _read([(source, _current(tree, source, ignore))])
 
 
 def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
@@ -304,6 +321,12 @@ def _read(layers: list[tuple[str, Tree]]) -> Experiment:
             values[key] = _named(source, read_options, PLAIN[key], merged.get(key, {}), key)
         elif key in merged:
             values[key] = _named(source, checked, merged[key], str, key)
+    data = _named(source, checked, merged.get(DATA, {}), dict[str, str], DATA)
+    # A file that a later layer names has its own checksum.
+    above = [tree.get("world", {}) for _, tree in layers[1:]]
+    values[DATA] = {
+        option: digest for option, digest in data.items() if not any(option in each for each in above)
+    }
     return Experiment(**values)
 
 
@@ -324,7 +347,7 @@ def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None =
                     if inner not in known:
                         raise ConfigError(f"{source}: {unknown_name('key', f'{key}.{inner}', all_keys())}")
                 merged[key] = {**merged.get(key, {}), **value}
-            elif key in TEXTS:
+            elif key in (*TEXTS, DATA):
                 merged[key] = value
             else:
                 raise ConfigError(f"{source}: {unknown_name('key', str(key), all_keys())}")

@@ -1,19 +1,19 @@
-"""The run folder: checks before a run, its files, and the signals that end a run early.
+"""The run folder: checks before a run, and its files.
 
 A run folder holds `config.yaml` (every setting, so that it reproduces the run), `log.jsonl` (one line per evaluation),
 the newest checkpoints, and at the end of the run the corpus: `corpus.jsonl`, `meanings.jsonl` and `metadata.json`.
+A run that diverged writes no corpus. It has a last line in the log and, if the folder has no corpus of fewer steps, a
+`metadata.json`, both with `stopped: diverged`; another run may then replace it.
 """
 
+import hashlib
 import json
 import platform
 import re
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,62 +23,133 @@ import ecsuite
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS, KEY
-from ecsuite.games.checkpoints import checkpoints
-from ecsuite.games.experiment import Experiment, load_experiment, with_training
+from ecsuite.games.checkpoints import checkpoints, newest_step
+from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
+from ecsuite.games.registry import SCHEDULES, WORLDS
 
 TMP_FILES = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 
+REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
+"""What helps where training diverges."""
 
-def check_run_folder(folder: Path, experiment: Experiment, *, resume: bool) -> dict[str, Any] | None:
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FolderState:
+    """What a run that may use the folder finds in it."""
+
+    finished: Mapping[str, Any] | None = None
+    """The training section of the metadata and the probes, if nothing is left to train; None if something is."""
+    diverged_at: int | None = None
+    """The step at which the run in the folder diverged; None if it did not."""
+    is_replaced: bool = False
+    """Whether the folder holds another run, which diverged, and whose files are to be replaced."""
+
+
+def check_run_folder(
+    folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool
+) -> FolderState:
     """Check whether the folder can be used for this run or already holds it. Changes no file.
 
     Args:
         folder: The run folder; it need not exist.
-        experiment: The run; on resuming, the settings of when to stop may differ.
+        experiment: The run; the settings of when to stop may differ from those of the run in the folder.
+        steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
 
-    Returns:
-        The training section of the folder's metadata if it holds this run and the run is finished; else None.
-
     Raises:
-        ConfigError: If the folder holds another run, or an unfinished one and `resume` is False.
+        ConfigError: If the folder holds another run, or one with more steps, or an unfinished one and `resume` is
+            False.
         DamagedError: If its config can't be read.
         FormatError: If a newer version wrote it.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file: choose another folder with --out")
     config = folder / "config.yaml"
-    if config.exists():
-        try:
-            existing = load_experiment(str(config))
-        except ConfigError as error:
-            raise DamagedError(f"damaged run folder: {error}") from None
-        difference = _difference(existing, experiment)
-        if difference:
-            raise ConfigError(f"{folder} holds another run ({difference}): choose another folder with --out")
-        training = _read_training(folder, experiment)
-        if training and training["stopped"] != "interrupt" and not resume:
-            return training
-        if not resume and checkpoints(folder):
-            raise ConfigError(
-                f"{folder} holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
-            )
-    elif folder.is_dir() and not all(TMP_FILES.fullmatch(file.name) for file in folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
-    return None
+    if not config.exists():
+        if folder.is_dir() and not all(TMP_FILES.fullmatch(file.name) for file in folder.iterdir()):
+            raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
+        return FolderState()
+    try:
+        existing = with_horizon(load_experiment(str(config)))
+    except ConfigError as error:
+        raise DamagedError(f"damaged run folder: {error}") from None
+    if not existing.data:  # of a version that knew data files by their paths only
+        experiment = replace(experiment, data={})
+    num_steps_done = newest_step(folder)
+    training = _read_training(folder, existing)
+    if training is not None and training["step"] < num_steps_done:
+        training = None  # written before the run went on, and was killed
+    diverged_at = training["step"] if training and training["stopped"] == "diverged" else None
+    if diverged_at is not None and not resume:
+        if identity(existing) != identity(experiment):
+            return FolderState(diverged_at=diverged_at, is_replaced=True)
+        raise ConfigError(
+            f"{folder} holds this run, which diverged at step {diverged_at}: {REMEDY}, which replaces it; --resume "
+            "tries again from its last checkpoint"
+        )
+    _require_same_run(folder, existing, experiment, diverged_at)
+    if training is not None and diverged_at is None:
+        num_steps_done = training["step"]
+    num_epochs = experiment.training.num_epochs
+    num_steps = steps_per_epoch * num_epochs
+    if num_steps_done > num_steps:
+        raise ConfigError(
+            f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
+            f"--epochs {num_epochs} means {num_steps}"
+        )
+    if diverged_at is not None:
+        return FolderState(diverged_at=diverged_at)
+    if training is not None and training["stopped"] != "interrupt":
+        is_done = num_steps_done == num_steps or is_accuracy_reached(experiment, training)
+        if is_done or (identity(existing) == identity(experiment) and not resume):
+            return FolderState(finished=training)
+    if not resume and checkpoints(folder):
+        raise ConfigError(
+            f"{folder} holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
+        )
+    return FolderState()
 
 
-def prepare_run_folder(folder: Path, experiment: Experiment) -> None:
-    """Create the folder, remove temporary files of a killed run, and write `config.yaml`."""
+def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> bool:
+    """Whether an evaluation (empty: none) has the accuracy at which the experiment stops."""
+    until_accuracy = experiment.training.until_accuracy
+    return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
+
+
+def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: bool) -> None:
+    """Create the folder, write `config.yaml`, and remove what killed and diverged runs leave behind.
+
+    Args:
+        folder: The run folder.
+        experiment: The run.
+        is_replaced: Whether to remove the checkpoints of another run.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         if TMP_FILES.fullmatch(file.name):
             file.unlink()
+    if is_replaced:
+        for file in checkpoints(folder):
+            file.unlink()
     text = f"{KEY}: {FORMATS['config']}\n{experiment.to_yaml()}"
     write_atomically(folder / "config.yaml", text.encode())
+    # Last, because it is what allows to replace the run.
+    training = _read_metadata(folder).get("training")
+    if isinstance(training, dict) and training.get("stopped") == "diverged":
+        (folder / "metadata.json").unlink()
+
+
+def write_divergence(
+    folder: Path, log: BinaryIO, entry: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> None:
+    """Write the last line of the log, and the metadata unless they are those of a corpus of fewer steps."""
+    log.write(json.dumps(entry).encode() + b"\n")
+    log.flush()
+    if not (folder / "corpus.jsonl").exists():
+        write_atomically(folder / "metadata.json", json.dumps(metadata, indent=2).encode() + b"\n")
 
 
 def open_log(file: Path, num_lines: int) -> BinaryIO:
@@ -88,29 +159,6 @@ def open_log(file: Path, num_lines: int) -> BinaryIO:
     log.seek(end)
     log.truncate()
     return log
-
-
-@contextmanager
-def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT, SIGTERM and SIGUSR1 in a list instead of ending; the second signal has its usual effect."""
-    received: list[int] = []
-    names = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-    before = {name: signal.getsignal(name) for name in names}
-
-    def handle_signal(number: int, _: FrameType | None) -> None:
-        # Both may be pending at once, so the handler of one is not changed while the other is handled.
-        if received:
-            signal.signal(number, before[signal.Signals(number)])
-            signal.raise_signal(number)
-        received.append(number)
-
-    for name in names:
-        signal.signal(name, handle_signal)
-    try:
-        yield received
-    finally:
-        for name in names:
-            signal.signal(name, before[name])
 
 
 def versions(device: torch.device) -> dict[str, Any]:
@@ -125,30 +173,106 @@ def versions(device: torch.device) -> dict[str, Any]:
     }
 
 
-def _difference(existing: Experiment, requested: Experiment) -> str:
-    """The first setting in which two runs differ, except its description and when to stop; empty if none."""
-    neutral = {
-        "num_epochs": requested.training.num_epochs,
-        "until_accuracy": requested.training.until_accuracy,
-        "max_minutes": requested.training.max_minutes,
-    }
-    existing = replace(with_training(existing, **neutral), about=requested.about)
-    before, now = existing.to_tree(), requested.to_tree()
-    for section, values in now.items():
-        pairs = values.items() if isinstance(values, dict) else [("", values)]
-        for key, value in pairs:
-            old = before[section][key] if key else before[section]
-            if old != value:
-                return f"{section}{'.' if key else ''}{key} is {old} in the folder, {value} requested"
+def with_horizon(experiment: Experiment) -> Experiment:
+    """The experiment with the horizon of its schedule written out, so that more epochs do not change it.
+
+    Raises:
+        ConfigError: If the run is longer than the horizon.
+    """
+    horizon = SCHEDULES.load(experiment.schedule.kind).horizon
+    options = horizon(experiment.schedule.options, experiment.training.num_epochs)
+    return replace(experiment, schedule=replace(experiment.schedule, options=options))
+
+
+def with_data(experiment: Experiment) -> Experiment:
+    """The experiment with the checksums of its data files.
+
+    Raises:
+        ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
+    """
+    data = {}
+    for option in WORLDS.load(experiment.world.kind).data_files:
+        file = getattr(experiment.world.options, option)
+        try:
+            with open(file, "rb") as content:
+                data[option] = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:
+            raise ConfigError(f"{file}: can't be read: {error}") from None
+        if experiment.data.get(option, data[option]) != data[option]:
+            raise ConfigError(
+                f"world.{option}: {file} has other content than when this config was written (SHA-256 {data[option]}, "
+                f"expected {experiment.data[option]}): restore the file, or remove the section `data` of the config"
+            )
+    return replace(experiment, data=data)
+
+
+def identity(experiment: Experiment) -> Tree:
+    """What makes a run what it is: every setting, with data files by their content instead of their path.
+
+    The description is left out.
+    """
+    tree = experiment.to_tree()
+    del tree["about"]
+    for option in experiment.data:
+        del tree["world"][option]
+    return tree
+
+
+def _require_same_run(
+    folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
+) -> None:
+    """Raise `ConfigError` if two runs differ in more than when to stop."""
+    before, now = identity(existing), identity(requested)
+    for key in ("num_epochs", "until_accuracy", "max_minutes"):
+        before["training"][key] = now["training"][key]
+    difference = _difference(before, now)
+    if difference:
+        other = f"{folder} holds another run ({difference})"
+        if diverged_at is not None:
+            raise ConfigError(
+                f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
+            )
+        if difference.startswith("schedule.num_epochs"):
+            other += (
+                ", whose learning rate differs at every step; set schedule.num_epochs to add epochs later"
+            )
+        raise ConfigError(f"{other}: choose another folder with --out")
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
+    """The first setting in which two runs differ; empty if none."""
+    for key in {**before, **now}:
+        old, new, name = before.get(key), now.get(key), f"{path}{key}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            if difference := _difference(old, new, f"{name}."):
+                return difference
+        elif old != new:
+            return f"{name} is {old} in the folder, {new} requested"
     return ""
 
 
-def _read_training(folder: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """The folder's metadata on the training and the extra evaluations, if they belong to this experiment."""
+def _read_metadata(folder: Path) -> dict[str, Any]:
+    """The content of `metadata.json`; empty if there is none, or it is damaged."""
     try:
         metadata = json.loads((folder / "metadata.json").read_bytes())
-        known = metadata["training"] | {"probes": metadata.get("probes", {})}
-        same = metadata["config"] | {"about": experiment.about} == experiment.to_tree()
-        return known if same else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return metadata if isinstance(metadata, dict) else {}
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
+    """The folder's metadata on the training and the probes, if they are of its experiment and its corpus is whole."""
+    metadata = _read_metadata(folder)
+    try:
+        known = {**metadata["training"], "probes": metadata.get("probes", {})}
+        if type(known["step"]) is not int or not {"stopped", "num_steps"} <= known.keys():
+            return None
+        if identity(with_horizon(from_tree(metadata["config"], "metadata.json"))) != identity(existing):
+            return None
+        for name, digest in metadata.get("sha256", {}).items():
+            with (folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    return None
+        return known
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -1,17 +1,17 @@
 """The training loop: batch, loss, update; regular evaluations and checkpoints; at the end, the corpus."""
 
 import json
+import math
 import os
-import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from ecsuite.config import ConfigError
+from ecsuite.config import DivergedError
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
@@ -19,11 +19,22 @@ from ecsuite.games.corpus_generation import noise_generator, record_corpus
 from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.run_folder import check_run_folder, open_log, prepare_run_folder, stop_signals, versions
+from ecsuite.games.run_folder import (
+    REMEDY,
+    check_run_folder,
+    is_accuracy_reached,
+    open_log,
+    prepare_run_folder,
+    versions,
+    with_data,
+    with_horizon,
+    write_divergence,
+)
 from ecsuite.games.worlds.world import World
+from ecsuite.jobs.signals import StopRequest
 
-StopReason = Literal["epochs", "accuracy", "minutes", "interrupt", "preempted"]
-"""Why a run ended: all epochs done, accuracy reached, time limit, Ctrl-C, or SIGTERM or SIGUSR1 (preemption)."""
+StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
+"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
 
 ESTIMATE_AFTER = 20.0
 """Seconds of training after which the remaining time is estimated once."""
@@ -32,23 +43,18 @@ LONG_RUN = 600.0
 """Remaining seconds from which the user gets a note on how to end the run sooner."""
 
 
-class DivergedError(ConfigError):
-    """A loss or weights that are not finite; they were neither used nor saved."""
-
-    def __init__(self, step: int, what: str) -> None:
-        super().__init__(f"step {step}: {what}; try a smaller training.lr, or training.precision=fp32")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """How a run ended."""
 
     stopped: StopReason
     step: int
+    """Steps done; of a run that diverged, the step that failed."""
     num_steps: int
     """Steps of all epochs."""
     measures: dict[str, float]
-    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics."""
+    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics; empty if
+    the run diverged before the first one."""
     chance: dict[str, float]
     """Chance level of each metric."""
     probes: dict[str, dict[str, float]]
@@ -64,6 +70,7 @@ class Result:
             "minutes": "time limit reached",
             "interrupt": "interrupted; --resume continues it",
             "preempted": "stopped by a signal; --resume continues it",
+            "diverged": f"diverged; {REMEDY}",
         }[self.stopped]
         already = "already finished: " if self.was_done else ""
         lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
@@ -85,8 +92,11 @@ def train(
     device: str = "auto",
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
+    should_stop: Callable[[], StopRequest | None] = lambda: None,
 ) -> Result:
     """Train the agents of an experiment and write their corpus.
+
+    Works in any thread, and leaves the handlers of signals alone.
 
     Args:
         experiment: What to train.
@@ -95,17 +105,21 @@ def train(
         device: auto, cpu or cuda.
         progress: Called as `progress(label, steps done, steps in total)` after every step.
         note: Called with each message for the user.
+        should_stop: Called after every step. After `interrupt` the run ends with a checkpoint and a corpus, after
+            `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
 
     Raises:
         ConfigError: If the experiment can't be run, or the folder holds another one.
         DamagedError: If the folder's checkpoints can't be read.
-        DivergedError: If the loss is not finite.
+        DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
+            saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
     target_device = choose_device(device)
     experiment = with_training(
         experiment, precision=choose_precision(experiment.training.precision, target_device)
     )
     settings = experiment.training
+    experiment = with_data(with_horizon(experiment))
     world = make_world(experiment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
@@ -117,33 +131,78 @@ def train(
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
     schedule = SCHEDULES.load(experiment.schedule.kind)(
-        experiment.schedule.options, num_epochs=settings.num_epochs, steps_per_epoch=steps_per_epoch
+        experiment.schedule.options, steps_per_epoch=steps_per_epoch
     )
     chance = dict(game.task.chance())
 
-    done = check_run_folder(folder, experiment, resume=resume)
-    if done is not None:
-        outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": num_steps, "was_done": True}
+    found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)
+    saved = load_checkpoint(folder, game, optimizer, note) if resume else None
+    if found.finished is not None:
+        done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}
-        return Result(**outcome, measures=measures, chance=chance, probes=done["probes"])
-    saved = load_checkpoint(folder, game, optimizer, note)
-    prepare_run_folder(folder, experiment)
+        outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": done["num_steps"]}
+        return Result(**outcome, measures=measures, chance=chance, probes=done["probes"], was_done=True)
+    if found.diverged_at is not None:
+        what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
+        note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
+    prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
     step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
     log = open_log(folder / "log.jsonl", log_lines)
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
-    stopped: StopReason = "accuracy" if _is_reached(settings.until_accuracy, valid) else "epochs"
+    stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
     began, first_step, hinted = time.monotonic(), step, False
 
-    with log, stop_signals() as received, routed_products(target_device):
+    provenance = {"config": experiment.to_tree(), "versions": versions(target_device)}
+
+    def means() -> dict[str, float]:
+        """Of the training batches since the last evaluation at a multiple of `evaluate_every`."""
+        num_since = (step - 1) % settings.evaluate_every + 1
+        return {name: float(total) / num_since for name, total in sums.items()}
+
+    def ending(stopped: StopReason, step: int) -> dict[str, Any]:
+        epoch = step / steps_per_epoch
+        return {"stopped": stopped, "step": step, "num_steps": num_steps, "epoch": epoch, **valid}
+
+    def log_entry(step: int) -> dict[str, Any]:
+        speed = (step - first_step) * settings.batch_size / max(time.monotonic() - began, 1e-6)
+        entry = {"step": step, "epoch": step / steps_per_epoch, "train": means(), "valid": valid}
+        return {**entry, "examples_per_second": round(speed)}
+
+    def save() -> None:
+        log.flush()
+        os.fsync(log.fileno())
+        totals = {name: float(total) for name, total in sums.items()}
+        save_checkpoint(folder, step, game, optimizer, log_lines=log_lines, sums=totals, valid=valid)
+
+    def diverged(step: int, what: str) -> DivergedError:
+        """Note in the folder that the run diverged; returns the error to raise."""
+        metadata = {**provenance, "training": ending("diverged", step), "chance": chance}
+        write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
+        result = Result(
+            stopped="diverged", step=step, num_steps=num_steps, measures=valid, chance=chance, probes={}
+        )
+        return DivergedError(f"step {step}: {what}; {REMEDY}", asdict(result))
+
+    def finite_evaluation() -> dict[str, float]:
+        found = evaluate(game, world, experiment)
+        if not all(math.isfinite(value) for value in found.values()):
+            raise diverged(step, "the evaluation is not finite, so it was not used")
+        return found
+
+    with log, routed_products(target_device):
         while step < num_steps and stopped == "epochs":
             epoch = step // steps_per_epoch
             noise = noise_generator(settings.seed, "train", step, target_device)
+            buffers = [buffer.clone() for buffer in game.buffers()]
             played = game.play(world.batch("train", step), "train", noise, epoch)
             if not played.objective.isfinite():
-                raise DivergedError(
-                    step + 1, f"the loss is {played.objective.item()}, so this update was skipped"
-                )
+                # The batch has changed the statistics of normalisation and the baselines of the channel.
+                for buffer, before in zip(game.buffers(), buffers, strict=True):
+                    buffer.copy_(before)
+                if step > 0 and _has_finite_weights(game):
+                    save()
+                raise diverged(step + 1, f"the loss is {played.objective.item()}, so this update was skipped")
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * schedule.factor(step)
             optimizer.zero_grad(set_to_none=True)
@@ -152,31 +211,25 @@ def train(
             step += 1
             sums = {name: value + sums.get(name, 0.0) for name, value in played.measures.items()}
 
-            seconds = time.monotonic() - began
-            if received and received[0] != signal.SIGINT:
-                stopped = "preempted"
-            elif received and step < num_steps:
-                stopped = "interrupt"
+            seconds, request = time.monotonic() - began, should_stop()
+            if request == "preempted" or (request is not None and step < num_steps):
+                stopped = request
             elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
                 stopped = "minutes"
-            if step % settings.evaluate_every == 0 or step == num_steps:
-                _require_finite_weights(game, step)
-                valid = evaluate(game, world, experiment)
-                num_since = (step - 1) % settings.evaluate_every + 1
-                trained = {name: float(total) / num_since for name, total in sums.items()}
-                sums = sums if step % settings.evaluate_every else {}
-                speed = (step - first_step) * settings.batch_size / (time.monotonic() - began)
-                entry = {"step": step, "epoch": step / steps_per_epoch, "train": trained, "valid": valid}
-                log.write(json.dumps({**entry, "examples_per_second": round(speed)}).encode() + b"\n")
+            is_evaluated = step % settings.evaluate_every == 0 or step == num_steps
+            is_saved = step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs"
+            if (is_evaluated or is_saved) and not _has_finite_weights(game):
+                raise diverged(step, "the update made weights that are not finite, so they were not saved")
+            if is_evaluated:
+                valid = finite_evaluation()
+                log.write(json.dumps(log_entry(step)).encode() + b"\n")
                 log_lines += 1
-                if stopped == "epochs" and _is_reached(settings.until_accuracy, valid):
+                sums = sums if step % settings.evaluate_every else {}
+                if stopped == "epochs" and is_accuracy_reached(experiment, valid):
                     stopped = "accuracy"
-            if step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs":
-                _require_finite_weights(game, step)
-                log.flush()
-                os.fsync(log.fileno())
-                sums = {name: float(total) for name, total in sums.items()}
-                save_checkpoint(folder, step, game, optimizer, log_lines=log_lines, sums=sums, valid=valid)
+                    is_saved = True
+            if is_saved:
+                save()
 
             progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
             if not hinted and seconds > ESTIMATE_AFTER:
@@ -187,19 +240,12 @@ def train(
 
         probes: dict[str, dict[str, float]] = {}
         if stopped != "preempted":
-            valid = evaluate(game, world, experiment)
+            valid = finite_evaluation()
             probes = {
                 name: evaluate(game, other, experiment, split)
                 for name, (other, split) in world.extra_evaluations().items()
             }
-            outcome = {
-                "stopped": stopped,
-                "step": step,
-                "num_steps": num_steps,
-                "epoch": step / steps_per_epoch,
-            }
-            provenance = {"config": experiment.to_tree(), "versions": versions(target_device)}
-            provenance |= {"training": outcome | valid} | ({"probes": probes} if probes else {})
+            provenance |= {"training": ending(stopped, step)} | ({"probes": probes} if probes else {})
             corpus = record_corpus(game, experiment)
             write_corpus(
                 replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
@@ -226,15 +272,9 @@ def evaluate(game: Game, world: World, experiment: Experiment, split: str = "val
     return totals
 
 
-def _require_finite_weights(game: Game, step: int) -> None:
-    """Raise `DivergedError` if weights are not finite: a finite loss may have a gradient that is not."""
-    if not all(parameter.isfinite().all() for parameter in game.parameters()):
-        raise DivergedError(step, "the update made weights that are not finite, so they were not saved")
-
-
-def _is_reached(until_accuracy: float | None, valid: dict[str, float]) -> bool:
-    """Whether the last evaluation, if any, reached the accuracy at which to stop."""
-    return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
+def _has_finite_weights(game: Game) -> bool:
+    """Whether all weights are finite; a finite loss may have a gradient that is not."""
+    return all(bool(parameter.isfinite().all()) for parameter in game.parameters())
 
 
 def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:

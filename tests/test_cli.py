@@ -291,10 +291,23 @@ def test_damaged_state_exits_with_3(ecsuite):
     )
 
 
-def test_a_loss_that_is_not_finite_exits_with_2(ecsuite, monkeypatch):
-    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e30")
-    assert (code, out) == (2, "")
+def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
+    command = ["train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e30"]
+    code, out, err = ecsuite(*command)
+    assert (code, out, err.count("\n")) == (1, "", 1)
     assert err.startswith("step ") and "try a smaller training.lr, or training.precision=fp32" in err
+    code, out, err = ecsuite(*command, "--out", "other", "--json")
+    told = json.loads(out)
+    assert (code, told["folder"], told["stopped"], told["measures"]) == (1, "other", "diverged", {})
+    assert err.startswith(f"step {told['step']}: ")
+    code, out, err = ecsuite(*command)
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"runs/disc_tiny holds this run, which diverged at step {told['step']}: try a smaller"
+    )
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e-3")
+    assert code == 0 and out.startswith("all epochs done, step 2 of 2\n")
+    assert err == f"runs/disc_tiny: the run that diverged at step {told['step']} is replaced\n"
 
 
 @pytest.mark.slow

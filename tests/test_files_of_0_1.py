@@ -51,6 +51,7 @@ def test_a_config_is_trained(as_json):
     told = as_json("train-game", "game.yaml", *ON_CPU)
     assert (told["step"], told["was_done"]) == (16, False)
     written = yaml.safe_load(Path("runs/game/config.yaml").read_text())
+    assert written["training"].pop("lr_decay_epochs") is None  # newer than 0.1.0
     assert written == {"format": 1} | yaml.safe_load(Path("finished/config.yaml").read_text())
     assert "format" not in read("runs/game/metadata.json")["config"]
 

@@ -105,6 +105,19 @@ def test_train_game(as_json):
     require_listed("metadata.json", json.loads(Path("run/metadata.json").read_text()))
 
 
+def test_train_game_that_diverges(ecsuite):
+    """The last line of the log and the metadata say so, too."""
+    settings = ("--set", "training.evaluate_every=1", "--set", "training.lr=1e30")
+    code, told, _ = ecsuite("train-game", "game.yaml", *settings, "--device", "cpu", "--out", "run", "--json")
+    assert code == 1
+    require_listed("train-game, diverged", json.loads(told))
+    log = Path("run/log.jsonl").read_text().splitlines()
+    require_listed("log.jsonl, diverged", json.loads(log[-1]))
+    metadata = json.loads(Path("run/metadata.json").read_text())
+    assert metadata.pop("config")["training"]["lr"] == 1e30
+    require_listed("metadata.json, diverged", metadata)
+
+
 def test_score_with_every_metric(as_json):
     found = as_json("score", "finished", *NANO_CPU)
     scores = found.pop("scores")

@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ import torch
 from scipy.stats import spearmanr
 
 import ecsuite
-from ecsuite.config import ConfigError
+from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.concept_games.study import Row, Study
@@ -27,8 +27,10 @@ from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import concept_sets
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import Experiment, with_training
-from ecsuite.games.training import DivergedError, train
+from ecsuite.games.run_folder import identity, with_data
+from ecsuite.games.training import train
 from ecsuite.jobs.runner import Job, JobRunner, ProgressCallback
+from ecsuite.jobs.signals import stop_signals
 
 VERSION = 1
 """Increased whenever the same inputs would give another result."""
@@ -78,7 +80,7 @@ class MeasuredRow:
         names = list(self.runs[0]["values"])
         return {
             "name": self.row.name,
-            "config": asdict(self.row.experiment),
+            "config": self.row.experiment.to_tree(),
             "mean": {name: self.mean(name) for name in names},
             "sd": {name: self.deviation(name) for name in names},
             "published": dict(self.row.published),
@@ -112,9 +114,10 @@ def job(experiment: Experiment, folder: Path, device: str) -> Job:
     """The job of one run, which calls `train_and_score`."""
     place = choose_device(device)
     experiment = with_training(experiment, precision=choose_precision(experiment.training.precision, place))
+    experiment = with_data(experiment)
     run = {
         "what": "cbm study",
-        "experiment": experiment.to_tree(),
+        "experiment": identity(experiment),
         "device": place.type,
         "ecsuite": ecsuite.__version__,
         "version": VERSION,
@@ -143,7 +146,7 @@ def train_and_score(
         defined), `signatures` by metric, `probes`, and the curves of `sensitivity`.
 
     Raises:
-        ConfigError: If the loss is not finite.
+        DivergedError: If the loss is not finite; the message has the name and the seed.
         KeyboardInterrupt: If the user interrupted the training.
         SystemExit: With code 75, if the training was preempted.
     """
@@ -155,11 +158,18 @@ def train_and_score(
     start, threads = time.monotonic(), torch.get_num_threads()
     torch.set_num_threads(1)  # as in worker processes, so that results are the same
     try:
-        result = train(
-            experiment, folder, resume=True, device=device, progress=report_run_progress, note=_ignore_note
-        )
-    except DivergedError as error:  # cannot be pickled, and lacks the name and seed
-        raise ConfigError(f"{name}, seed {seed}: {error}") from None
+        with stop_signals() as should_stop:
+            result = train(
+                experiment,
+                folder,
+                resume=True,
+                device=device,
+                progress=report_run_progress,
+                note=_ignore_note,
+                should_stop=should_stop,
+            )
+    except DivergedError as error:
+        raise DivergedError(f"{name}, seed {seed}: {error}", error.outcome) from None
     finally:
         torch.set_num_threads(threads)
     if result.stopped in ("interrupt", "preempted"):

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.bpe import encode
 from ecsuite.eval.learning.data import stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
@@ -43,7 +44,7 @@ def train_language_model(
         report_progress: Called after every update with the share that is done, 0 to 1.
 
     Raises:
-        ArithmeticError: If the loss is not finite.
+        DivergedError: If the loss is not finite.
     """
     device = backbone.embedding.weight.device
     num_updates = num_epochs * -(-len(windows) // batch)
@@ -64,7 +65,7 @@ def train_language_model(
         )
         loss = backbone.loss(windows[index].long().to(device), mask_symbol, generator)
         if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
-            raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
+            raise DivergedError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(trained, 1.0)

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
@@ -159,7 +160,7 @@ def train(
         advance: Progress callback.
 
     Raises:
-        ArithmeticError: If the loss is not finite; the weights are then those of the step before.
+        DivergedError: If the loss is not finite; the weights are then those of the step before.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
@@ -174,7 +175,7 @@ def train(
             group["lr"] = lr * schedule(num_seen / num_tokens, warmup)
         loss = loss_of(model, batch, precision)
         if not torch.isfinite(loss):
-            raise ArithmeticError(
+            raise DivergedError(
                 f"the loss is {loss.item()} at step {step + 1}, {num_seen} of {num_tokens} tokens"
             )
         optimizer.zero_grad()

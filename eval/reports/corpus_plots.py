@@ -131,8 +131,10 @@ def _read_log(folder: Path) -> dict[str, list[float]]:
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
         try:
             entry = json.loads(line)
+            if entry.get("stopped") == "diverged":
+                continue  # its figures are of steps before
             row = [float(entry["step"]), *(float(entry[split]["accuracy"]) for split in ("train", "valid"))]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             expected = "expected an evaluation with a step and the accuracies of train and valid"
             raise ConfigError(f"{file}:{number}: {expected}") from None
         for values, value in zip(log.values(), row, strict=True):

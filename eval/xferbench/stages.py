@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import nn
 
+from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.learning.data import Windows
@@ -137,7 +138,7 @@ def train(
         report_progress: Called with the fraction done after every update.
 
     Raises:
-        ArithmeticError: If the loss is not finite.
+        DivergedError: If the loss is not finite.
     """
     device = model.positions.weight.device
     windows = windows.to(device)
@@ -150,7 +151,7 @@ def train(
         optimizer.param_groups[0]["lr"] = lr * (1 - step / num_steps)
         loss = model.loss(*windows.take(index.to(device)))
         if (step % CHECK_EVERY == 0 or step == num_steps - 1) and not torch.isfinite(loss):
-            raise ArithmeticError(f"the loss is {loss.item()} at step {step + 1} of {num_steps}")
+            raise DivergedError(f"the loss is {loss.item()} at step {step + 1} of {num_steps}")
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.language_modelling import CHECK_EVERY, schedule
 from ecsuite.eval.xtreme.heads import Head
@@ -40,7 +41,7 @@ def finetune(
         report_progress: Called after every update with the share that is done, 0 to 1.
 
     Raises:
-        ArithmeticError: If the loss is not finite.
+        DivergedError: If the loss is not finite.
     """
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
@@ -59,7 +60,7 @@ def finetune(
             states = pad_sequence([cached_states[row] for row in index], batch_first=True)
         loss = head.loss(states, mask, targets)
         if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
-            raise ArithmeticError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
+            raise DivergedError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(parameters, 1.0)

@@ -31,7 +31,8 @@ class ShapeWorld(World):
     - concept: the receiver sees different images of the same formula.
     - set_reference: the receiver sees the sender's images.
     - reference: as set_reference, but the formula names one colour and shape, and one image is repeated as all
-      targets (at no cost: an image is encoded once). So all three games have the same number of candidates and the same chance level.
+      targets (at no cost: an image is encoded once). So all three games have the same number of candidates and the same
+      chance level.
 
     In concept and set_reference all kinds of formulas are equally likely; in reference all colours and shapes are.
 

@@ -10,6 +10,7 @@ import pytest
 
 from ecsuite.games.experiment import Experiment, load_experiment
 from ecsuite.games.training import Result, train
+from ecsuite.jobs.signals import stop_signals
 
 SMALL = (
     "sender.hidden_size=16",
@@ -35,11 +36,20 @@ def small() -> Callable[..., Experiment]:
 
 @pytest.fixture
 def run() -> Callable[..., Result]:
-    """Trains without a word; notes are added to the list `notes`."""
+    """Trains without a word, and stops at signals; notes are added to the list `notes`."""
 
     def run(experiment, folder, *, resume=False, progress=lambda *_: None, notes=None) -> Result:
         note = (lambda _: None) if notes is None else notes.append
-        return train(experiment, folder, resume=resume, device="cpu", progress=progress, note=note)
+        with stop_signals() as should_stop:
+            return train(
+                experiment,
+                folder,
+                resume=resume,
+                device="cpu",
+                progress=progress,
+                note=note,
+                should_stop=should_stop,
+            )
 
     return run
 

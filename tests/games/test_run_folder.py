@@ -8,7 +8,7 @@ from torch import nn
 
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
-from ecsuite.games.run_folder import open_log, stop_signals
+from ecsuite.games.run_folder import open_log
 
 
 def truncate(file):
@@ -190,38 +190,3 @@ def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     with open_log(file, 7) as log:
         log.write(b"3\n")
     assert file.read_bytes() == b"one\n2\n3\n"
-
-
-@pytest.fixture
-def keyboard():
-    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background and would not hear of it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("keyboard")
-def test_the_first_signal_is_noted_and_the_second_acts():
-    with stop_signals() as asked:
-        signal.raise_signal(signal.SIGINT)
-        assert asked == [signal.SIGINT]
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_of_two_stops_that_come_at_once_the_second_acts_as_usual():
-    """Both handlers are called one right after the other, so the first must leave that of the second in place."""
-    both = {signal.SIGTERM, signal.SIGUSR1}
-    as_usual = []
-    before = {number: signal.signal(number, lambda number, _: as_usual.append(number)) for number in both}
-    try:
-        with stop_signals() as asked:
-            signal.pthread_sigmask(signal.SIG_BLOCK, both)
-            for number in both:
-                signal.raise_signal(number)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
-        assert set(as_usual) < both and len(as_usual) == 1 and set(asked) == both
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
+from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.concept_games import measuring
 from ecsuite.eval.concept_games.measuring import job, measure_rows, topsim_published, train_and_score
@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import with_training
-from ecsuite.games.training import DivergedError, Result
+from ecsuite.games.training import Result
 from ecsuite.jobs.runner import JobRunner
 
 
@@ -81,16 +81,17 @@ def test_a_run_that_was_stopped_stops_the_study(small, tmp_path, monkeypatch, st
 
 def test_a_run_that_diverges_is_named(small, tmp_path, monkeypatch):
     def diverge(*_, **__):
-        raise DivergedError(3, "the loss is nan")
+        raise DivergedError("step 3: the loss is nan", {"step": 3})
 
     monkeypatch.setattr(measuring, "train", diverge)
-    with pytest.raises(ConfigError, match=r"^thing_gs, seed 1: step 3: the loss is nan; try a smaller "):
+    with pytest.raises(DivergedError, match=r"^thing_gs, seed 1: step 3: the loss is nan$") as error:
         train_and_score(
             experiment=small.rows[0].experiment,
             folder=tmp_path / "run",
             device="cpu",
             report_progress=lambda *_: None,
         )
+    assert error.value.outcome == {"step": 3}
 
 
 def spoken(messages, concepts):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.language_modelling import schedule, text_windows, train_language_model
 from ecsuite.eval.learning.vocabulary import train_subwords
@@ -120,5 +121,5 @@ def test_a_loss_that_is_not_finite_is_an_error(make):
     backbone = make("decoder")
     with torch.no_grad():
         backbone.embedding.weight[3] = torch.nan
-    with pytest.raises(ArithmeticError, match=r"^the loss is nan at update 1 of 2$"):
+    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1 of 2$"):
         trained(backbone, counting(8))

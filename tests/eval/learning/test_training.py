@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.training import (
@@ -107,7 +108,7 @@ def test_a_loss_that_is_not_finite_stops_training():
     model = build(NANO, 300)
     with torch.no_grad():
         model.model.shared.weight[:] = torch.inf
-    with pytest.raises(ArithmeticError, match="the loss is nan at step 1, 0 of 50 tokens"):
+    with pytest.raises(DivergedError, match="the loss is nan at step 1, 0 of 50 tokens"):
         train(
             model,
             iter([first_batch()]),

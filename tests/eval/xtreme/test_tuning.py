@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ecsuite.config import DivergedError
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
@@ -166,5 +167,5 @@ def test_a_loss_that_is_not_finite_is_an_error(make):
     backbone, head = make()
     with torch.no_grad():
         head.linear.bias.fill_(torch.inf)
-    with pytest.raises(ArithmeticError, match=r"^the loss is nan at update 1 of 60$"):
+    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1 of 60$"):
         trained(backbone, head, rows(), trains_backbone=False)

@@ -1,0 +1,70 @@
+"""Signals that end long work early; they are handled in the main thread of a process, and only where a command asks.
+
+Windows has no SIGUSR1, and no thread but the main one can handle signals.
+"""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Literal
+
+StopRequest = Literal["interrupt", "preempted"]
+"""Why work is asked to stop: Ctrl-C, or SIGTERM or SIGUSR1 of a scheduler such as Slurm."""
+
+
+@contextmanager
+def stop_signals() -> Iterator[Callable[[], StopRequest | None]]:
+    """Note SIGINT, SIGTERM and SIGUSR1 instead of ending; the second signal has its usual effect.
+
+    In another thread than the main one nothing is changed, and the work is never asked to stop.
+
+    Yields:
+        Returns why the work is asked to stop, by the first signal; None if it is not.
+    """
+    received: list[int] = []
+    before = _usual_handlers("SIGINT", "SIGTERM", "SIGUSR1")
+
+    def should_stop() -> StopRequest | None:
+        if not received:
+            return None
+        return "interrupt" if received[0] == signal.SIGINT else "preempted"
+
+    def note_signal(number: int, _: FrameType | None) -> None:
+        # Both may be pending at once, so the handler of one is not changed while the other is handled.
+        if received:
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
+        received.append(number)
+
+    with _handled(before, note_signal):
+        yield should_stop
+
+
+@contextmanager
+def exit_at_sigterm() -> Iterator[None]:
+    """Raise SystemExit with code 75 at SIGTERM, so that clean-up is done; nothing is changed in other threads."""
+    with _handled(_usual_handlers("SIGTERM"), lambda *_: sys.exit(75)):
+        yield
+
+
+def _usual_handlers(*names: str) -> dict[int, Any]:
+    """The present handlers of those signals that this system has and this thread can handle."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return {number: signal.getsignal(number) for number in numbers}
+
+
+@contextmanager
+def _handled(before: dict[int, Any], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Handle signals, and restore their handlers of before."""
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, usual in before.items():
+            signal.signal(number, usual)
