@@ -7,14 +7,17 @@ from ecsuite.config import ConfigError
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.icy.fast.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.game import Game, make_world
 
 
 def test_sizes_are_those_of_the_reference_model():
     """EGG's model for the same game has 228,870 and 847,584 parameters (its receiver has the candidate encoder)."""
-    game = Game(load_experiment("disc_small"))
+    experiment = load_experiment("disc_small")
+    game = Game(experiment, make_world(experiment))
     assert parameter_count(game.sender) == 228_870
-    assert parameter_count(game.receiver) + parameter_count(game.task) == 847_584
+    of_receiver = (game.receiver, game.receiver_perception, game.task)
+    assert sum(parameter_count(part) for part in of_receiver) == 847_584
+    assert parameter_count(game) == 228_870 + 847_584
 
 
 def test_devices_and_precisions():

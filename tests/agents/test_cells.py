@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents.cells import CELLS, tanh
+from ecsuite.agents.cells import tanh
+from ecsuite.agents.registry import CELLS
 
 TORCH = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -13,7 +14,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 def make_equal_cells(name, input_size=5, hidden_size=7):
     """Our cell and torch's cell with equal weights."""
     torch.manual_seed(0)
-    ours, theirs = CELLS[name](input_size, hidden_size), TORCH[name](input_size, hidden_size)
+    ours, theirs = CELLS.load(name)(input_size, hidden_size), TORCH[name](input_size, hidden_size)
     with torch.no_grad():
         for source, target in (("input_map", "ih"), ("hidden_map", "hh")):
             for parameter_type in ("weight", "bias"):
@@ -105,7 +106,7 @@ def test_bf16_is_close_and_trains_fp32_weights(name):
 def test_initialisation_is_that_of_torch(name):
     """Uniform with bound 1 / sqrt(hidden size)."""
     torch.manual_seed(0)
-    parameters = torch.cat([p.detach().flatten() for p in CELLS[name](64, 256).parameters()])
+    parameters = torch.cat([p.detach().flatten() for p in CELLS.load(name)(64, 256).parameters()])
     assert parameters.abs().max() <= 1 / 16
     assert parameters.std().item() == pytest.approx(1 / 16 / 3**0.5, rel=0.02)
 

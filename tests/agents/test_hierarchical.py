@@ -4,12 +4,20 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents.hierarchical import HierarchicalReceiver, HierarchicalSender
+from ecsuite.agents.hierarchical import HierarchicalReceiver, HUSendA, HUSendZ
 from ecsuite.agents.message import EOS, Message
 
 CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
-SENDER = {"num_features": 7, "vocab_size": 3, "hidden_size": 6, "embedding_size": 5}
-RECEIVER = {"vocab_size": 3, "hidden_size": 6, "embedding_size": 5}
+SIZES = {"hidden_size": 6, "embedding_size": 5}
+
+
+def make_sender(zero_input, **options):
+    kind = HUSendZ if zero_input else HUSendA
+    return kind(kind.Options(**SIZES, **options), num_features=7, vocab_size=3)
+
+
+def make_receiver(**options):
+    return HierarchicalReceiver(HierarchicalReceiver.Options(**SIZES, **options), vocab_size=3)
 
 
 def torch_cell(ours, cell):
@@ -44,7 +52,7 @@ def enlarge_weights(agent):
 @pytest.mark.parametrize("style", ["egg", "icy"])
 def test_the_sender_follows_section_3_3_2(soft_message_builder, cell, zero_input, style):
     torch.manual_seed(0)
-    sender = enlarge_weights(HierarchicalSender(**SENDER, cell=cell, zero_input=zero_input, style=style))
+    sender = enlarge_weights(make_sender(zero_input, cell=cell, style=style))
     meanings = torch.randn(3, 7)
     upper_step, lower_step = torch_cell(sender.upper, cell), torch_cell(sender.lower, cell)
     upper, lower, stopness = zeros(cell, 3), zeros(cell, 3), torch.ones(3, 1)
@@ -72,9 +80,7 @@ def test_the_sender_follows_section_3_3_2(soft_message_builder, cell, zero_input
 @pytest.mark.parametrize("reset", [False, True])
 def test_the_receiver_follows_appendix_c_5(cell, stop, reset):
     torch.manual_seed(0)
-    receiver = enlarge_weights(
-        HierarchicalReceiver(**RECEIVER, cell=cell, stop=stop, reset=reset, style="icy")
-    )
+    receiver = enlarge_weights(make_receiver(cell=cell, stop=stop, reset=reset, style="icy"))
     ids = torch.randint(1, 4, (6, 3))
     upper_step, lower_step = torch_cell(receiver.upper, cell), torch_cell(receiver.lower, cell)
     upper, lower, stopness = zeros(cell, 3), zeros(cell, 3), torch.ones(3, 1)
@@ -97,7 +103,7 @@ def test_by_default_examples_are_independent():
     changed[:, 0] = ids[:, 0] % 3 + 1
     length = torch.full((3,), 6.0)
     for stop, leaks in (("each", False), ("first", True)):
-        receiver = enlarge_weights(HierarchicalReceiver(**RECEIVER, cell="gru", stop=stop))
+        receiver = enlarge_weights(make_receiver(cell="gru", stop=stop))
         one, other = (
             receiver(Message(symbols=symbols, ends=None, length=length), torch.float32)[0][0, 1:]
             for symbols in (ids, changed)
@@ -106,8 +112,8 @@ def test_by_default_examples_are_independent():
 
 
 def test_cells_without_input_have_an_input_of_width_1():
-    sender = HierarchicalSender(**SENDER, cell="dgsend", zero_input=True)
+    sender = make_sender(True, cell="dgsend")
     assert sender.upper.input_map.in_features == sender.lower.input_map.in_features == 1
     assert sender.embed is None and sender.start is None
-    sender = HierarchicalSender(**SENDER, cell="dgsend", zero_input=False)
+    sender = make_sender(False, cell="dgsend")
     assert (sender.upper.input_map.in_features, sender.lower.input_map.in_features) == (1, 5)

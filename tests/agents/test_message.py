@@ -7,33 +7,36 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import WORDS_OF_VALUES
-from ecsuite.games.channels import CHANNELS
+from ecsuite.games.channels import SymbolChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_world
-from ecsuite.games.game import Game
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import CHANNELS
 
 MODES = ("train", "sample", "greedy")
-OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]
+OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
+WORDS_OF_VALUES = [kind for kind in CHANNELS.parts if kind not in OF_SYMBOLS]
 CASES = list(itertools.product(OF_SYMBOLS, ("variable", "fixed"), MODES))
 CHANNELS_AND_LENGTHS = list(itertools.product(OF_SYMBOLS, ("variable", "fixed")))
 
 
-def make(kind="gumbel", length="variable", vocab_size=5, max_len=3, **more):
-    settings = {"kind": kind, "length": length, "vocab_size": vocab_size, "max_len": max_len, **more}
+def make(kind="gumbel", **settings):
+    """A game and its world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
+    symbols = {"vocab_size": 5, "length": "variable"} if kind in OF_SYMBOLS else {}
+    settings = {"kind": kind, "max_len": 3, **symbols, **settings}
     experiment = load_experiment(
         "disc_tiny",
         [*(f"channel.{key}={value}" for key, value in settings.items()), "evaluation.mode=sample"],
     )
     torch.manual_seed(0)
-    return experiment, Game(experiment), make_world(experiment)
+    world = make_world(experiment)
+    return experiment, Game(experiment, world), world
 
 
 def generate_message(mode, batch=16, **settings):
     experiment, game, world = make(**settings)
-    meanings = torch.from_numpy(world.examples("train", np.arange(batch)).meanings)
-    return experiment, game.generate_message(meanings, mode, torch.Generator().manual_seed(1))
+    rounds = world.draw("train", 0, batch)
+    return experiment, game.generate_message(rounds, mode, torch.Generator().manual_seed(1))
 
 
 def check_discrete(message, *, vocab_size, max_len, fixed):
@@ -87,9 +90,7 @@ def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch)
 @pytest.mark.parametrize("batch", [1, 16])
 def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
     """Always `max_len` words of `word_size` values from 0 to 1, without EOS."""
-    _, message = generate_message(
-        mode, batch, kind=kind, length="fixed", word_size=word_size, max_len=max_len
-    )
+    _, message = generate_message(mode, batch, kind=kind, word_size=word_size, max_len=max_len)
     assert message.symbols.shape == (max_len, batch, word_size)
     assert message.symbols.min() >= 0 and message.symbols.max() <= 1
     assert (message.length == max_len).all() and message.length.shape == (batch,)
@@ -98,8 +99,8 @@ def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
 
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
 def test_words_of_values_are_exported_as_symbols_from_1(kind):
-    experiment, game, world = make(kind, "fixed", max_len=6, word_size=3, num_levels=3)
-    corpus = record_corpus(game, world, experiment)
+    experiment, game, _ = make(kind, max_len=6, word_size=3, num_levels=3)
+    corpus = record_corpus(game, experiment)
     assert len(corpus.messages) == 16 and corpus.eos is None
     assert (corpus.messages.lengths == 6).all()
     symbols = np.concatenate([corpus.messages[index] for index in range(16)])
@@ -108,8 +109,8 @@ def test_words_of_values_are_exported_as_symbols_from_1(kind):
 
 @pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)
 def test_nothing_after_eos_is_ever_exported(kind, length):
-    experiment, game, world = make(kind, length, vocab_size=2, max_len=6)
-    corpus = record_corpus(game, world, experiment)
+    experiment, game, _ = make(kind, length=length, vocab_size=2, max_len=6)
+    corpus = record_corpus(game, experiment)
     assert len(corpus.messages) == 16
     lengths = set()
     for message in (corpus.messages[index].tolist() for index in range(16)):
@@ -125,11 +126,10 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
     assert corpus.eos == (None if length == "fixed" else EOS)
 
 
-@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("kind", CHANNELS.parts)
 def test_greedy_messages_are_deterministic(kind):
-    length = "fixed" if kind in WORDS_OF_VALUES else "variable"
-    _, first = generate_message("greedy", kind=kind, length=length)
-    _, second = generate_message("greedy", kind=kind, length=length)
+    _, first = generate_message("greedy", kind=kind)
+    _, second = generate_message("greedy", kind=kind)
     assert first.symbols.equal(second.symbols)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.agents.cells import CELLS
+from ecsuite.agents.registry import CELLS
 from ecsuite.config import ConfigError
 
 HIDDEN, BATCH = 6, 3
@@ -17,7 +17,7 @@ def sigmoid(values):
 
 def make(name, input_size=HIDDEN):
     torch.manual_seed(3)
-    cell = CELLS[name](input_size, HIDDEN)
+    cell = CELLS.load(name)(input_size, HIDDEN)
     with torch.no_grad():
         for parameter in cell.parameters():  # including biases
             parameter.copy_(torch.randn_like(parameter) * 0.7)
@@ -92,7 +92,7 @@ def test_sru_equals_its_formula(name, activation):
         torch.testing.assert_close(cell.summary(state).double(), torch.from_numpy(expected), **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", CELLS.parts)
 def test_no_input_is_an_input_of_zeros(name):
     cell, _ = make(name)
     hidden, weights = torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
@@ -109,7 +109,7 @@ def test_no_input_is_an_input_of_zeros(name):
         torch.testing.assert_close(actual, expected, **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", CELLS.parts)
 def test_no_state_is_a_state_of_zeros(name):
     cell, _ = make(name)
     inputs, step = torch.randn(BATCH, HIDDEN), cell.unroll(torch.float32)
@@ -118,7 +118,7 @@ def test_no_state_is_a_state_of_zeros(name):
         torch.testing.assert_close(actual, expected, **CLOSE)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", CELLS.parts)
 def test_a_step_needs_an_input_or_a_state(name):
     with pytest.raises(AssertionError, match="an input or a state"):
         make(name)[0].unroll(torch.float32)(None, None)
@@ -138,7 +138,7 @@ def test_bf16_is_close(name):
 def test_searched_cells_are_initialised_by_glorots_rule(name, num_nodes):
     """Input and hidden map as one matrix of 96 + 64 by 128; the map of each node has 64 by 128. No biases."""
     torch.manual_seed(0)
-    cell = CELLS[name](96, 64)
+    cell = CELLS.load(name)(96, 64)
     sizes = {key: tuple(value.shape) for key, value in cell.named_parameters()}
     node_sizes = {f"node_maps.{index}.weight": (128, 64) for index in range(num_nodes)}
     assert sizes == {"input_map.weight": (128, 96), "hidden_map.weight": (128, 64)} | node_sizes
@@ -149,11 +149,11 @@ def test_searched_cells_are_initialised_by_glorots_rule(name, num_nodes):
 
 
 def test_sru_has_three_maps_two_peepholes_and_two_biases():
-    cell = CELLS["sru"](128, 128)
+    cell = CELLS.load("sru")(128, 128)
     assert sum(parameter.numel() for parameter in cell.parameters()) == 3 * 128**2 + 2 * 128 + 2 * 128
 
 
 @pytest.mark.parametrize("name", ["sru", "sru-tanh"])
 def test_sru_needs_an_input_as_wide_as_its_state(name):
     with pytest.raises(ConfigError, match=r"expected equal widths of .* embedding_size=4 and hidden_size=6"):
-        CELLS[name](4, 6)
+        CELLS.load(name)(4, 6)

@@ -5,35 +5,50 @@ import torch
 from torch import nn
 
 from ecsuite.agents.perception import (
-    LAYOUTS,
-    PERCEPTIONS,
     Convolution,
     ConvolutionalPerception,
-    FeedForwardPerception,
     make_object_perception,
     outlines,
 )
+from ecsuite.agents.registry import PERCEPTIONS
+from ecsuite.components import option_types, read_part
 from ecsuite.config import ConfigError
 
 IMAGES = (64, 64, 3)
-OF_IMAGES = tuple(LAYOUTS)
+OF_IMAGES = tuple(name for name in PERCEPTIONS.parts if name.startswith("conv"))
+WIDTHS = {"identity": 7, "conv4": 1024}  # 4 x 4 x 64, as in Mu & Goodman
+"""Widths of the vectors of perceptions without a size."""
 
 
-def make(name, object_shape=IMAGES, size=12):
+def make(name, object_shape=IMAGES, size=12, state_size=None):
+    """A perception of this size, if it has one, and the width of its vectors."""
+    has_size = name in PERCEPTIONS.parts and "size" in option_types(PERCEPTIONS.load(name).Options)
+    section = {"kind": name, **({"size": size} if has_size else {})}
     torch.manual_seed(0)
-    return make_object_perception(name, object_shape, size)
+    return make_object_perception(
+        read_part(PERCEPTIONS, section, "perception"), object_shape, state_size=state_size
+    )
+
+
+def without_size(name, size):
+    """The layers of a perception for images of this height and width, without the linear layer at the end."""
+
+    class WithoutSize(ConvolutionalPerception):
+        layout = PERCEPTIONS.load(name).layout
+
+    return WithoutSize((size, size, 3), None)
 
 
 def images(number, seed=1):
     return torch.rand(number, *IMAGES, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("name", PERCEPTIONS)
+@pytest.mark.parametrize("name", PERCEPTIONS.parts)
 def test_width_of_vectors(name):
     shape = IMAGES if name in OF_IMAGES else (7,)
     perception, size = make(name, shape)
     assert perception(torch.rand(4, *shape)).shape == (4, size)
-    assert size == (1024 if name == "conv4" else 12)  # 4 x 4 x 64, as in Mu & Goodman
+    assert size == WIDTHS.get(name, 12)
 
 
 def test_linear_and_mlp_equal_explicit_products():
@@ -48,8 +63,25 @@ def test_linear_and_mlp_equal_explicit_products():
 
 
 def test_there_is_no_relu_after_the_last_layer():
-    perception = FeedForwardPerception([5, 4, 3, 2])
-    assert [type(layer).__name__ for layer in perception] == ["Linear", "ReLU", "Linear", "ReLU", "Linear"]
+    perception, _ = make("mlp", (5,))
+    assert [type(layer).__name__ for layer in perception] == ["Linear", "ReLU", "Linear"]
+
+
+def test_identity_gives_the_features_as_they_are():
+    perception, size = make("identity", (3,))
+    objects = torch.randn(4, 3)
+    assert size == 3 and perception(objects).equal(objects) and not list(perception.parameters())
+
+
+def test_tanh_is_as_wide_as_the_receivers_states_unless_it_has_a_size():
+    objects = torch.randn(4, 3)
+    for given, states, width in ((None, 9, 9), (2, 9, 2), (2, None, 2)):
+        perception, size = make("tanh", (3,), size=given, state_size=states)
+        weight, bias = perception.parameters()
+        torch.testing.assert_close(perception(objects), (objects @ weight.T + bias).tanh())
+        assert size == width and perception.fits_states == (given is None)
+    with pytest.raises(ConfigError, match=r"^perception.size: expected a number for the sender, got null$"):
+        make("tanh", (3,), size=None)
 
 
 def test_conv4_is_four_blocks_of_plain_layers():
@@ -109,7 +141,7 @@ def test_every_parameter_has_a_gradient(name):
         # Batch normalisation removes constants, so a bias before it has a gradient of rounding errors only. The maxima
         # of feature maps of noise are all above 0, so the last bias before max-pooling is such a constant.
         if parameter_name != "summary.0.bias" and (
-            not LAYOUTS[name].grids or parameter_name != "norms.1.bias"
+            not perception.layout.grids or parameter_name != "norms.1.bias"
         ):
             assert parameter.grad.abs().max() > 1e-4, parameter_name
 
@@ -141,10 +173,10 @@ def test_convolution_equals_torch(stride):
 @pytest.mark.parametrize("size", [16, 32, 48])
 def test_images_of_other_sizes(size):
     torch.manual_seed(0)
-    for blocks in OF_IMAGES:
-        perception = ConvolutionalPerception(LAYOUTS[blocks], size, None)
+    for name in OF_IMAGES:
+        perception = without_size(name, size)
         assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
-        cells = {"conv_max": 2, "conv_grid": 1 + 4 * 4}.get(blocks, (size // 16) ** 2)
+        cells = {"conv_max": 2, "conv_grid": 1 + 4 * 4}.get(name, (size // 16) ** 2)
         assert perception.out_features == 64 * cells
 
 
@@ -174,7 +206,7 @@ def test_outlines_have_no_colours():
 
 
 def test_half_of_the_maps_of_conv_max_have_no_colour():
-    perception = ConvolutionalPerception(LAYOUTS["conv_max"], 64, None).eval()
+    perception = without_size("conv_max", 64).eval()
     image_batch = images(2)
     colored, otherwise = perception(image_batch), perception(image_batch.flip(-1) / 2)
     same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
@@ -183,13 +215,22 @@ def test_half_of_the_maps_of_conv_max_have_no_colour():
 
 MISTAKES = {
     ("convv", IMAGES): (
-        r"unknown perception 'convv'; did you mean 'conv'\? choices: linear, mlp, conv, conv_max, conv_grid, conv4"
+        r"unknown perception 'convv'; did you mean 'conv'\? choices: "
+        r"identity, linear, tanh, mlp, conv, conv_max, conv_grid, conv4"
     ),
     ("linear", IMAGES): r"perception linear: not for images; choices: conv, conv_max, conv_grid, conv4",
+    ("identity", IMAGES): r"perception identity: not for images; choices: conv, conv_max, conv_grid, conv4",
+    ("tanh", IMAGES): r"perception tanh: not for images; choices: conv, conv_max, conv_grid, conv4",
     ("mlp", IMAGES): r"perception mlp: not for images; choices: conv, conv_max, conv_grid, conv4",
-    ("conv", (50,)): r"perception conv: not for vectors of 50 features; choices: linear, mlp",
-    ("conv_max", (50,)): r"perception conv_max: not for vectors of 50 features; choices: linear, mlp",
-    ("conv4", (50,)): r"perception conv4: not for vectors of 50 features; choices: linear, mlp",
+    ("conv", (50,)): r"perception conv: not for vectors of 50 features; choices: identity, linear, tanh, mlp",
+    (
+        "conv_max",
+        (50,),
+    ): r"perception conv_max: not for vectors of 50 features; choices: identity, linear, tanh, mlp",
+    (
+        "conv4",
+        (50,),
+    ): r"perception conv4: not for vectors of 50 features; choices: identity, linear, tanh, mlp",
 }
 
 

@@ -20,7 +20,8 @@ def discrete_message(ids):
 def test_layers_equal_torch(cell, num_layers):
     torch.manual_seed(0)
     receiver = RecurrentReceiver(
-        vocab_size=4, hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers
+        RecurrentReceiver.Options(hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers),
+        vocab_size=4,
     )
     layers = LAYERS[cell](5, 6, num_layers)
     with torch.no_grad():

@@ -9,8 +9,12 @@ from ecsuite.agents import make_sender
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import RecurrentSender
 
-SIZES = {"num_features": 7, "vocab_size": 4, "hidden_size": 6, "embedding_size": 5}
 LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def make_recurrent_sender(**options):
+    options = RecurrentSender.Options(hidden_size=6, embedding_size=5, **options)
+    return RecurrentSender(options, num_features=7, vocab_size=4)
 
 
 def torch_layers(sender, cell, input_size):
@@ -35,7 +39,7 @@ def first_states(sender, cell, meanings):
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
 def test_zero_input_equals_torch_layers_over_zeros(soft_message_builder, cell, num_layers):
     torch.manual_seed(0)
-    sender = RecurrentSender(**SIZES, cell=cell, num_layers=num_layers, zero_input=True)
+    sender = make_recurrent_sender(cell=cell, num_layers=num_layers, zero_input=True)
     assert sender.embed is None and sender.start is None
     meanings = torch.randn(3, 7)
     outputs, _ = torch_layers(sender, cell, 5)(torch.zeros(4, 3, 5), first_states(sender, cell, meanings))
@@ -46,7 +50,7 @@ def test_zero_input_equals_torch_layers_over_zeros(soft_message_builder, cell, n
 @pytest.mark.parametrize("style", ["egg", "icy"])
 def test_the_previous_symbol_is_the_input_of_the_first_layer(soft_message_builder, cell, style):
     torch.manual_seed(0)
-    sender = RecurrentSender(**SIZES, cell=cell, num_layers=2, style=style)
+    sender = make_recurrent_sender(cell=cell, num_layers=2, style=style)
     meanings = torch.randn(3, 7)
     layers, states = torch_layers(sender, cell, 5), first_states(sender, cell, meanings)
     inputs = sender.start.expand(3, -1) if style == "egg" else sender.embed(torch.full((3,), EOS))
@@ -71,7 +75,7 @@ def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
 
 
 def test_the_default_style_is_egg():
-    sender = RecurrentSender(**SIZES, cell="gru")
+    sender = make_recurrent_sender(cell="gru")
     assert sender.perceive.bias is not None and sender.start.shape == (5,)
     assert {name.split(".")[0] for name, _ in sender.named_parameters()} == {
         "perceive", "cells", "scores", "embed", "start",
