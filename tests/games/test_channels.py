@@ -7,21 +7,36 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS
-from ecsuite.config import WORDS_OF_VALUES, ChannelConfig
 from ecsuite.games.channels import (
-    CHANNELS,
     DiscreteMessageBuilder,
     RelaxedMessageBuilder,
+    SymbolChannel,
+    SymbolOptions,
     as_values,
+    gumbel_noise,
     without_eos,
 )
+from ecsuite.games.losses import TaskLoss
+from ecsuite.games.registry import CHANNELS
+from ecsuite.games.tasks import TaskOutput
 
-OF_SYMBOLS = [kind for kind in CHANNELS if kind not in WORDS_OF_VALUES]
+OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
+WORDS_OF_VALUES = [kind for kind in CHANNELS.parts if kind not in OF_SYMBOLS]
 
 
-def make(kind, **settings):
-    config = ChannelConfig(kind=kind, **{"vocab_size": 2, "max_len": 3, **settings})
-    return CHANNELS[kind](config)
+def make(kind, **options):
+    """A channel of messages of 3 symbols, and a vocabulary of 2 where it has one, unless the options say otherwise."""
+    channel = CHANNELS.load(kind)
+    vocabulary = {"vocab_size": 2} if kind in OF_SYMBOLS else {}
+    return channel(channel.Options(**{"max_len": 3, **vocabulary, **options}))
+
+
+def objective(channel, losses, message, length_cost=0.0):
+    """The objective of losses at each end of the message, (num_ends, batch), or at the only one, (batch,)."""
+    ends = torch.ones_like(message.length)[None] if message.ends is None else message.ends
+    output = TaskOutput(loss=losses.expand(len(ends), -1), measures={})
+    loss, cost = TaskLoss(TaskLoss.Options(length_cost=length_cost))(output, ends, message)
+    return channel.objective(loss, cost, message)
 
 
 def build_message(builder, logits):
@@ -35,9 +50,7 @@ def build_message(builder, logits):
 def test_ends_equal_a_hand_computation():
     stops = torch.tensor([0.5, 0.1, 0.8])
     logits = torch.stack([stops, 0.6 * (1 - stops), 0.4 * (1 - stops)], -1).log()[:, None]  # (3, 1, 3)
-    message = build_message(
-        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), logits
-    )
+    message = build_message(RelaxedMessageBuilder(SymbolOptions(vocab_size=2, max_len=3), None, 1.0), logits)
     expected = [0.5, 0.5 * 0.1, 0.5 * 0.9 * 0.8, 0.5 * 0.9 * 0.2]
     assert message.ends[:, 0].tolist() == pytest.approx(expected)
     assert message.length.item() == pytest.approx(
@@ -49,11 +62,11 @@ def test_ends_equal_a_hand_computation():
 def test_expected_loss_equals_a_brute_force_expectation():
     """Enumerate all decisions to stop or continue: probability times the loss at the end with its length cost."""
     torch.manual_seed(0)
-    channel = make("gumbel", length_cost=0.3)
+    channel = make("gumbel")
     builder = channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(1))
     message = build_message(builder, torch.randn(3, 4, 3))
     losses = torch.rand(4, 4)  # (num_ends, batch)
-    ours = channel.objective((message.ends * losses).sum(0), message)
+    ours = objective(channel, losses, message, length_cost=0.3)
 
     stops = message.symbols[:, :, EOS]
     expected = torch.zeros(4)
@@ -69,9 +82,7 @@ def test_expected_loss_equals_a_brute_force_expectation():
 def test_the_length_is_trained():
     """The gradient flows through the probabilities of the ends: a loss at the second end raises the first EOS."""
     logits = torch.zeros(3, 1, 3, requires_grad=True)
-    message = build_message(
-        RelaxedMessageBuilder(ChannelConfig(kind="soft", vocab_size=2, max_len=3), None, 1.0), logits
-    )
+    message = build_message(RelaxedMessageBuilder(SymbolOptions(vocab_size=2, max_len=3), None, 1.0), logits)
     (gradient,) = torch.autograd.grad(message.ends[1].sum(), logits)
     assert gradient[0, 0, EOS] < 0 < gradient[1, 0, EOS]
     assert (gradient[2] == 0).all()
@@ -100,7 +111,9 @@ def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
 
 def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
     channel = make("gumbel", temperature=2.0, temperature_decay=0.9, temperature_min=1.5)
-    assert [channel.temperature(epoch) for epoch in range(4)] == pytest.approx([2.0, 1.8, 1.62, 1.5])
+    assert [channel.options.temperature_in(epoch) for epoch in range(4)] == pytest.approx(
+        [2.0, 1.8, 1.62, 1.5]
+    )
     logits = torch.randn(3, 4, 3)
     soft = make("soft", temperature=2.0, temperature_decay=0.5)
     symbols = build_message(soft.start_message("train", torch.zeros(4, 1), None, epoch=1), logits).symbols[:3]
@@ -118,7 +131,9 @@ def test_samples_follow_the_softmax(kind):
 
 
 def test_gumbel_noise_has_the_moments_of_its_distribution():
-    noise = make("gumbel")._noise(torch.zeros(50_000, 1), torch.Generator().manual_seed(0))
+    noise = gumbel_noise(
+        SymbolOptions(vocab_size=2, max_len=3), torch.zeros(50_000, 1), torch.Generator().manual_seed(0)
+    )
     assert noise.isfinite().all()
     assert noise.mean().item() == pytest.approx(0.57722, abs=0.01)  # Euler's constant
     assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
@@ -154,11 +169,9 @@ def test_one_symbol_of_fixed_length_has_finite_gradients():
         message = build_message(
             channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0)), logits
         )
-        objective = channel.objective(
-            message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message
-        )
-        if objective.requires_grad:
-            (gradient,) = torch.autograd.grad(objective, logits)
+        total = objective(channel, message.symbols.float().sum((0, *range(2, message.symbols.ndim))), message)
+        if total.requires_grad:
+            (gradient,) = torch.autograd.grad(total, logits)
             assert gradient.isfinite().all()
 
 
@@ -202,28 +215,28 @@ def test_reinforce_follows_the_exact_policy_gradient(length_cost):
     (exact,) = torch.autograd.grad(expected_loss, logits)
 
     batch = 200_000
-    channel = make("reinforce", max_len=2, entropy_coefficient=0.0, length_cost=length_cost)
+    channel = make("reinforce", max_len=2, entropy_coefficient=0.0)
     channel.baselines = torch.tensor([0.5, 0.0])  # the mean gradient does not depend on the baseline
     builder = channel.start_message("train", torch.zeros(batch, 1), torch.Generator().manual_seed(0))
     message = build_message(builder, logits.expand(-1, batch, -1))
     ids = message.symbols.t()
     losses = table[ids[:, 0], torch.where(ids[:, 1] >= 0, ids[:, 1], 3)]
-    (estimate,) = torch.autograd.grad(channel.objective(losses, message), logits)
+    (estimate,) = torch.autograd.grad(objective(channel, losses, message, length_cost), logits)
     torch.testing.assert_close(estimate, exact, rtol=0, atol=0.01)
 
 
 def test_reinforce_baselines_are_means_over_steps_so_far():
-    channel = make("reinforce", length_cost=0.5)
+    channel = make("reinforce")
     lengths, means = [], []
     for step in range(3):
         builder = channel.start_message("train", torch.zeros(8, 1), torch.Generator().manual_seed(step))
         message = build_message(builder, torch.randn(3, 8, 3))
         losses = torch.rand(8)
         before = channel.baselines.clone()
-        objective = channel.objective(losses, message)
+        total = objective(channel, losses, message, length_cost=0.5)
         advantage = losses - before[0] + 0.5 * message.length - before[1]
         expected = (advantage * message.log_probability).mean() - 0.1 * message.entropy.mean() + losses.mean()
-        torch.testing.assert_close(objective, expected)
+        torch.testing.assert_close(total, expected)
         means.append(losses.mean().item())
         lengths.append(0.5 * message.length.mean().item())
         assert channel.baselines.tolist() == pytest.approx(
@@ -233,18 +246,19 @@ def test_reinforce_baselines_are_means_over_steps_so_far():
 
 
 def test_reinforce_evaluation_has_no_surrogate_and_leaves_the_baselines():
-    channel = make("reinforce", length_cost=0.5)
+    channel = make("reinforce")
     message = build_message(channel.start_message("greedy", torch.zeros(8, 1), None), torch.randn(3, 8, 3))
     losses = torch.rand(8)
-    torch.testing.assert_close(channel.objective(losses, message), (losses + 0.5 * message.length).mean())
+    evaluated = objective(channel, losses, message, length_cost=0.5)
+    torch.testing.assert_close(evaluated, (losses + 0.5 * message.length).mean())
     assert channel.baselines.tolist() == [0, 0] and channel.num_steps == 0
 
 
 def test_a_discrete_builder_is_done_once_all_messages_have_ended_but_not_in_training():
-    config = ChannelConfig(vocab_size=2, max_len=5)
+    options = SymbolOptions(vocab_size=2, max_len=5)
     stop = torch.tensor([[9.0, 0.0, 0.0]])
     for track, num_steps in ((False, 1), (True, 5)):
-        builder = DiscreteMessageBuilder(config, None, track=track)
+        builder = DiscreteMessageBuilder(options, None, track=track)
         message = build_message(builder, stop.expand(5, 4, 3))
         assert len(builder.ids) == num_steps
         assert (message.length == 1).all()
@@ -253,7 +267,7 @@ def test_a_discrete_builder_is_done_once_all_messages_have_ended_but_not_in_trai
 def build_value_message(kind, logits, mode="train", **settings):
     """A message of words of values, from logits (max_len, batch, word_size)."""
     num_words, _, word_size = logits.shape
-    settings = {"length": "fixed", "max_len": num_words, "word_size": word_size, **settings}
+    settings = {"max_len": num_words, "word_size": word_size, **settings}
     builder = make(kind, **settings).start_message(mode, logits[0], torch.Generator().manual_seed(0))
     return build_message(builder, logits)
 
@@ -308,7 +322,7 @@ def test_words_of_values_are_the_same_in_every_mode_without_noise_or_end(kind):
         assert message.symbols.equal(messages[0].symbols) and message.symbols.shape == (3, 5, 6)
         assert message.ends is message.log_probability is message.entropy is None
         assert message.length.tolist() == [3.0] * 5
-    channel = make(kind, length="fixed", word_size=6)
+    channel = make(kind, word_size=6)
     late_message = build_message(
         channel.start_message("train", logits[0], None, epoch=99), logits
     )  # there is no temperature
@@ -354,8 +368,8 @@ def test_values_are_computed_in_fp32_and_returned_in_the_precision_of_the_logits
 @pytest.mark.parametrize("kind", WORDS_OF_VALUES)
 def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
     """Words of 64 values are 2^64 symbols: sizes do not depend on them. The length cost is a constant."""
-    channel = make(kind, length="fixed", word_size=64, length_cost=0.5)
+    channel = make(kind, word_size=64)
     assert channel.symbol_size == 64 and not list(channel.parameters()) and not channel.state_dict()
     message = build_message(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
-    torch.testing.assert_close(channel.objective(losses, message), losses.mean() + 1.5)
+    torch.testing.assert_close(objective(channel, losses, message, length_cost=0.5), losses.mean() + 1.5)
