@@ -35,13 +35,15 @@ class EGGGame(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """The channel's temperature; EGG's updater sets it."""
+        """The channel's temperature; EGG's updater sets it. Channels without one ignore it, and have 1."""
         options = self.game.channel.options
         return options.temperature_in(0) if isinstance(options, RelaxedOptions) else 1.0
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        self.game.channel.options = replace(self.game.channel.options, temperature=value)
+        options = self.game.channel.options
+        if isinstance(options, RelaxedOptions):
+            self.game.channel.options = replace(options, temperature=value)
 
     def forward(
         self,

@@ -11,11 +11,9 @@ from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
-from ecsuite.games.channels import Channel
 from ecsuite.games.egg_bridge import as_egg_game, attribute_values, corpus_from_interaction
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_world
-from ecsuite.games.game import Game
+from ecsuite.games.game import Game, make_world
 
 needs_egg = pytest.mark.skipif(
     find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"
@@ -27,27 +25,29 @@ BATCH = 32
 def make(task, cell, *overrides):
     experiment = load_experiment(
         "disc_tiny",
-        [f"game.task={task}", f"sender.architecture={cell}", f"receiver.architecture={cell}", *overrides],
+        [f"task.kind={task}", f"sender.cell={cell}", f"receiver.cell={cell}", *overrides],
     )
     torch.manual_seed(0)
-    game = Game(experiment)
+    world = make_world(experiment)
+    game = Game(experiment, world)
     with torch.no_grad():
         for parameter in game.parameters():  # larger weights, for varied messages and lengths
             parameter.mul_(3)
         game.sender.scores.bias[EOS] += 0.5
-    return experiment, game, make_world(experiment)
+    return experiment, game, world
 
 
 def as_features(values, num_values=4):
     return one_hot(torch.from_numpy(values), num_values).flatten(-2).float()
 
 
-def batch_for_egg(task, examples):
+def batch_for_egg(task, batch):
     """A batch as EGG's data readers make it: sender's input, labels, receiver's input."""
-    features = as_features(examples.meanings)
+    targets = batch.objects[batch.shown[:, 0]]
     if task == "reconstruction":
-        return features, torch.from_numpy(examples.meanings), None
-    return features, torch.from_numpy(examples.targets), as_features(examples.candidates)
+        return as_features(targets), torch.from_numpy(targets), None
+    candidates = batch.objects[batch.candidate_indices()]
+    return as_features(targets), torch.from_numpy(batch.labels.argmax(1)), as_features(candidates)
 
 
 def make_egg_game(experiment, game):
@@ -55,28 +55,27 @@ def make_egg_game(experiment, game):
     from egg.core import RnnReceiverGS, RnnSenderGS, SenderReceiverRnnGS
     from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
 
-    world, channel = experiment.world, experiment.channel
+    world, channel = experiment.world.options, experiment.channel.options
+    of_sender, of_receiver = experiment.sender.options, experiment.receiver.options
     num_features = world.num_attributes * world.num_values
-    is_discrimination = experiment.game.task == "discrimination"
+    is_discrimination = experiment.task.kind == "discrimination"
     sender = RnnSenderGS(
-        Sender(n_hidden=experiment.sender.hidden_size, n_features=num_features),
+        Sender(n_hidden=of_sender.hidden_size, n_features=num_features),
         vocab_size=channel.vocab_size + 1,
-        embed_dim=experiment.sender.embedding_size,
-        hidden_size=experiment.sender.hidden_size,
+        embed_dim=of_sender.embedding_size,
+        hidden_size=of_sender.hidden_size,
         max_len=channel.max_len,
         temperature=channel.temperature,
-        cell=experiment.sender.architecture,
+        cell=of_sender.cell,
         straight_through=channel.straight_through,
     )
-    egg_task = (DiscriReceiver if is_discrimination else RecoReceiver)(
-        num_features, experiment.receiver.hidden_size
-    )
+    egg_task = (DiscriReceiver if is_discrimination else RecoReceiver)(num_features, of_receiver.hidden_size)
     receiver = RnnReceiverGS(
         egg_task,
         vocab_size=channel.vocab_size + 1,
-        embed_dim=experiment.receiver.embedding_size,
-        hidden_size=experiment.receiver.hidden_size,
-        cell=experiment.receiver.architecture,
+        embed_dim=of_receiver.embedding_size,
+        hidden_size=of_receiver.hidden_size,
+        cell=of_receiver.cell,
     )
 
     def loss(sender_input, message, receiver_input, output, labels, aux_input):
@@ -97,15 +96,20 @@ def make_egg_game(experiment, game):
             (ours.hidden_map.weight, theirs.weight_hh), (ours.hidden_map.bias, theirs.bias_hh),
         ]  # fmt: skip
 
+    answer = (
+        layer(game.receiver_perception, egg_task.fc1)
+        if is_discrimination
+        else layer(game.task.decode, egg_task.output)
+    )
     pairs = [
         *layer(game.sender.perceive, sender.agent.fc1), *layer(game.sender.scores, sender.hidden_to_output),
         *layer(game.sender.embed, sender.embedding), (game.sender.start, sender.sos_embedding),
         *cell(game.sender.cells[0], sender.cell), *layer(game.receiver.embed, receiver.embedding),
         *cell(game.receiver.cells[0], receiver.cell),
-        *(layer(game.task.encode, egg_task.fc1) if is_discrimination else layer(game.task.decode, egg_task.output)),
+        *answer,
     ]  # fmt: skip
     assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}
-    egg_game = SenderReceiverRnnGS(sender, receiver, loss, length_cost=channel.length_cost)
+    egg_game = SenderReceiverRnnGS(sender, receiver, loss, length_cost=experiment.loss.options.length_cost)
     assert len(pairs) == len(list(egg_game.parameters()))
     with torch.no_grad():
         for ours, theirs in pairs:
@@ -117,15 +121,15 @@ def make_egg_game(experiment, game):
 @pytest.mark.parametrize(("task", "cell"), CASES)
 @pytest.mark.parametrize("length_cost", [0.0, 0.1])
 def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
-    experiment, game, world = make(task, cell, f"channel.length_cost={length_cost}", "channel.max_len=6")
-    examples = world.examples("valid", np.arange(BATCH))
+    experiment, game, world = make(task, cell, f"loss.length_cost={length_cost}", "channel.max_len=6")
+    batch = world.draw("valid", 0, BATCH)
     egg_game, _ = make_egg_game(experiment, game)
     egg_game.eval()
     ours = as_egg_game(game).eval()
     with torch.no_grad():
-        expected, theirs = egg_game(*batch_for_egg(task, examples))
-        loss, interaction = ours(*batch_for_egg(task, examples))
-        played = game.play(examples, "greedy")
+        expected, theirs = egg_game(*batch_for_egg(task, batch))
+        loss, interaction = ours(*batch_for_egg(task, batch))
+        played = game.play(batch, "greedy")
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(played.objective, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.aux["acc"], theirs.aux["acc"])
@@ -135,9 +139,9 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     corpus, expected_corpus = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
     assert [row.tolist() for row in corpus.messages] == [row.tolist() for row in expected_corpus.messages]
     assert len(set(corpus.messages.lengths.tolist())) > 1
-    direct = game.generate_message(torch.from_numpy(examples.meanings), "greedy").symbols.t()
+    direct = game.generate_message(batch, "greedy").symbols.t()
     assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in corpus.messages]
-    assert (corpus.meanings == examples.meanings).all()
+    assert (corpus.meanings == batch.objects[batch.shown[:, 0]]).all()
 
 
 @needs_egg
@@ -146,18 +150,18 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
 def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straight_through):
     """Both get the same uniform numbers, from which each computes noise, relaxed symbols and expectations."""
     experiment, game, world = make(
-        task, cell, "channel.length_cost=0.1", "channel.temperature=0.7", "channel.max_len=6",
+        task, cell, "loss.length_cost=0.1", "channel.temperature=0.7", "channel.max_len=6",
         f"channel.straight_through={str(straight_through).lower()}",
     )  # fmt: skip
-    examples = world.examples("train", np.arange(BATCH))
+    batch = world.draw("train", 0, BATCH)
     egg_game, pairs = make_egg_game(experiment, game)
     uniform = torch.rand(6, BATCH, 6, generator=torch.Generator().manual_seed(1)).clamp(1e-6, 1 - 1e-6)
     steps = iter(uniform)
     monkeypatch.setattr("torch.distributions.relaxed_categorical.torch.rand", lambda *_, **__: next(steps))
-    monkeypatch.setattr(Channel, "_noise", lambda *_: -(-uniform.log()).log())
+    monkeypatch.setattr("ecsuite.games.channels.gumbel_noise", lambda *_: -(-uniform.log()).log())
 
-    expected, theirs = egg_game.train()(*batch_for_egg(task, examples))
-    loss, interaction = as_egg_game(game).train()(*batch_for_egg(task, examples))
+    expected, theirs = egg_game.train()(*batch_for_egg(task, batch))
+    loss, interaction = as_egg_game(game).train()(*batch_for_egg(task, batch))
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.message, theirs.message, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.message_length, theirs.message_length, rtol=1e-5, atol=1e-5)
@@ -177,10 +181,7 @@ def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
     monkeypatch.setattr("sys.argv", ["test"])
     core.init(params=["--batch_size=64", "--lr=0.003", "--n_epochs=6", "--no_cuda"])
     _, game, world = make("discrimination", "gru", f"channel.kind={kind}")
-    data = [
-        batch_for_egg("discrimination", world.examples("train", np.arange(i, i + 64)))
-        for i in range(0, 2048, 64)
-    ]
+    data = [batch_for_egg("discrimination", world.draw("train", number, 64)) for number in range(32)]
     egg_game = as_egg_game(game)
     trainer = core.Trainer(
         game=egg_game,
@@ -193,7 +194,7 @@ def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
     trainer.train(n_epochs=6)
     after, interaction = trainer.eval()
     assert after < before
-    assert egg_game.temperature == pytest.approx(0.9**6)
+    assert egg_game.temperature == pytest.approx(0.9**6 if kind == "gumbel" else 1)
     corpus = corpus_from_interaction(interaction, num_values=4, metadata={"by": "EGG"})
     assert len(corpus.messages) == 128 and corpus.metadata == {"by": "EGG"}
     dumped = core.dump_interactions(egg_game, data[:2], gs=kind == "gumbel", variable_length=True)
@@ -258,3 +259,11 @@ def test_the_bridge_is_a_module_of_our_parameters():
     assert isinstance(egg_game, nn.Module)
     egg_game.temperature = 0.05
     assert egg_game.temperature == 0.1  # the minimum of the configuration
+
+
+def test_a_channel_without_temperature_ignores_the_one_that_egg_sets():
+    _, game, _ = make("discrimination", "gru", "channel.kind=reinforce")
+    options = game.channel.options
+    egg_game = as_egg_game(game)
+    egg_game.temperature = 0.05
+    assert egg_game.temperature == 1 and game.channel.options is options
