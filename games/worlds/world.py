@@ -200,7 +200,7 @@ class World(ABC):
         total = self.num_train if in_training else self.num_valid
         size = self.sizes.batch_size if in_training else self.sizes.evaluation_batch_size
         place = number % -(-total // size) if in_training else number
-        return self.draw(split, number, size).cut(total - place * size)
+        return self.draw(split, number, size).cut(max(total - place * size, 0))
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
         """The batches of the corpus: as many rounds in all, or fewer where the world has fewer meanings."""

@@ -131,7 +131,7 @@ def test_classes_with_gaps_keep_their_names(path):
         ),
         (
             {"class_id": None},
-            "class_id: missing, expected the class of each row (game.task=concept)",
+            "class_id: missing, expected the class of each row (task concept)",
         ),
         (
             {"class_names": np.array([["a"]])},
@@ -184,7 +184,7 @@ def test_classes_with_gaps_keep_their_names(path):
         ({"split": np.arange(48)}, "split: expected 0, 1, 2, got 3 in row 3"),
         (
             {"split": np.arange(48) % 2},
-            "split: class class0 is in train and valid, expected each class in one split (game.task=concept)",
+            "split: class class0 is in train and valid, expected each class in one split (task concept)",
         ),
         (
             {"split": np.repeat([0, 0, 0, 0, 0, 1, 2, 2], 6)},
@@ -199,21 +199,21 @@ def test_classes_with_gaps_keep_their_names(path):
                 "class_id": np.repeat(np.arange(8), [15, 3, 6, 6, 6, 6, 3, 3]),
                 "split": np.repeat([0, 1, 2], [24, 12, 12]),
             },
-            "class_id: expected at least 4 rows of each class in train (game.num_targets), got 3 of class class1",
+            "class_id: expected at least 4 rows of each class in train (task.num_targets), got 3 of class class1",
         ),
         (
             {
                 "class_id": np.repeat(np.arange(8), [6, 6, 6, 6, 11, 1, 11, 1]),
                 "split": np.repeat([0, 1, 2], [24, 12, 12]),
             },
-            "class_id: expected at least 2 rows of each class in valid (game.num_targets), got 1 of class class5",
+            "class_id: expected at least 2 rows of each class in valid (task.num_targets), got 1 of class class5",
         ),
         (
             {
                 "class_id": np.repeat(np.arange(8), [18, 2, 2, 2, 6, 6, 6, 6]),
                 "split": np.repeat([0, 1, 2], [24, 12, 12]),
             },
-            "class_id: expected at least 4 rows of each class in train (game.num_targets), got 2 of class class1; "
+            "class_id: expected at least 4 rows of each class in train (task.num_targets), got 2 of class class1; "
             "2 more classes are too small",
         ),
     ],

@@ -4,14 +4,17 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.features import FeatureWorld
 
-VARIANTS = ("ref", "setref", "concept")
+VARIANTS = ("reference", "set_reference", "concept")
+NAMES = ("ref", "setref", "concept")
 
 
 @pytest.fixture
@@ -25,11 +28,17 @@ def path(tmp_path):
 
 def make(path, *overrides, task="concept"):
     sizes = {
-        "concept": ["game.num_targets=5", "game.num_distractors=5", "game.sender_sees=all"],
-        "discrimination": ["game.num_distractors=15"],
+        "concept": [
+            "task.num_targets=5",
+            "task.num_distractors=5",
+            "task.sender_input=targets_and_distractors",
+        ],
+        "discrimination": ["task.num_distractors=15"],
     }
-    base = ["world.kind=features", f"world.features={path}", f"game.task={task}", "training.batch_size=64"]
-    return FeatureWorld(load_experiment("disc_tiny", [*base, *sizes[task], *overrides]))
+    base = ["world.kind=features", f"world.features={path}", f"task.kind={task}", "training.batch_size=64"]
+    world = make_world(load_experiment("disc_tiny", [*base, *sizes[task], *overrides]))
+    assert isinstance(world, FeatureWorld)
+    return world
 
 
 def rows(rounds, places):
@@ -40,7 +49,7 @@ def rows(rounds, places):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
 def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(path, variant, split):
-    world = make(path, f"game.variant={variant}")
+    world = make(path, f"task.variant={variant}")
     for number in range(5):
         rounds = world.batch(split, number)
         assert rounds.objects.dtype == np.float32 and world.object_shape == (5,)
@@ -55,20 +64,20 @@ def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(path, v
 
 
 def test_what_the_receiver_sees_by_variant(path):
-    concept = make(path, "game.variant=concept").batch("train", 0)
+    concept = make(path, "task.variant=concept").batch("train", 0)
     targets = np.concatenate([concept.shown[:, :5], concept.candidates[:, :5]], axis=1)
     assert all(len(set(row)) == 10 for row in targets.tolist())
     assert (concept.shown[:, 5:] != concept.candidates[:, 5:]).any(1).mean() > 0.9
-    setref = make(path, "game.variant=setref").batch("train", 0)
+    setref = make(path, "task.variant=set_reference").batch("train", 0)
     assert (setref.candidates == setref.shown).all()
     assert all(len(set(row)) == 5 for row in setref.shown[:, :5].tolist())
-    ref = make(path, "game.variant=ref").batch("train", 0)
+    ref = make(path, "task.variant=reference").batch("train", 0)
     assert (ref.candidates == ref.shown).all() and (ref.shown[:, :5] == ref.shown[:, :1]).all()
 
 
 def test_a_sender_of_targets_sees_no_counter_examples(path):
     every = make(path).batch("valid", 3)
-    targets = make(path, "game.sender_sees=targets").batch("valid", 3)
+    targets = make(path, "task.sender_input=targets").batch("valid", 3)
     assert targets.shown.shape == (64, 5) and targets.candidates.shape == (64, 10)
     assert (rows(targets, targets.shown) == rows(every, every.shown[:, :5])).all()
 
@@ -132,7 +141,7 @@ def test_rules_of_classes_are_their_commonest_attributes(tmp_path):
         "attribute_names": np.array(["wing", "beak", "tail"]),
     }
     write_features(tmp_path / "birds.npz", made)
-    rules = make(tmp_path / "birds.npz", "game.num_targets=2").rules
+    rules = make(tmp_path / "birds.npz", "task.num_targets=2").rules
     assert rules.meanings.tolist() == [[1, 0, 1]] + [[0, 0, 0]] * 7
     assert rules.concept_names == ("wing", "beak", "tail")
     assert [rules.concepts[number].tolist() for number in range(8)] == [[0, 2]] + [[]] * 7
@@ -141,24 +150,24 @@ def test_rules_of_classes_are_their_commonest_attributes(tmp_path):
 def test_rules_of_classes_without_attributes_are_their_names(tmp_path):
     made = {"features": np.zeros((96, 2)), "class_id": np.repeat([3, 4, 6, 7, 9, 11, 12, 20], 12)}
     write_features(tmp_path / "birds.npz", made)
-    rules = make(tmp_path / "birds.npz", "game.num_targets=2").rules
+    rules = make(tmp_path / "birds.npz", "task.num_targets=2").rules
     assert rules.meanings.tolist() == [[number] for number in range(8)]
     assert rules.concept_names[:3] == ("class=3", "class=4", "class=6")
     assert [rules.concepts[number].tolist() for number in range(8)] == [[number] for number in range(8)]
 
 
-def test_probes_are_the_evaluation_matrix(path):
-    world = make(path, "game.variant=setref")
-    probes = world.probes()
-    assert list(probes) == [f"{seen} {variant}" for seen in ("seen", "unseen") for variant in VARIANTS]
+def test_further_evaluations_are_the_evaluation_matrix(path):
+    world = make(path, "task.variant=set_reference")
+    further = world.extra_evaluations()
+    assert list(further) == [f"{seen} {variant}" for seen in ("seen", "unseen") for variant in NAMES]
     trained_on = set(world.classes["train"].classes.tolist())
-    for name, (other, split) in probes.items():
+    for name, (other, split) in further.items():
         rounds = other.batch(split, 0)
         assert set(rounds.rules.tolist()).isdisjoint(trained_on) == name.startswith("unseen")
-        assert other.variant == name.split()[1] and other.file is world.file
+        assert NAMES[VARIANTS.index(other.variant)] == name.split()[1] and other.file is world.file
         is_same = bool((rounds.shown == rounds.candidates).all())
         assert is_same == (other.variant != "concept")
-    assert world.variant == "setref"
+    assert world.variant == "set_reference"
 
 
 @pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
@@ -175,18 +184,18 @@ def test_discrimination_is_one_image_among_different_others(path, split):
         ).all()
         assert (rows(rounds, rounds.shown)[:, 0] == rounds.rules).all()
         assert len(rounds.objects) <= 4 * 16
-    assert world.probes() == {}
+    assert world.extra_evaluations() == {}
 
 
 def test_an_informed_sender_of_discrimination_sees_the_target_first(path):
-    rounds = make(path, "game.sender_sees=all", task="discrimination").batch("train", 0)
+    rounds = make(path, "task.sender_input=targets_and_distractors", task="discrimination").batch("train", 0)
     assert rounds.shown.shape == (64, 16) and (rounds.shown[:, 0] == rounds.candidates[rounds.labels]).all()
     assert (np.sort(rounds.shown, axis=1) == np.sort(rounds.candidates, axis=1)).all()
 
 
 def test_targets_places_and_distractors_are_uniform(path):
     world = make(path, task="discrimination")
-    batches = [world.batch("valid", number) for number in range(300)]
+    batches = [world.draw("valid", number, 64) for number in range(300)]
     assert len(world.rows["valid"]) == 96
     assert chisquare(np.bincount(np.concatenate([b.labels.argmax(1) for b in batches]))).pvalue > 1e-4
     # Draws without replacement, so counts of targets are more even than a chi-square expects.
@@ -199,7 +208,7 @@ def test_targets_places_and_distractors_are_uniform(path):
 
 
 def test_all_rows_of_a_split_may_be_candidates(path):
-    rounds = make(path, "game.num_distractors=95", task="discrimination").batch("valid", 0)
+    rounds = make(path, "task.num_distractors=95", task="discrimination").batch("valid", 0)
     assert (np.sort(rounds.candidates, axis=1) == np.arange(96)).all()
 
 
@@ -231,22 +240,23 @@ def test_batches_are_functions_of_seed_split_and_number(path, task):
 def test_objects_are_features_as_they_are(path):
     world = make(path)
     rounds = world.batch("train", 0)
-    assert world.features(rounds.objects) is rounds.objects
+    objects = torch.from_numpy(rounds.objects)
+    assert world.features(objects, torch.float32) is objects
     assert (rounds.objects == world.file.features[rounds.objects[:, 0].astype(np.int64)]).all()
 
 
 def test_files_that_are_too_small_are_refused(path):
     for overrides, task, message in (
         (
-            ["game.num_targets=7"],
+            ["task.num_targets=7"],
             "concept",
-            "class_id: expected at least 28 rows of each class in train (game.num_targets), got 24 of class class0; "
+            "class_id: expected at least 28 rows of each class in train (task.num_targets), got 24 of class class0; "
             "7 more classes are too small",
         ),
         (
-            ["game.num_distractors=96"],
+            ["task.num_distractors=96"],
             "discrimination",
-            "features: expected at least 97 rows in valid (game.num_distractors and a target), got 96 of 384",
+            "features: expected at least 97 rows in valid (task.num_distractors and a target), got 96 of 384",
         ),
     ):
         with pytest.raises(ConfigError) as error:
@@ -256,13 +266,13 @@ def test_files_that_are_too_small_are_refused(path):
         assert tail.split("of class ")[0] == message.split("of class ")[0]
     with pytest.raises(ConfigError) as error:
         make("null")
-    assert str(error.value) == "world.features: expected an npz file of feature vectors, got null"
+    assert str(error.value) == "--set: world.features: expected an npz file of feature vectors, got null"
 
 
 def test_a_batch_is_quick(tmp_path):
     """The bar is 5 ms for 64 rounds; the best of some runs leaves out what else the machine does."""
     write_features(tmp_path / "large.npz", synthetic_features(1, 40, 60, 64, 16))
-    for task, overrides in (("concept", ()), ("discrimination", ["game.num_distractors=255"])):
+    for task, overrides in (("concept", ()), ("discrimination", ["task.num_distractors=255"])):
         world, seconds = make(tmp_path / "large.npz", *overrides, task=task), []
         for number in range(20):
             begin = time.perf_counter()

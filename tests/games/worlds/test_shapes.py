@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
 from ecsuite.games.worlds import shapes
 from ecsuite.games.worlds.rules import FREE
 from ecsuite.games.worlds.shapes import ShapesWorld
@@ -23,12 +25,14 @@ def drawn(monkeypatch):
     )
 
 
-SIZES = ("world.kind=shape", "game.task=concept", "game.num_targets=20", "game.num_distractors=20",
-         "world.pool=320", "training.batch_size=64")  # fmt: skip
+SIZES = ("world.kind=shape", "task.kind=concept", "task.num_targets=20", "task.num_distractors=20",
+         "world.images_per_batch=320", "training.batch_size=64")  # fmt: skip
 
 
 def make(*overrides):
-    return ShapesWorld(load_experiment("disc_tiny", [*SIZES, *overrides]))
+    world = make_world(load_experiment("disc_tiny", [*SIZES, *overrides]))
+    assert isinstance(world, ShapesWorld)
+    return world
 
 
 def broken(world, rounds):
@@ -42,7 +46,7 @@ def broken(world, rounds):
 def test_targets_obey_distractors_break_and_none_is_twice_in_a_round(drawn, length, distractors):
     world = make(f"world.rule_length={length}", f"world.distractors={distractors}")
     for split in SPLITS:
-        rounds = world.batch(split, 2)
+        rounds = world.draw(split, 2, 64)
         assert rounds.candidates.shape == rounds.labels.shape == (64, 40)
         assert (rounds.labels.sum(1) == 20).all()
         assert ((np.take_along_axis(broken(world, rounds), rounds.candidates, 1) == 0) == rounds.labels).all()
@@ -65,7 +69,7 @@ def test_hard_distractors_break_as_few_pairs_as_the_pool_allows(drawn, length):
     assert np.take_along_axis(num_broken, rounds.candidates, 1)[:, 20:].mean() < easier
 
 
-def test_rounds_share_a_pool_of_images_that_are_all_used(drawn):
+def test_rounds_share_images_that_are_all_used(drawn):
     world = make()
     rounds = world.batch("train", 0)
     assert len(rounds.objects) <= 320 < 64 * 40
@@ -78,14 +82,19 @@ def test_rounds_share_a_pool_of_images_that_are_all_used(drawn):
 
 
 def test_no_two_batches_share_an_image(drawn):
-    world = make("world.pool=80")
+    world = make("world.images_per_batch=80")
     indices = [world.batch("train", number).objects[:, 0] for number in range(5)]
     assert len(np.unique(np.concatenate(indices))) == sum(map(len, indices))
 
 
 def test_batches_and_splits_have_different_pictures_and_repeat():
     """The pictures themselves; a picture is known by its bytes."""
-    small = ["game.num_targets=2", "game.num_distractors=2", "training.batch_size=4", "world.pool=8"]
+    small = [
+        "task.num_targets=2",
+        "task.num_distractors=2",
+        "training.batch_size=4",
+        "world.images_per_batch=8",
+    ]
     world = make(*small)
     places = [("train", 0), ("train", 1), ("valid", 0), ("test", 0), ("seen", 0)]
     batches = {place: world.batch(*place) for place in places}
@@ -95,7 +104,8 @@ def test_batches_and_splits_have_different_pictures_and_repeat():
         again = make(*small).batch(*place)
         assert (again.objects == rounds.objects).all() and (again.candidates == rounds.candidates).all()
         assert rounds.objects.dtype == np.uint8 and rounds.objects.shape[1:] == world.object_shape
-        assert world.features(rounds.objects) is rounds.objects
+        features = world.features(torch.from_numpy(rounds.objects), torch.float32)
+        assert (features * 255 == torch.from_numpy(rounds.objects)).all()
     assert (
         make(*small, "training.seed=2").batch("train", 0).objects[0] != batches["train", 0].objects[0]
     ).any()
@@ -103,7 +113,9 @@ def test_batches_and_splits_have_different_pictures_and_repeat():
 
 def test_pictures_show_what_the_rules_say():
     """Columns and rows by the centre of what is not black, red by its channels."""
-    world = make("training.batch_size=17", "game.num_targets=3", "game.num_distractors=3", "world.pool=51")
+    world = make(
+        "training.batch_size=17", "task.num_targets=3", "task.num_distractors=3", "world.images_per_batch=51"
+    )
     rounds = world.batch("train", 0)
     light = rounds.objects.astype(float)
     mass = light.sum(-1)
@@ -149,18 +161,19 @@ def test_rules_and_free_values_are_uniform(drawn):
 def test_held_out_rules_are_never_trained_on(drawn, length):
     world = make(f"world.rule_length={length}", "world.held_out=0.2")
     rules = {
-        split: {rule for number in range(40) for rule in world.batch(split, number).rules} for split in SPLITS
+        split: {rule for number in range(40) for rule in world.draw(split, number, 64).rules}
+        for split in SPLITS
     }
     assert not (rules["train"] | rules["seen"]) & (rules["valid"] | rules["test"])
     assert len(rules["valid"]) == round(0.2 * len(world.rules))
-    assert world.probes() == {"seen rules": (world, "seen")}
-    assert make("world.held_out=0.2").probes() == {}
+    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
+    assert make("world.held_out=0.2").extra_evaluations() == {}
 
 
 def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
     """Two rules of two targets and six distractors: a rule's round has the two images of the other one three times."""
     world = make(
-        "game.num_targets=2", "game.num_distractors=6", "world.pool=4", "training.batch_size=4", "world.rule_length=4",
+        "task.num_targets=2", "task.num_distractors=6", "world.images_per_batch=4", "training.batch_size=4", "world.rule_length=4",
     )  # fmt: skip
     for candidates in world.batch("train", 0).candidates:
         _, counts = np.unique(candidates[2:], return_counts=True)
@@ -168,14 +181,14 @@ def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
 
 
 def test_the_sender_may_see_counter_examples(drawn):
-    rounds = make("game.sender_sees=all").batch("train", 0)
+    rounds = make("task.sender_input=targets_and_distractors").batch("train", 0)
     assert (rounds.shown == rounds.candidates).all() and rounds.num_positive == 20
 
 
 TOO_SMALL = {
-    ("world.pool=30",): "world.pool and training.batch_size: 30 images and 64 rounds make 1 rules of 20 targets a "
+    ("world.images_per_batch=30",): "world.images_per_batch and training.batch_size: 30 images and 64 rounds make 1 rules of 20 targets a "
     "batch, expected at least 2",
-    ("training.batch_size=1",): "world.pool and training.batch_size: 320 images and 1 rounds make 1 rules of 20",
+    ("training.batch_size=1",): "world.images_per_batch and training.batch_size: 320 images and 1 rounds make 1 rules of 20",
     ("world.rule_length=5",): "world.rule_length: expected at most 4 attributes, got 5",
     ("world.rule_length=2", "world.held_out=0.01"): "world.held_out: 0.01 of 105 rules makes 104 for training and 1 "
     "for evaluation, expected at least 2 of each",
@@ -190,12 +203,31 @@ def test_worlds_that_cannot_be(overrides):
         make(*overrides)
 
 
-def test_a_pool_that_obeys_a_rule_all_over(drawn):
-    """Two images, of two rules of one pair: now and then both obey one of the rules."""
-    world = make("game.num_targets=1", "game.num_distractors=1", "world.pool=2", "training.batch_size=2")
-    with pytest.raises(
-        ConfigError,
-        match=r"^world.pool: all images satisfy one rule, so there are no distractors: raise it$",
-    ):
-        for number in range(100):
-            world.batch("train", number)
+@pytest.mark.parametrize(
+    ("num_targets", "num_distractors", "num_images"), [(1, 1, 2), (1, 1, 3), (1, 2, 2), (2, 2, 4), (4, 4, 8)]
+)
+def test_batches_of_few_images_always_have_distractors(drawn, num_targets, num_distractors, num_images):
+    """In a third of the draws of two images, both of them satisfy the rule of a round."""
+    experiment = load_experiment(
+        "shape_qt",
+        [
+            f"task.num_targets={num_targets}", f"task.num_distractors={num_distractors}",
+            f"world.images_per_batch={num_images}", "training.batch_size=8", "training.num_examples=4000",
+        ],
+    )  # fmt: skip
+    world = make_world(experiment)
+    for number in range(500):
+        rounds = world.batch("train", number)
+        num_broken = np.take_along_axis(broken(world, rounds), rounds.candidates, 1)
+        assert ((num_broken == 0) == rounds.labels).all() and (rounds.labels.sum(1) == num_targets).all()
+    again = make_world(experiment).batch("train", 7)
+    assert (again.objects == world.batch("train", 7).objects).all()
+
+
+def test_a_last_batch_that_is_cut_keeps_the_images_of_its_rounds(drawn):
+    world = make("training.num_examples=70", "evaluation.num_valid=1")
+    whole = make("training.num_examples=128")
+    cut, uncut = world.batch("train", 1), whole.batch("train", 1)
+    assert len(cut) == 6 and len(uncut) == 64
+    assert (cut.objects[cut.candidates] == uncut.objects[uncut.candidates[:6]]).all()
+    assert len(world.batch("valid", 0)) == 1

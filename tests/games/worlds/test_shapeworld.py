@@ -4,14 +4,17 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
 from ecsuite.games.worlds import shapeworld
 from ecsuite.games.worlds.formulas import KINDS, all_formulas
 from ecsuite.games.worlds.shapeworld import ShapeWorld
 
-VARIANTS = ("ref", "setref", "concept")
+VARIANTS = ("reference", "set_reference", "concept")
+NAMES = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
 TRUTH = np.stack([formula.truth for formula in all_formulas()])
 
 
@@ -26,21 +29,23 @@ def drawn(monkeypatch):
 
 
 def make(variant="concept", *overrides):
-    return ShapeWorld(
+    world = make_world(
         load_experiment(
             "disc_tiny",
             [
                 "world.kind=shapeworld",
-                "game.task=concept",
-                "game.num_targets=10",
-                "game.num_distractors=10",
-                "game.sender_sees=all",
+                "task.kind=concept",
+                "task.num_targets=10",
+                "task.num_distractors=10",
+                "task.sender_input=targets_and_distractors",
                 "training.batch_size=64",
-                f"game.variant={variant}",
+                f"task.variant={variant}",
                 *overrides,
             ],
         )
     )
+    assert isinstance(world, ShapeWorld)
+    return world
 
 
 def worlds_of(rounds, places):
@@ -59,7 +64,7 @@ def test_every_label_agrees_with_the_truth_table(drawn, variant, split):
         truth = TRUTH[rounds.rules]
         assert (np.take_along_axis(truth, worlds_of(rounds, rounds.candidates), 1) == rounds.labels).all()
         assert (np.take_along_axis(truth, worlds_of(rounds, rounds.shown), 1) == (np.arange(20) < 10)).all()
-        assert np.isin(rounds.rules, world.splits[split]).all()
+        assert np.isin(rounds.rules, world.rules_of_split[split]).all()
         in_use = np.unique(np.concatenate([rounds.shown, rounds.candidates]))
         assert in_use.tolist() == list(range(len(rounds.objects)))
 
@@ -67,9 +72,9 @@ def test_every_label_agrees_with_the_truth_table(drawn, variant, split):
 def test_what_the_receiver_sees_by_variant(drawn):
     concept = make("concept").batch("train", 0)
     assert not np.isin(concept.candidates, concept.shown).any()
-    setref = make("setref").batch("train", 0)
+    setref = make("set_reference").batch("train", 0)
     assert (setref.candidates == setref.shown).all()
-    ref = make("ref").batch("train", 0)
+    ref = make("reference").batch("train", 0)
     assert (ref.candidates == ref.shown).all() and (ref.shown[:, :10] == ref.shown[:, :1]).all()
     assert all(all_formulas()[rule].is_reference for rule in ref.rules)
 
@@ -77,7 +82,8 @@ def test_what_the_receiver_sees_by_variant(drawn):
 def test_a_sender_of_targets_sees_no_counter_examples(drawn):
     for variant in VARIANTS:
         every, targets = (
-            make(variant, f"game.sender_sees={sees}").batch("valid", 3) for sees in ("all", "targets")
+            make(variant, f"task.sender_input={sees}").batch("valid", 3)
+            for sees in ("targets_and_distractors", "targets")
         )
         assert targets.shown.shape == (64, 10) and targets.candidates.shape == (64, 20)
         shown = every.objects[every.shown[:, :10]]
@@ -85,7 +91,7 @@ def test_a_sender_of_targets_sees_no_counter_examples(drawn):
 
 
 def test_numbers_of_targets_and_distractors_may_differ(drawn):
-    rounds = make("concept", "game.num_targets=3", "game.num_distractors=5").batch("train", 0)
+    rounds = make("concept", "task.num_targets=3", "task.num_distractors=5").batch("train", 0)
     assert rounds.shown.shape == (64, 8) and (rounds.labels == (np.arange(8) < 3)).all()
     truth = np.take_along_axis(TRUTH[rounds.rules], worlds_of(rounds, rounds.candidates), 1)
     assert (truth == rounds.labels).all()
@@ -93,10 +99,10 @@ def test_numbers_of_targets_and_distractors_may_differ(drawn):
 
 def test_a_round_repeats_no_image_while_there_are_others(drawn):
     """10 images of each world are enough for 10 targets and 10 distractors; 4 are not, and are used evenly."""
-    rounds = make("setref").batch("train", 0)
+    rounds = make("set_reference").batch("train", 0)
     for row in rounds.shown:
         assert len(np.unique(row)) == 20
-    short = make("setref", "world.images_per_world=4").batch("train", 0)
+    short = make("set_reference", "world.images_per_label=4").batch("train", 0)
     for row, places in zip(short.shown, worlds_of(short, short.shown), strict=True):
         worlds, counts = np.unique(places, return_counts=True)
         repeats = [np.unique(row[places == world], return_counts=True)[1] for world in worlds]
@@ -106,7 +112,7 @@ def test_a_round_repeats_no_image_while_there_are_others(drawn):
 
 
 def test_the_order_of_images_is_each_rounds_own(drawn):
-    rounds = make("ref").batch("train", 0)
+    rounds = make("reference").batch("train", 0)
     indices = rounds.objects[rounds.shown[:, 0], 0] % 10
     assert chisquare(np.bincount(indices, minlength=10)).pvalue > 1e-4 and len(set(indices)) == 10
 
@@ -121,29 +127,29 @@ def test_batches_of_a_split_share_no_image(drawn):
 
 
 def test_kinds_are_equally_likely_and_formulas_within_a_kind(drawn):
-    world = make("concept", "training.batch_size=16000", "game.num_targets=1", "game.num_distractors=1")
+    world = make("concept", "training.batch_size=16000", "task.num_targets=1", "task.num_distractors=1")
     rules = world.batch("train", 0).rules
     kinds = np.array([KINDS.index(kind) for kind in world.rules.kinds])
     assert chisquare(np.bincount(kinds[rules], minlength=8)).pvalue > 1e-4
     for kind in range(8):
         of_kind = rules[kinds[rules] == kind]
-        expected = world.splits["train"][kinds[world.splits["train"]] == kind]
+        expected = world.rules_of_split["train"][kinds[world.rules_of_split["train"]] == kind]
         found, counts = np.unique(of_kind, return_counts=True)
         assert (found == expected).all() and chisquare(counts).pvalue > 1e-4
 
 
 def test_reference_formulas_are_equally_likely(drawn):
-    world = make("ref", "training.batch_size=4800", "game.num_targets=1", "game.num_distractors=1")
+    world = make("reference", "training.batch_size=4800", "task.num_targets=1", "task.num_distractors=1")
     found, counts = np.unique(world.batch("train", 0).rules, return_counts=True)
     assert len(found) == 24 and chisquare(counts).pvalue > 1e-4
-    assert len(np.unique(world.batch("test", 0).rules)) == 3
+    assert len(np.unique(world.draw("test", 0, 4800).rules)) == 3
 
 
 def test_worlds_are_drawn_by_the_formulas_weights(drawn):
     """Each of the receiver's and the sender's draws, of every formula of the validation split."""
-    world = make("concept", "training.batch_size=20000", "game.num_targets=2", "game.num_distractors=2")
-    rounds = world.batch("valid", 0)
-    for rule in world.splits["valid"]:
+    world = make("concept", "training.batch_size=20000", "task.num_targets=2", "task.num_distractors=2")
+    rounds = world.draw("valid", 0, 20_000)
+    for rule in world.rules_of_split["valid"]:
         formula, of_rule = all_formulas()[rule], rounds.rules == rule
         for places in (rounds.shown, rounds.candidates):
             worlds = worlds_of(rounds, places[of_rule])
@@ -170,28 +176,31 @@ def test_batches_are_functions_of_seed_split_and_number(drawn):
             assert (other.rules != first.rules).mean() > 0.5
 
 
-def test_probes_are_the_evaluation_matrix(drawn):
-    world = make("setref")
-    probes = world.probes()
-    assert list(probes) == [
+def test_further_evaluations_are_the_evaluation_matrix(drawn):
+    world = make("set_reference")
+    further = world.extra_evaluations()
+    assert list(further) == [
         f"{seen} {variant}" for seen in ("seen", "unseen") for variant in ("ref", "setref", "concept")
     ]
-    trained_on = set(world.splits["train"].tolist())
-    for name, (other, split) in probes.items():
+    trained_on = set(world.rules_of_split["train"].tolist())
+    for name, (other, split) in further.items():
         rounds = other.batch(split, 0)
         assert set(rounds.rules.tolist()).isdisjoint(trained_on) == name.startswith("unseen")
         assert set(rounds.rules.tolist()) <= trained_on or name.startswith("unseen")
-        assert other.variant == name.split()[1] and (other.rules.meanings == world.rules.meanings).all()
+        assert (
+            NAMES[other.variant] == name.split()[1] and (other.rules.meanings == world.rules.meanings).all()
+        )
         assert rounds.shown.shape == (64, 20)
-    assert (probes["seen setref"][0].batch("valid", 2).shown == world.batch("valid", 2).shown).all()
+    assert (further["seen setref"][0].batch("valid", 2).shown == world.batch("valid", 2).shown).all()
 
 
 def test_images_show_what_was_drawn():
     """With real pictures: a round about red has red objects as targets, and no others."""
-    world = make("setref", "training.batch_size=8")
+    world = make("set_reference", "training.batch_size=8")
     rounds = world.batch("train", 0)
     assert rounds.objects.dtype == np.uint8 and rounds.objects.shape[1:] == world.object_shape == (64, 64, 3)
-    assert world.features(rounds.objects) is rounds.objects
+    features = world.features(torch.from_numpy(rounds.objects), torch.float32)
+    assert (features * 255 == torch.from_numpy(rounds.objects)).all()
     assert (rounds.objects.max((1, 2, 3)) > 40).all()  # no image is black
     again = world.batch("train", 0)
     assert (rounds.objects == again.objects).all()

@@ -6,13 +6,14 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.worlds.text_files import fit_to_files, read_examples
+from ecsuite.games.game import make_world
+from ecsuite.games.worlds.text_files import TextWorld, read_examples
 
 
 def read(tmp_path, text, task="discrimination", num_values=4):
     file = tmp_path / "examples.txt"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_examples(str(file), task, num_values)
+    return read_examples(str(file), several=task != "reconstruction", num_values=num_values)
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -21,20 +22,25 @@ def test_discrimination(tmp_path, newline, last):
     text = "1 0 0 . 1 0 2 . 1\n3 3 3 . 0 0 0 . 0".replace("\n", newline) + last.replace("NEWLINE", newline)
     candidates, targets = read(tmp_path, text)
     assert candidates.tolist() == [[[1, 0, 0], [1, 0, 2]], [[3, 3, 3], [0, 0, 0]]]
-    assert targets.tolist() == [1, 0]
+    assert targets.tolist() == [[1], [0]]
 
 
 def test_reconstruction(tmp_path):
     candidates, targets = read(tmp_path, "2 1 0 2 1\r\n0 0 0 0 3\n", "reconstruction")
     assert candidates.tolist() == [[[2, 1, 0, 2, 1]], [[0, 0, 0, 0, 3]]]
-    assert targets.tolist() == [0, 0]
+    assert targets.tolist() == [[0], [0]]
+
+
+def test_several_targets(tmp_path):
+    candidates, targets = read(tmp_path, "1 0 . 1 2 . 3 3 . 1 0\n3 3 . 0 0 . 1 1 . 1 2\n")
+    assert candidates.shape == (2, 3, 2) and targets.tolist() == [[1, 0], [1, 2]]
 
 
 FAULTS = {
     "discrimination": {
-        "1 x . 0 0 . 1": "expected integers for discrimination, got '1 x . 0 0 . 1'",
+        "1 x . 0 0 . 1": "expected integers and dots, got '1 x . 0 0 . 1'",
         "1 1.5 . 0 0 . 1": "expected objects with the same number of values, got '1 1.5 . 0 0 . 1'",
-        "1 1_0 . 0 0 . 1": "expected integers for discrimination, got '1 1_0 . 0 0 . 1'",
+        "1 1_0 . 0 0 . 1": "expected integers and dots, got '1 1_0 . 0 0 . 1'",
         "": "expected objects separated by dots, then the target's index, got ''",
         "1 0 . 0": "expected objects separated by dots, then the target's index, got '1 0 . 0'",
         "1 0 . 0 0 . 2": "expected a target from 0 to 1, got 2",
@@ -43,15 +49,19 @@ FAULTS = {
         " . . 1": "expected objects with the same number of values, got ' . . 1'",
         "1 0 . 0 4 . 1": "expected values from 0 to 3 (world.num_values=4), got 4",
         "1 0 . 0 -1 . 1": "expected values from 0 to 3 (world.num_values=4), got -1",
+        "1 0 . 0 0 . ": "expected objects separated by dots, then the target's index, got '1 0 . 0 0 . '",
+        "1 0 . 0 0 . 1 1": "expected objects separated by dots, then the target's index, got '1 0 . 0 0 . 1 1'",
+        "1 0 . 0 0 . 0 2": "expected a target from 0 to 1, got 2",
+        "1 0 . 0 0 . 0 1": "expected 1 targets as before, got '1 0 . 0 0 . 0 1'",
         "1 0 0 . 0 0 0 . 1": "expected 2 objects of 2 values as before, got '1 0 0 . 0 0 0 . 1'",
         "1 0 . 0 0 . 3 3 . 1": "expected 2 objects of 2 values as before, got '1 0 . 0 0 . 3 3 . 1'",
     },
     "reconstruction": {
-        "1 . 0": "expected integers for reconstruction, got '1 . 0'",
+        "1 . 0": "expected integers, got '1 . 0'",
         "1": "expected 1 objects of 2 values as before, got '1'",
         "1 9": "expected values from 0 to 3 (world.num_values=4), got 9",
         "": "expected objects with the same number of values, got ''",
-        "9" * 5000 + " 1": "expected integers for reconstruction, got '" + "9" * 59,
+        "9" * 5000 + " 1": "expected integers, got '" + "9" * 59,
     },
 }
 
@@ -73,21 +83,69 @@ def test_all_faults_are_counted_and_twenty_shown(tmp_path):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere.txt: can't be read: .*No such file"):
-        read_examples(str(tmp_path / "nowhere.txt"), "reconstruction", 4)
+        read_examples(str(tmp_path / "nowhere.txt"), several=False, num_values=4)
     with pytest.raises(ConfigError, match=r"examples.txt: can't be read: .*codec can't decode"):
         read(tmp_path, b"\xff\xfe1 2\n", "reconstruction")
     with pytest.raises(ConfigError, match=r"examples.txt: empty file, expected one example a line"):
         read(tmp_path, "", "reconstruction")
 
 
+def load(file, *overrides):
+    """The experiment of one file for both splits, as --train-data and --valid-data give it."""
+    files = {f"world.{split}_data": str(file) for split in ("train", "valid")}
+    return load_experiment("disc_tiny", overrides, files)
+
+
 def test_sizes_are_taken_from_the_file(tmp_path):
     file = tmp_path / "train.txt"
     file.write_text("1 0 0 . 1 0 2 . 1\n")
-    files = [f"world.{split}_data={file}" for split in ("train", "valid")]
-    fitted = fit_to_files(load_experiment("disc_tiny", files))
-    assert (fitted.world.num_attributes, fitted.game.num_distractors) == (3, 1)
+    experiment = load(file)
+    world = make_world(experiment)
+    assert isinstance(world, TextWorld) and experiment.task.options.num_distractors is None
+    assert (world.num_attributes, world.num_distractors, world.object_shape) == (3, 1, (12,))
     file.write_text("1 0 0 1 2\n")
-    fitted = fit_to_files(load_experiment("disc_tiny", [*files, "game.task=reconstruction"]))
-    assert (fitted.world.num_attributes, fitted.game.num_distractors) == (5, 3)
-    untouched = load_experiment("disc_tiny")
-    assert fit_to_files(untouched) is untouched
+    world = make_world(load(file, "task.kind=reconstruction"))
+    assert (world.num_attributes, world.num_distractors) == (5, 0)
+    assert load_experiment("disc_tiny").world.kind == "attributes"
+
+
+def test_a_number_of_distractors_of_ones_own_is_kept_and_must_fit(tmp_path):
+    file = tmp_path / "train.txt"
+    file.write_text("1 0 . 1 2 . 1\n")
+    assert make_world(load(file, "task.num_distractors=1")).num_distractors == 1
+    with pytest.raises(
+        ConfigError, match="has 1 distractors .* expected 2 distractors .*: set task.num_distractors"
+    ):
+        make_world(load(file, "task.num_distractors=2"))
+
+
+def test_lines_with_several_targets_are_rounds_of_the_concept_task(tmp_path):
+    file = tmp_path / "train.txt"
+    file.write_text("1 0 . 1 2 . 3 3 . 0 2 . 1 0\n3 3 . 0 0 . 1 1 . 1 3 . 2 3\n")
+    concept = ["task.kind=concept", "task.num_targets=2", "training.num_examples=2"]
+    world = make_world(load(file, *concept))
+    assert (world.rounds.num_targets, world.num_distractors, world.num_train) == (2, 2, 2)
+    batch = world.batch("valid", 0)
+    assert batch.labels.tolist() == [[True, True, False, False], [False, False, True, True]]
+    assert batch.objects[batch.shown].tolist() == [[[1, 2], [1, 0]], [[1, 1], [1, 3]]]
+    assert world.describe(batch).meanings.tolist() == [[1, 2], [1, 1]]  # the first target named
+    informed = make_world(load(file, *concept, "task.sender_input=targets_and_distractors")).batch("valid", 0)
+    assert informed.objects[informed.shown[0]].tolist() == [[1, 0], [1, 2], [3, 3], [0, 2]]
+    with pytest.raises(ConfigError, match="expected 2 distractors and 1 targets of 2 attributes"):
+        make_world(load(file))
+
+
+def test_files_that_differ_from_each_other(tmp_path):
+    (tmp_path / "train.txt").write_text("1 0 . 1 2 . 1\n")
+    (tmp_path / "valid.txt").write_text("1 0 0 . 1 2 0 . 1\n")
+    files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
+    with pytest.raises(
+        ConfigError, match=r"valid.txt: has 1 distractors and 1 targets of 3 attributes per line"
+    ):
+        make_world(load_experiment("disc_tiny", flags=files))
+
+
+def test_both_files_are_needed(tmp_path):
+    for overrides in (["world.kind=text"], ["world.kind=text", f"world.train_data={tmp_path}/a.txt"]):
+        with pytest.raises(ConfigError, match=r"world.train_data and valid_data: give both files$"):
+            load_experiment("disc_tiny", overrides)

@@ -1,28 +1,34 @@
 """THING: targets obey, distractors break, draws are uniform, and batches are pure functions of their place."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
 from ecsuite.games.worlds.rules import FREE
 from ecsuite.games.worlds.things import ThingWorld
 
 SPLITS = ("train", "valid", "test", "seen", "all")
 
 
-SIZES = ("world.kind=thing", "game.task=concept", "world.num_attributes=5", "world.num_values=10",
-         "game.num_targets=20", "game.num_distractors=20", "training.batch_size=50")  # fmt: skip
+SIZES = ("world.kind=thing", "task.kind=concept", "world.num_attributes=5", "world.num_values=10",
+         "task.num_targets=20", "task.num_distractors=20", "training.batch_size=50")  # fmt: skip
 
 
 def make(*overrides):
-    return ThingWorld(load_experiment("disc_tiny", [*SIZES, *overrides]))
+    world = make_world(load_experiment("disc_tiny", [*SIZES, *overrides]))
+    assert isinstance(world, ThingWorld)
+    return world
 
 
 def small(*overrides):
     return make(
-        "world.num_attributes=2", "world.num_values=3", "game.num_targets=2", "game.num_distractors=2",
+        "world.num_attributes=2", "world.num_values=3", "task.num_targets=2", "task.num_distractors=2",
         "training.batch_size=6000", *overrides,
     )  # fmt: skip
 
@@ -30,11 +36,11 @@ def small(*overrides):
 def broken(world, rounds):
     """Pairs of its round's rule that each candidate breaks, (batch, num_candidates)."""
     rules = world.rules.meanings[rounds.rules][:, None]
-    return ((rounds.objects[rounds.candidates] != rules) & (rules != FREE)).sum(-1)
+    return ((rounds.objects[rounds.candidate_indices()] != rules) & (rules != FREE)).sum(-1)
 
 
 def codes(world, objects):
-    return objects @ world.num_values ** np.arange(world.num_attributes)
+    return objects @ world.values_per_attribute ** np.arange(world.num_attributes)
 
 
 @pytest.mark.parametrize("distractors", ["random", "hard"])
@@ -43,14 +49,14 @@ def test_targets_obey_and_distractors_break(length, distractors):
     world = make(f"world.rule_length={length}", f"world.distractors={distractors}")
     for split in SPLITS:
         rounds = world.batch(split, 3)
-        assert rounds.candidates.shape == rounds.labels.shape == (50, 40)
+        assert rounds.candidate_indices().shape == rounds.labels.shape == (50, 40)
         assert (rounds.labels.sum(1) == 20).all()
         assert rounds.objects.min() >= 0 and rounds.objects.max() <= 9
         num_broken = broken(world, rounds)
         assert ((num_broken == 0) == rounds.labels).all()
         if distractors == "hard":
             assert (num_broken[~rounds.labels] == 1).all()
-        assert (rounds.shown == rounds.candidates[:, :20]).all() and rounds.num_positive == 20
+        assert (rounds.shown == rounds.candidate_indices()[:, :20]).all() and rounds.num_positive == 20
 
 
 def test_random_distractors_break_one_pair_or_more():
@@ -69,7 +75,7 @@ def test_targets_are_distinct_where_there_are_enough_and_else_all_equally_often(
 
 def test_a_remainder_is_shared_out():
     """Three objects in places of eight: each twice or three times, and each as often among those of three."""
-    world = small("game.num_targets=8")
+    world = small("task.num_targets=8")
     rounds = world.batch("train", 0)
     free = np.where(world.rules.meanings[rounds.rules] == FREE, 1, 0)
     values = (rounds.objects[rounds.shown] * free[:, None]).sum(-1)  # of the only free attribute
@@ -83,7 +89,7 @@ def test_rules_targets_and_distractors_are_uniform():
     rounds = world.batch("train", 0)
     assert chisquare(np.bincount(rounds.rules, minlength=6)).pvalue > 1e-4
     for rule in range(6):
-        of_rule = codes(world, rounds.objects)[rounds.candidates[rounds.rules == rule]]
+        of_rule = codes(world, rounds.objects)[rounds.candidate_indices()[rounds.rules == rule]]
         obeying, counts = np.unique(of_rule[:, :2], return_counts=True)
         assert len(obeying) == 3 and chisquare(counts).pvalue > 1e-4
         breaking, counts = np.unique(of_rule[:, 2:], return_counts=True)
@@ -95,7 +101,9 @@ def test_distractors_of_two_pairs_are_uniform(distractors, number):
     world = small("world.rule_length=2", "world.held_out=0", f"world.distractors={distractors}")
     rounds = world.batch("train", 0)
     chosen = rounds.rules == 4
-    _, counts = np.unique(codes(world, rounds.objects)[rounds.candidates[chosen, 2:]], return_counts=True)
+    _, counts = np.unique(
+        codes(world, rounds.objects)[rounds.candidate_indices()[chosen, 2:]], return_counts=True
+    )
     assert len(counts) == number and chisquare(counts).pvalue > 1e-4
 
 
@@ -119,34 +127,60 @@ def test_batches_are_pure_functions_of_their_place_and_cut_one_stream():
 def test_held_out_rules_are_never_trained_on(length):
     world = make(f"world.rule_length={length}", "world.held_out=0.2", "training.batch_size=2000")
     rules = {
-        split: {rule for number in range(3) for rule in world.batch(split, number).rules} for split in SPLITS
+        split: {rule for number in range(3) for rule in world.draw(split, number, 2000).rules}
+        for split in SPLITS
     }
     assert not rules["train"] & (rules["valid"] | rules["test"])
     assert not rules["seen"] & rules["valid"]
     assert rules["all"] & rules["valid"] and rules["all"] & rules["train"]
-    assert world.probes() == {"seen rules": (world, "seen")}
+    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
 
 
-def test_without_held_out_rules_there_is_nothing_to_probe():
-    assert make("world.held_out=0.2").probes() == {}
-    assert make("world.rule_length=2", "world.held_out=0").probes() == {}
+def test_without_held_out_rules_there_is_nothing_more_to_evaluate():
+    assert make("world.held_out=0.2").extra_evaluations() == {}
+    assert make("world.rule_length=2", "world.held_out=0").extra_evaluations() == {}
 
 
 def test_features_are_one_hot():
     world = small()
-    features = world.features(np.array([[0, 2], [1, 1]]))
+    features = world.features(torch.tensor([[0, 2], [1, 1]]), torch.float32)
     assert features.tolist() == [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0]]
-    assert world.object_shape == (6,) and features.dtype == np.float32
+    assert world.object_shape == (6,) and features.dtype == torch.float32
+    assert world.features(torch.tensor([[0, 2]]), torch.bfloat16).dtype == torch.bfloat16
 
 
 def test_the_sender_may_see_counter_examples():
-    rounds = small("game.sender_sees=all").batch("train", 0)
-    assert (rounds.shown == rounds.candidates).all() and rounds.num_positive == 2
+    rounds = small("task.sender_input=targets_and_distractors").batch("train", 0)
+    assert (rounds.shown == rounds.candidate_indices()).all() and rounds.num_positive == 2
+
+
+def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut():
+    """The rounds that are left are those that the whole batch begins with."""
+    world = make("training.batch_size=8", "training.num_examples=20", "evaluation.num_valid=11")
+    whole = make("training.batch_size=8", "training.num_examples=24", "evaluation.num_valid=16")
+    for split, sizes in (("train", [8, 8, 4, 8, 8, 4]), ("valid", [8, 3]), ("seen", [8, 3])):
+        for number, size in enumerate(sizes):
+            cut, uncut = world.batch(split, number), whole.batch(split, number)
+            assert len(cut) == len(cut.rules) == size and len(uncut) == 8
+            shown = uncut.objects[uncut.candidate_indices()[:size]]
+            assert (cut.objects[cut.candidate_indices()] == shown).all()
+            assert len(cut.objects) == len(cut.values) == 40 * size
+    assert len(world.batch("valid", 2)) == 0
+
+
+def test_evaluation_has_a_batch_size_of_its_own():
+    sizes = ["training.batch_size=8", "evaluation.num_valid=12"]
+    own, same = make(*sizes, "evaluation.batch_size=5"), make(*sizes)
+    assert [len(own.batch("valid", number)) for number in range(3)] == [5, 5, 2]
+    assert len(own.batch("train", 0)) == 8 and len(same.batch("valid", 0)) == 8
+    of_own = np.concatenate([own.batch("valid", number).rules for number in range(3)])
+    assert (of_own == np.concatenate([same.batch("valid", number).rules for number in range(2)])).all()
+    assert sum(len(batch) for batch in own.corpus_batches(13)) == 13
 
 
 def test_the_smallest_world():
     world = make(
-        "world.num_attributes=1", "world.num_values=2", "game.num_targets=1", "game.num_distractors=1",
+        "world.num_attributes=1", "world.num_values=2", "task.num_targets=1", "task.num_distractors=1",
         "training.batch_size=1",
     )  # fmt: skip
     rounds = world.batch("train", 0)
@@ -163,3 +197,17 @@ def test_worlds_that_cannot_be():
     ):
         make("world.num_attributes=20")
     assert make("world.num_attributes=18").batch("train", 0).objects.shape == (2000, 18)
+
+
+def test_a_table_of_rules_that_is_too_large_is_refused_before_memory_is_taken():
+    """10^8 rules of 8 pairs: a table of them would need 6 GB."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            ConfigError, match=r"^world.rule_length: expected at most 1,000,000 rules, but 8 of 8 att"
+        ):
+            make("world.num_attributes=8", "world.rule_length=8")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**24
