@@ -34,8 +34,8 @@ class Registry:
     """What a part is called in messages, such as `channel`."""
     parts: Mapping[str, tuple[str, str]]
     """`module:Class` and a line for people, by name."""
-    read_name: Callable[[str], dict[str, Any]] | None = None
-    """Reads names that are not in `parts` to a section; None: there are no such names."""
+    read_name: str | None = None
+    """`module:function` that reads names that are not in `parts` to a section; None: there are no such names."""
 
     def load(self, kind: str) -> Any:
         """The class of a part, imported now.
@@ -43,8 +43,7 @@ class Registry:
         Raises:
             ConfigError: If the name is unknown.
         """
-        module, name = look_up(self.word, kind, self.parts)[0].split(":")
-        return getattr(import_module(module), name)
+        return _imported(look_up(self.word, kind, self.parts)[0])
 
     def lines(self) -> dict[str, str]:
         """A line about each part, by name."""
@@ -70,10 +69,11 @@ class Registry:
     def _expanded(self, text: str) -> dict[str, Any]:
         """The section that a name with options, or another name, is short for."""
         if self.read_name is not None:
-            return self.read_name(text)
+            section: dict[str, Any] = _imported(self.read_name)(text)
+            return section
         name, *assignments = (piece.strip() for piece in text.split(","))
         look_up(self.word, name, self.parts)
-        section: dict[str, Any] = {KIND: name}
+        section = {KIND: name}
         for assignment in assignments:
             key, equals, value = (piece.strip() for piece in assignment.partition("="))
             if not equals:
@@ -82,6 +82,12 @@ class Registry:
                 )
             section[key] = parse_value(value, f"{self.word} {name}: {key}")
         return section
+
+
+def _imported(path: str) -> Any:
+    """What `module:name` names."""
+    module, name = path.split(":")
+    return getattr(import_module(module), name)
 
 
 @cache

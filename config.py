@@ -105,7 +105,11 @@ def parse_yaml(text: str, place: str) -> Any:
         ConfigError: If it is not YAML, or holds what safe YAML does not have.
     """
     try:
-        return yaml.load(text, _Loader)
+        loader = _Loader(text)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{place}: not YAML: {' '.join(str(error).split()):.300}") from None
 

@@ -1,23 +1,6 @@
 """The agents and their parts by name. A new one is a class and a line here; classes are imported when they are used."""
 
-from typing import Any
-
 from ecsuite.components import Registry
-
-
-def _read_sender(text: str) -> dict[str, Any]:
-    """The section of a sender's name, such as `gru-2l` or `husendz:dgsend,hidden=64`."""
-    from ecsuite.agents.spec import read_agent
-
-    return read_agent("sender", text)
-
-
-def _read_receiver(text: str) -> dict[str, Any]:
-    """The section of a receiver's name, such as `gru-2l` or `hier:gru,stop=first`."""
-    from ecsuite.agents.spec import read_agent
-
-    return read_agent("receiver", text)
-
 
 SENDERS = Registry(
     word="sender",
@@ -44,7 +27,7 @@ SENDERS = Registry(
             "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
         ),
     },
-    read_name=_read_sender,
+    read_name="ecsuite.agents.spec:read_sender",
 )
 
 RECEIVERS = Registry(
@@ -68,7 +51,7 @@ RECEIVERS = Registry(
             "two linear layers with tanh between them for the whole message; form=sum as in the published program",
         ),
     },
-    read_name=_read_receiver,
+    read_name="ecsuite.agents.spec:read_receiver",
 )
 
 CELLS = Registry(

@@ -153,6 +153,16 @@ def read_agent(role: Role, text: str) -> dict[str, Any]:
     return section
 
 
+def read_sender(text: str) -> dict[str, Any]:
+    """The section of a sender's name, such as `gru-2l` or `husendz:dgsend,hidden=64`; see `read_agent`."""
+    return read_agent("sender", text)
+
+
+def read_receiver(text: str) -> dict[str, Any]:
+    """The section of a receiver's name, such as `gru-2l` or `hier:gru,stop=first`; see `read_agent`."""
+    return read_agent("receiver", text)
+
+
 def parse_agent(role: Role, text: str) -> AgentSpec:
     """Parse the name and options of a sender or receiver; case is ignored.
 

@@ -1,6 +1,5 @@
 """`ecsuite train-game`: train a sender and a receiver on a game."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +70,7 @@ def train_game(
             print_json({"folder": str(folder), **(error.outcome or {})})
         raise
     if as_json:
-        print_json({"folder": str(folder), **asdict(result)})
+        print_json({"folder": str(folder), **result.to_json()})
     else:
         print(result.summary())
         if result.stopped != "preempted":

@@ -190,7 +190,7 @@ def load_experiment(
         (name_or_file, file),
         ("set", settings_tree(changes or {})),
         ("--set", assignments_tree(overrides)),
-        ("options", settings_tree(given)),
+        ("command line", settings_tree(given)),
     ]
     return _read(layers)
 

@@ -174,7 +174,7 @@ class Game(nn.Module):
             generator: See `play`.
             epoch: See `play`.
         """
-        message = self.say(shown, num_positive, mode, generator, epoch)
+        message = self.message(shown, num_positive, mode, generator, epoch)
         states, ends = self.receiver(message, self.dtype)
         answer = states if candidates is None else self.scores(states, candidates, generator)
         output = self.task(answer, truth)
@@ -186,9 +186,9 @@ class Game(nn.Module):
         self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
         """The sender's messages for what it sees in a batch; see `play` for the other arguments."""
-        return self.say(self.shown(batch), batch.num_positive, mode, generator, epoch)
+        return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
 
-    def say(
+    def message(
         self, shown: View, num_positive: int, mode: Mode, generator: torch.Generator | None, epoch: int
     ) -> Message:
         """The sender's messages for what it sees; see `play_views`."""
@@ -288,9 +288,15 @@ def make_world(experiment: Experiment) -> World:
         ConfigError: If the world does not have what the task asks for, or a file can't be used.
     """
     task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
-    world: World = WORLDS.load(experiment.world.kind)(
+    kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
+    if spec.needs_rule and not WORLDS.load(kind).has_rules:
+        choices = [name for name in WORLDS.parts if WORLDS.load(name).has_rules]
+        raise ConfigError(
+            f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
+        )
+    world: World = WORLDS.load(kind)(
         experiment.world.options,
-        rounds=TASKS.load(task.kind).rounds(task.options),
+        rounds=spec,
         sizes=RunSizes(
             seed=training.seed,
             num_train=training.num_examples,

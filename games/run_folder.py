@@ -32,6 +32,8 @@ TMP_FILES = re.compile(
 )
 """Names of temporary files that a killed run may leave behind."""
 
+EXTRA = "probes"
+"""Key of the extra evaluations in the metadata and in `--json`; a former name, kept for programs that read it."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """What helps where training diverges."""
 
@@ -41,7 +43,7 @@ class FolderState:
     """What a run that may use the folder finds in it."""
 
     finished: Mapping[str, Any] | None = None
-    """The training section of the metadata and the probes, if nothing is left to train; None if something is."""
+    """The training section of the metadata, with the extra evaluations; None if something is left to train."""
     diverged_at: int | None = None
     """The step at which the run in the folder diverged; None if it did not."""
     is_replaced: bool = False
@@ -261,10 +263,10 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
-    """The folder's metadata on the training and the probes, if they are of its experiment and its corpus is whole."""
+    """The folder's metadata on the training, with the extra evaluations, if they and the corpus are of its experiment."""
     metadata = _read_metadata(folder)
     try:
-        known = {**metadata["training"], "probes": metadata.get("probes", {})}
+        known = {**metadata["training"], EXTRA: metadata.get(EXTRA, {})}
         if type(known["step"]) is not int or not {"stopped", "num_steps"} <= known.keys():
             return None
         if identity(with_horizon(from_tree(metadata["config"], "metadata.json"))) != identity(existing):

@@ -20,6 +20,7 @@ from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import (
+    EXTRA,
     REMEDY,
     check_run_folder,
     is_accuracy_reached,
@@ -57,10 +58,16 @@ class Result:
     the run diverged before the first one."""
     chance: dict[str, float]
     """Chance level of each metric."""
-    probes: dict[str, dict[str, float]]
+    extra_evaluations: dict[str, dict[str, float]]
     """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
     was_done: bool = False
     """Whether the folder already held this run, finished."""
+
+    def to_json(self) -> dict[str, Any]:
+        """How the run ended, JSON-ready."""
+        tree = asdict(self)
+        tree[EXTRA] = tree.pop("extra_evaluations")
+        return tree
 
     def summary(self) -> str:
         """How the run ended, in a few lines of text."""
@@ -80,7 +87,9 @@ class Result:
             else:
                 figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
-        lines += [f"  {name:20}{extra['accuracy']:8.1%}  accuracy" for name, extra in self.probes.items()]
+        lines += [
+            f"  {name:20}{extra['accuracy']:8.1%}  accuracy" for name, extra in self.extra_evaluations.items()
+        ]
         return "\n".join(lines)
 
 
@@ -141,7 +150,9 @@ def train(
         done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}
         outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": done["num_steps"]}
-        return Result(**outcome, measures=measures, chance=chance, probes=done["probes"], was_done=True)
+        return Result(
+            **outcome, measures=measures, chance=chance, extra_evaluations=done[EXTRA], was_done=True
+        )
     if found.diverged_at is not None:
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
@@ -180,9 +191,14 @@ def train(
         metadata = {**provenance, "training": ending("diverged", step), "chance": chance}
         write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
         result = Result(
-            stopped="diverged", step=step, num_steps=num_steps, measures=valid, chance=chance, probes={}
+            stopped="diverged",
+            step=step,
+            num_steps=num_steps,
+            measures=valid,
+            chance=chance,
+            extra_evaluations={},
         )
-        return DivergedError(f"step {step}: {what}; {REMEDY}", asdict(result))
+        return DivergedError(f"step {step}: {what}; {REMEDY}", result.to_json())
 
     def finite_evaluation() -> dict[str, float]:
         found = evaluate(game, world, experiment)
@@ -238,20 +254,25 @@ def train(
                     note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy
                 )
 
-        probes: dict[str, dict[str, float]] = {}
+        extra: dict[str, dict[str, float]] = {}
         if stopped != "preempted":
             valid = finite_evaluation()
-            probes = {
+            extra = {
                 name: evaluate(game, other, experiment, split)
                 for name, (other, split) in world.extra_evaluations().items()
             }
-            provenance |= {"training": ending(stopped, step)} | ({"probes": probes} if probes else {})
+            provenance |= {"training": ending(stopped, step)} | ({EXTRA: extra} if extra else {})
             corpus = record_corpus(game, experiment)
             write_corpus(
                 replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
             )
     return Result(
-        stopped=stopped, step=step, num_steps=num_steps, measures=valid, chance=chance, probes=probes
+        stopped=stopped,
+        step=step,
+        num_steps=num_steps,
+        measures=valid,
+        chance=chance,
+        extra_evaluations=extra,
     )
 
 

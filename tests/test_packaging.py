@@ -32,6 +32,7 @@ def test_no_stray_module_at_the_root():
     assert {file.name for file in ROOT.glob("*.py")} == {
         "__init__.py",
         "cli.py",
+        "components.py",
         "config.py",
         "corpus.py",
         "file_formats.py",
@@ -78,7 +79,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "file_formats corpus config devices randomness",
+    "file_formats corpus config components devices randomness",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

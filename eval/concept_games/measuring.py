@@ -197,7 +197,7 @@ def train_and_score(
         "values": values,
         "chance": result.chance,
         "signatures": {key: score.signature for key, score in scores.items()},
-        "probes": result.probes,
+        "probes": result.extra_evaluations,
         "sensitivity": sensitivity(corpus),
     }
 

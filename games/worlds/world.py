@@ -166,10 +166,6 @@ class World(ABC):
             raise ConfigError(
                 f"task.variant: expected {' or '.join(self.variants)} in this world, got {rounds.variant}"
             )
-        if rounds.needs_rule and not self.has_rules:
-            raise ConfigError(
-                "task: this world has no rules for a concept to be about; choose another task or world"
-            )
 
     @property
     def num_distractors(self) -> int:
