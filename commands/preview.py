@@ -1,4 +1,4 @@
-"""`ecsuite preview`: draw examples of a game about sets of objects."""
+"""`ecsuite preview`: draw examples of a game."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,6 @@ import typer
 
 from ecsuite.commands.options import Set
 from ecsuite.eval.reports.console import prepare_output_file
-from ecsuite.games.experiment import load_experiment
 
 
 def preview(
@@ -17,7 +16,9 @@ def preview(
     split: Annotated[str, typer.Option(help="train, valid, test or seen.")] = "train",
     assign: Set = None,
 ) -> None:
-    """Draw examples of a game about sets of objects: targets, distractors and the rule."""
+    """Draw examples of a game: targets, distractors and the rule or the attribute values."""
+    from ecsuite.games.experiment import load_experiment
+
     experiment = load_experiment(game, assign or [])
     file = out or Path(f"{experiment.name}.png")
     prepare_output_file(file)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from ecsuite.agents import RECEIVERS, SENDERS
-from ecsuite.agents.perception import PERCEPTIONS
+from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
@@ -23,10 +22,8 @@ from ecsuite.eval.xferbench.sources import SOURCES
 from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
-from ecsuite.games.channels import CHANNELS
-from ecsuite.games.experiment import named_configs
-from ecsuite.games.factory import WORLDS
-from ecsuite.games.tasks import TASKS
+from ecsuite.games.experiment import load_experiment, named_configs
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.grammars import GRAMMARS
 
 QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
@@ -136,10 +133,18 @@ def test_every_option_is_explained():
 
 
 def test_list_names_everything(ecsuite):
+    """An agent of recurrent cells is named by its cell."""
+    recurrent = {"recurrent": "CELL-2l"}
+    senders, receivers = (
+        {*CELLS.parts, *(recurrent.get(name, name) for name in agents.parts)}
+        for agents in (SENDERS, RECEIVERS)
+    )
     registries = {
-        "games": named_configs(), "tasks": TASKS, "channels": CHANNELS, "senders": SENDERS, "receivers": RECEIVERS,
+        "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
+        "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
+        "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts,
         "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
-        "studies": named_studies() | cbm_studies(), "worlds": WORLDS, "perceptions": PERCEPTIONS,
+        "studies": named_studies() | cbm_studies(),
         "xferbench protocols": RULES, "baselines": SOURCES, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
@@ -157,6 +162,9 @@ def test_list_names_everything(ecsuite):
         assert kind.split() in lines
         for name, about in entries.items():
             assert [name, *about.split()] in lines
+    for role in ("sender", "receiver"):
+        for name in names[f"{role}s"]:
+            assert load_experiment("disc_tiny", flags={f"{role}.kind": name.replace("CELL", "gru")})
 
 
 def test_train_then_score(ecsuite, tmp_path):
@@ -224,6 +232,10 @@ def test_rounds_are_shown(ecsuite):
         line.startswith("targets: attribute") and line.count(" and attribute") == 1 for line in lines[:2]
     )
     assert Path("deep/sheet.svg").read_text().startswith("<?xml")
+    code, out, err = ecsuite("preview", "disc_tiny")
+    assert (code, err) == (0, "")
+    assert all(line.count("attribute") == 2 for line in out.splitlines()[:-1])
+    assert Path("disc_tiny.png").stat().st_size
 
 
 def test_feature_files_are_made_up_and_trained_on(ecsuite):
@@ -247,17 +259,13 @@ def test_options_reach_the_config(ecsuite):
         "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8", "--batch-size", "64",
     )  # fmt: skip
     assert code == 0, err
-    from ecsuite.games.experiment import load_experiment
-
     experiment = load_experiment("runs/disc_tiny/config.yaml")
-    assert (experiment.sender.architecture, experiment.receiver.architecture) == ("lstm", "rnn")
+    assert (experiment.sender.kind, experiment.receiver.kind) == ("recurrent", "recurrent")
+    assert (experiment.sender.options.cell, experiment.receiver.options.cell) == ("lstm", "rnn")
     assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
     assert experiment.training.batch_size == 64
-    assert (experiment.training.seed, experiment.training.num_epochs, experiment.sender.hidden_size) == (
-        3,
-        1,
-        8,
-    )
+    assert (experiment.training.seed, experiment.training.num_epochs) == (3, 1)
+    assert experiment.sender.options.hidden_size == 8
 
 
 def test_text_files_are_fitted(ecsuite, tmp_path):
@@ -275,7 +283,7 @@ def test_text_files_are_fitted(ecsuite, tmp_path):
     assert (code, out) == (2, "")
     assert err.splitlines() == [
         "valid.txt:1: expected values from 0 to 3 (world.num_values=4), got 9",
-        "valid.txt:2: expected integers for discrimination, got 'x'",
+        "valid.txt:2: expected integers and dots, got 'x'",
     ]
 
 
@@ -292,10 +300,10 @@ def test_damaged_state_exits_with_3(ecsuite):
 
 
 def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
-    command = ["train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e30"]
+    command = ["train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e30"]
     code, out, err = ecsuite(*command)
     assert (code, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("step ") and "try a smaller training.lr, or training.precision=fp32" in err
+    assert err.startswith("step ") and "try a smaller optimizer.lr, or training.precision=fp32" in err
     code, out, err = ecsuite(*command, "--out", "other", "--json")
     told = json.loads(out)
     assert (code, told["folder"], told["stopped"], told["measures"]) == (1, "other", "diverged", {})
@@ -305,7 +313,7 @@ def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
     assert err.startswith(
         f"runs/disc_tiny holds this run, which diverged at step {told['step']}: try a smaller"
     )
-    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "training.lr=1e-3")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e-3")
     assert code == 0 and out.startswith("all epochs done, step 2 of 2\n")
     assert err == f"runs/disc_tiny: the run that diverged at step {told['step']} is replaced\n"
 
