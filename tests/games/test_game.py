@@ -8,17 +8,22 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
-from ecsuite.config import WORDS_OF_VALUES
-from ecsuite.games.channels import CHANNELS
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_world
-from ecsuite.games.game import Game
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import CHANNELS
+from ecsuite.games.tasks import Truth
 
 
 def make(*overrides):
-    experiment = load_experiment("disc_tiny", ["channel.length_cost=0.1", *overrides])
+    experiment = load_experiment("disc_tiny", ["loss.length_cost=0.1", *overrides])
+    world = make_world(experiment)
     torch.manual_seed(0)
-    return Game(experiment), make_world(experiment).examples("train", np.arange(32))
+    return Game(experiment, world), first_rounds(world, 32)
+
+
+def first_rounds(world, number):
+    """The first training examples in their own order, as one batch."""
+    return world.laid_out(*world.examples("train", np.arange(number)))
 
 
 def noise():
@@ -27,10 +32,17 @@ def noise():
 
 @pytest.mark.parametrize("task", ["discrimination", "reconstruction"])
 def test_measures_are_expectations_over_the_end(task):
-    game, examples = make(f"game.task={task}")
+    game, examples = make(f"task.kind={task}")
     played = game.play(examples, "train", noise())
     states, ends = game.receiver(played.message, torch.float32)
-    output = game.task(states, torch.from_numpy(examples.candidates), torch.from_numpy(examples.targets))
+    labels, values = (
+        torch.from_numpy(examples.labels),
+        torch.from_numpy(examples.values[examples.shown[:, 0]]),
+    )
+    answer = states
+    if task == "discrimination":
+        answer = game.scores(states, game.candidates(examples), None)
+    output = game.task(answer, Truth(labels=labels, values=values))
     losses = torch.stack([ends[end] * output.loss[end] for end in range(4)]).sum(0)
     torch.testing.assert_close(played.measures["loss"], losses.mean())
     torch.testing.assert_close(played.objective, (losses + 0.1 * played.message.length).mean())
@@ -53,17 +65,21 @@ def test_ids_and_weights_of_one_message_give_equal_states(mode):
     torch.testing.assert_close((states * probabilities[..., None]).sum(0), (read * certain[..., None]).sum(0))
 
 
+LENGTHS = {"quantized": [None], "continuous": [None]}
+"""Lengths of messages by channel; others may be variable or fixed."""
+
+
 @pytest.mark.parametrize(
     ("kind", "length", "cell"),
     [
         (kind, length, cell)
-        for kind, length, cell in itertools.product(CHANNELS, ["variable", "fixed"], ["rnn", "gru", "lstm"])
-        if kind not in WORDS_OF_VALUES or length == "fixed"
+        for kind, cell in itertools.product(CHANNELS.parts, ["rnn", "gru", "lstm"])
+        for length in LENGTHS.get(kind, ["variable", "fixed"])
     ],
 )
 def test_every_parameter_has_a_gradient(kind, length, cell):
-    names = [f"channel.kind={kind}", f"channel.length={length}"]
-    game, examples = make(*names, f"sender.architecture={cell}", f"receiver.architecture={cell}")
+    names = [f"channel.kind={kind}", *([] if length is None else [f"channel.length={length}"])]
+    game, examples = make(*names, f"sender.kind={cell}", f"receiver.kind={cell}")
     game.play(examples, "train", noise()).objective.backward()
     for name, parameter in game.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
@@ -86,9 +102,9 @@ def test_symbols_after_the_end_are_ignored():
 
 def test_bf16_is_close_to_fp32():
     experiment = load_experiment("disc_tiny")
+    world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment)
-    examples = make_world(experiment).examples("train", np.arange(256))
+    game, examples = Game(experiment, world), first_rounds(world, 256)
     exact = game.play(examples, "train", noise()).measures
     game.dtype = torch.bfloat16
     low_precision = game.play(examples, "train", noise()).measures

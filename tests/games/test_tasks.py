@@ -1,47 +1,91 @@
 """Tasks: losses, measures and chance levels against manual computations."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import unknown_name
+from ecsuite.config import ConfigError, unknown_name
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_task
-from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction
+from ecsuite.games.game import Game, View, make_world
+from ecsuite.games.registry import TASKS
+from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
+
+
+def discrimination(num_candidates):
+    world = SimpleNamespace(num_distractors=num_candidates - 1)
+    return Discrimination(Discrimination.Options(), world=world, state_size=5)
+
+
+def concept(num_targets, num_distractors, **options):
+    world = SimpleNamespace(num_distractors=num_distractors)
+    options = Concept.Options(num_targets=num_targets, num_distractors=num_distractors, **options)
+    return Concept(options, world=world, state_size=5)
+
+
+def reconstruction(num_values, state_size=6):
+    world = SimpleNamespace(num_values=num_values)
+    return Reconstruction(Reconstruction.Options(), world=world, state_size=state_size)
+
+
+def truth(labels):
+    return Truth(labels=torch.as_tensor(labels), values=None)
+
+
+def one_target(targets, num_candidates):
+    """Labels of rounds with these indices of the target."""
+    return torch.nn.functional.one_hot(torch.as_tensor(targets), num_candidates).bool()
+
+
+def game_about_objects(*overrides):
+    """A game with candidates of two attributes of three values, whose states have five values."""
+    experiment = load_experiment("disc_tiny", ["world.num_values=3", "receiver.hidden_size=5", *overrides])
+    torch.manual_seed(0)
+    return Game(experiment, make_world(experiment))
+
+
+def candidates_of(game, objects):
+    """The view of candidates (batch, num_candidates, num_attributes), laid out by place."""
+    features = game.world.features(objects.flatten(0, 1), torch.float32)
+    return View(features=features, num_seen=objects.shape[1], indices=None)
 
 
 def test_discrimination_scores_candidates_by_their_encoding_times_the_state():
-    torch.manual_seed(0)
-    task = Discrimination(hidden_size=5, num_attributes=2, num_values=3, num_candidates=4)
-    states, targets = torch.randn(3, 2, 5), torch.tensor([3, 0])
+    game = game_about_objects()
+    perception = game.receiver_perception
+    states, targets = torch.randn(3, 2, 5), [3, 0]
     candidates = torch.randint(3, (2, 4, 2))
-    output = task(states, candidates, targets)
+    scores = game.scores(states, candidates_of(game, candidates), None)
+    output = game.task(scores, truth(one_target(targets, 4)))
     for end in range(3):
         for row in range(2):
             logits = []
             for candidate in candidates[row].tolist():
                 features = torch.zeros(6)
                 features[candidate[0]] = features[3 + candidate[1]] = 1
-                encoding = (task.encode.weight @ features + task.encode.bias).tanh()
+                encoding = (perception.weight @ features + perception.bias).tanh()
                 logits.append((encoding @ states[end, row]).item())
-            target = targets[row].item()
+            target = targets[row]
             loss = math.log(sum(math.exp(score) for score in logits)) - logits[target]
             assert output.loss[end, row].item() == pytest.approx(loss, rel=1e-4)
             assert output.measures["accuracy"][end, row] == (logits.index(max(logits)) == target)
-    assert task.chance() == {"accuracy": 0.25}
+    assert game.task.chance() == {"accuracy": 0.25}
 
 
 def test_discrimination_gradients_equal_plain_autograd():
-    torch.manual_seed(0)
-    task = Discrimination(hidden_size=5, num_attributes=2, num_values=3, num_candidates=4)
+    game = game_about_objects()
+    perception = game.receiver_perception
     states, weights = torch.randn(3, 2, 5, requires_grad=True), torch.rand(3, 2)
     candidates, targets = torch.randint(3, (2, 4, 2)), torch.tensor([3, 0])
-    inputs = [states, *task.parameters()]
-    ours = torch.autograd.grad((task(states, candidates, targets).loss * weights).sum(), inputs)
+    inputs = [states, *perception.parameters()]
+    scores = game.scores(states, candidates_of(game, candidates), None)
+    losses = game.task(scores, truth(one_target(targets, 4))).loss
+    ours = torch.autograd.grad((losses * weights).sum(), inputs)
     features = torch.nn.functional.one_hot(candidates, 3).flatten(-2).float()
     logits = torch.einsum(
-        "bch,ebh->ebc", torch.tanh(features @ task.encode.weight.t() + task.encode.bias), states
+        "bch,ebh->ebc", torch.tanh(features @ perception.weight.t() + perception.bias), states
     )
     losses = -logits.log_softmax(-1).gather(-1, targets.expand(3, -1)[..., None])[..., 0]
     plain = torch.autograd.grad((losses * weights).sum(), inputs)
@@ -49,14 +93,24 @@ def test_discrimination_gradients_equal_plain_autograd():
         torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_discrimination_by_hand():
+    scores = torch.tensor([[[2.0, -1.0, 0.5], [3.0, 1.0, -0.1]]])  # (1 end, 2 rounds, 3 candidates)
+    output = discrimination(3)(scores, truth(one_target([0, 1], 3)))
+    first = -2 + math.log(sum(math.exp(score) for score in (2, -1, 0.5)))
+    second = -1 + math.log(sum(math.exp(score) for score in (3, 1, -0.1)))
+    assert output.loss[0].tolist() == pytest.approx([first, second])
+    assert output.measures["accuracy"][0].tolist() == [1, 0]
+    assert discrimination(256).chance() == {"accuracy": 1 / 256}
+
+
 def test_reconstruction_loss_and_accuracies():
-    task = Reconstruction(hidden_size=6, num_attributes=2, num_values=3)
+    task = reconstruction((3, 3))
     with torch.no_grad():
         task.decode.weight.copy_(torch.eye(6))
         task.decode.bias.zero_()
-    candidates = torch.tensor([[[0, 1]], [[2, 2]]])
+    values = torch.tensor([[0, 1], [2, 2]])
     states = torch.tensor([[[5.0, 0, 0, 0, 5, 0], [0, 0, 5, 5, 0, 0]]])  # predicts (0, 1) and (2, 0)
-    output = task(states, candidates, torch.zeros(2, dtype=torch.long))
+    output = task(states, Truth(labels=torch.ones(2, 1, dtype=torch.bool), values=values))
     right, wrong = math.log(math.exp(5) + 2) - 5, math.log(math.exp(5) + 2)
     assert output.loss[0].tolist() == pytest.approx([right, (right + wrong) / 2], rel=1e-5)
     assert output.measures["accuracy"][0].tolist() == [1, 0]
@@ -64,13 +118,96 @@ def test_reconstruction_loss_and_accuracies():
     assert task.chance() == pytest.approx({"accuracy": 1 / 9, "attribute_accuracy": 1 / 3})
 
 
+def test_reconstruction_of_attributes_with_different_numbers_of_values():
+    """A value that an attribute does not have is never predicted, and takes nothing from the others."""
+    task = reconstruction((2, 3), state_size=6)
+    with torch.no_grad():
+        task.decode.weight.copy_(torch.eye(6))
+        task.decode.bias.zero_()
+    states = torch.tensor(
+        [[[1.0, 0, 9, 0, 0, 2]]]
+    )  # the 9 is for a third value, which the first attribute lacks
+    output = task(states, Truth(labels=torch.ones(1, 1, dtype=torch.bool), values=torch.tensor([[0, 2]])))
+    losses = [math.log(math.e + 1) - 1, math.log(2 + math.exp(2)) - 2]
+    assert output.loss.item() == pytest.approx(sum(losses) / 2)
+    assert output.measures["accuracy"].item() == 1
+    assert task.chance() == pytest.approx({"accuracy": 1 / 6, "attribute_accuracy": (1 / 2 + 1 / 3) / 2})
+
+
+def test_reconstruction_needs_objects_with_values():
+    with pytest.raises(ConfigError, match=r"^task: reconstruction needs objects with attribute values"):
+        reconstruction(None)
+
+
+def test_concept_by_hand():
+    scores = torch.tensor([[[2.0, -1.0, 0.5], [3.0, 1.0, -0.1]]])  # (1 end, 2 rounds, 3 candidates)
+    labels = torch.tensor([[True, False, False], [True, True, False]])
+    output = concept(2, 1)(scores, truth(labels))
+    p = [1 / (1 + math.exp(-score)) for score in (2, -1, 0.5, 3, 1, -0.1)]
+    first = -(math.log(p[0]) + math.log(1 - p[1]) + math.log(1 - p[2])) / 3
+    second = -(math.log(p[3]) + math.log(p[4]) + math.log(1 - p[5])) / 3
+    assert output.loss[0].tolist() == pytest.approx([first, second])
+    assert output.measures["accuracy"][0].tolist() == pytest.approx([2 / 3, 1])
+    assert output.measures["set_accuracy"][0].tolist() == [0, 1]
+
+
+def test_a_score_of_nothing_says_no():
+    output = concept(1, 1)(torch.zeros(1, 1, 2), truth([[True, False]]))
+    assert output.measures["accuracy"].item() == 0.5 and output.loss.item() == pytest.approx(math.log(2))
+
+
+def test_chance_is_what_guessing_gives():
+    """Always the more frequent answer, for a candidate; all answers at random, for all of them."""
+    rng = np.random.default_rng(0)
+    for num_targets, num_distractors in ((1, 1), (2, 1), (2, 3)):
+        task = concept(num_targets, num_distractors)
+        labels = truth(torch.arange(num_targets + num_distractors).expand(40_000, -1) < num_targets)
+        scores = torch.from_numpy(rng.normal(size=(1, *labels.labels.shape)))
+        guessed = task(scores, labels).measures["set_accuracy"].mean().item()
+        assert guessed == pytest.approx(task.chance()["set_accuracy"], abs=0.01)
+        more_frequent = 1.0 if num_targets > num_distractors else -1.0
+        constant = task(torch.full_like(scores, more_frequent), labels).measures["accuracy"].mean().item()
+        assert constant == pytest.approx(task.chance()["accuracy"])
+
+
+def test_a_target_that_is_repeated_is_one_guess():
+    repeated = concept(10, 10, variant="reference")
+    assert repeated.chance() == {"accuracy": 0.5, "set_accuracy": 0.5**11}
+    assert concept(10, 10).chance() == {"accuracy": 0.5, "set_accuracy": 0.5**20}
+    sets = ["task.kind=concept", "task.num_targets=2", "task.num_distractors=3"]
+    reference = load_experiment(
+        "disc_tiny", [*sets, "world.kind=shapeworld", "task.variant=reference", "sender.perception=conv",
+                      "receiver.perception=conv"]
+    )  # fmt: skip
+    assert Game(reference, make_world(reference)).task.chance() == {"accuracy": 0.6, "set_accuracy": 0.5**4}
+    things = load_experiment("disc_tiny", [*sets, "world.kind=thing"])
+    assert Game(things, make_world(things)).task.chance() == {"accuracy": 0.6, "set_accuracy": 0.5**5}
+
+
+def test_tasks_judge_every_end_alike():
+    scores, labels = torch.randn(3, 5, 4), torch.arange(4).expand(5, -1) < 1
+    for task in (concept(1, 3), discrimination(4)):
+        whole = task(scores, truth(labels))
+        for end in range(3):
+            alone = task(scores[end : end + 1], truth(labels))
+            torch.testing.assert_close(alone.loss[0], whole.loss[end])
+            for name, figure in alone.measures.items():
+                torch.testing.assert_close(figure[0], whole.measures[name][end])
+
+
 def test_tasks_by_name():
-    for name in ("discrimination", "reconstruction"):  # the third task is for sets, see test_set_game
-        task = make_task(load_experiment("disc_tiny", [f"game.task={name}"]), 64)
-        assert type(task).__name__.lower() == name
-    with pytest.raises(ValueError, match="unknown task 'discriminate'; did you mean 'discrimination'"):
-        make_task(load_experiment("disc_tiny", ["game.task=discriminate"]), 64)
+    for name, kind in {
+        "discrimination": Discrimination,
+        "reconstruction": Reconstruction,
+        "concept": Concept,
+    }.items():
+        assert TASKS.load(name) is kind
+        experiment = load_experiment("disc_tiny", [f"task.kind={name}", "world.kind=thing"])
+        assert experiment.task.kind == name and type(experiment.task.options) is kind.Options
+        assert type(Game(experiment, make_world(experiment)).task) is kind
+    with pytest.raises(ConfigError, match="unknown task 'discriminate'; did you mean 'discrimination'"):
+        load_experiment("disc_tiny", ["task.kind=discriminate"])
     assert (
-        str(unknown_name("task", "zzz", TASKS))
+        str(unknown_name("task", "zzz", TASKS.parts))
         == "unknown task 'zzz'; choices: discrimination, reconstruction, concept"
     )

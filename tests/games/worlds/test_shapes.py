@@ -173,7 +173,8 @@ def test_held_out_rules_are_never_trained_on(drawn, length):
 def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
     """Two rules of two targets and six distractors: a rule's round has the two images of the other one three times."""
     world = make(
-        "task.num_targets=2", "task.num_distractors=6", "world.images_per_batch=4", "training.batch_size=4", "world.rule_length=4",
+        "task.num_targets=2", "task.num_distractors=6", "world.images_per_batch=4", "training.batch_size=4",
+        "world.rule_length=4",
     )  # fmt: skip
     for candidates in world.batch("train", 0).candidates:
         _, counts = np.unique(candidates[2:], return_counts=True)
@@ -186,9 +187,10 @@ def test_the_sender_may_see_counter_examples(drawn):
 
 
 TOO_SMALL = {
-    ("world.images_per_batch=30",): "world.images_per_batch and training.batch_size: 30 images and 64 rounds make 1 rules of 20 targets a "
-    "batch, expected at least 2",
-    ("training.batch_size=1",): "world.images_per_batch and training.batch_size: 320 images and 1 rounds make 1 rules of 20",
+    ("world.images_per_batch=30",): "world.images_per_batch and training.batch_size: 30 images and 64 rounds make 1 "
+    "rules of 20 targets a batch, expected at least 2",
+    ("training.batch_size=1",): "world.images_per_batch and training.batch_size: 320 images and 1 rounds make 1 "
+    "rules of 20",
     ("world.rule_length=5",): "world.rule_length: expected at most 4 attributes, got 5",
     ("world.rule_length=2", "world.held_out=0.01"): "world.held_out: 0.01 of 105 rules makes 104 for training and 1 "
     "for evaluation, expected at least 2 of each",

@@ -114,7 +114,7 @@ def test_a_number_of_distractors_of_ones_own_is_kept_and_must_fit(tmp_path):
     file.write_text("1 0 . 1 2 . 1\n")
     assert make_world(load(file, "task.num_distractors=1")).num_distractors == 1
     with pytest.raises(
-        ConfigError, match="has 1 distractors .* expected 2 distractors .*: set task.num_distractors"
+        ConfigError, match=r"has 1 distractors .* expected 2 distractors .*: set task.num_distractors"
     ):
         make_world(load(file, "task.num_distractors=2"))
 

@@ -1,0 +1,187 @@
+"""Worlds and tasks are independent choices: every pair that makes sense is played, every other one is refused."""
+
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment, named_configs, override
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import TASKS, WORLDS
+from ecsuite.games.worlds.attributes import AttributeWorld
+from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.games.worlds.things import ThingWorld
+from ecsuite.games.worlds.world import World
+
+SMALL = ("sender.hidden_size=8", "receiver.hidden_size=8", "training.batch_size=4")
+WORLD = {
+    "attributes": (),
+    "thing": ("world.kind=thing",),
+    "shape": ("world.kind=shape", "world.images_per_batch=8"),
+    "shapeworld": ("world.kind=shapeworld", "world.images_per_label=2"),
+    "features": ("world.kind=features",),
+    "text": ("world.kind=text", "world.num_values=4"),
+}
+TASK = {
+    "discrimination": ("task.num_distractors=3",),
+    "reconstruction": ("task.kind=reconstruction",),
+    "concept": ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3"),
+}
+MEASURES = {
+    "discrimination": {"accuracy"},
+    "reconstruction": {"accuracy", "attribute_accuracy"},
+    "concept": {"accuracy", "set_accuracy"},
+}
+
+
+def load(*overrides):
+    return load_experiment("disc_tiny", [*SMALL, *overrides])
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Settings that name the files of a world, by world and task."""
+    write_features(tmp_path / "features.npz", synthetic_features(1, 8, 24, 5, 4))
+    lines = {
+        "discrimination": "0 1 . 2 3 . 1 1 . 3 3 . 2\n",
+        "reconstruction": "0 1\n2 3\n",
+        "concept": "0 1 . 2 3 . 1 1 . 3 3 . 0 0 . 2 0\n",
+    }
+
+    def files(kind, task):
+        if kind == "features":
+            return [f"world.features={tmp_path}/features.npz"]
+        if kind != "text":
+            return []
+        (tmp_path / "rounds.txt").write_text(lines[task] * 4)
+        return [f"world.{split}_data={tmp_path}/rounds.txt" for split in ("train", "valid")]
+
+    return files
+
+
+def test_every_world_of_the_registry_is_one():
+    assert set(WORLDS.parts) == set(WORLD) and set(TASKS.parts) == set(TASK)
+    for kind in WORLDS.parts:
+        assert issubclass(WORLDS.load(kind), World)
+
+
+@pytest.mark.parametrize("task", TASK)
+@pytest.mark.parametrize("kind", [kind for kind in WORLD if kind != "attributes"])
+def test_every_world_of_sets_gives_rounds_for_every_task(kind, task, files):
+    conv = kind in ("shape", "shapeworld")
+    perceptions = [
+        f"{agent}.perception={'conv' if conv else 'linear'},size=8" for agent in ("sender", "receiver")
+    ]
+    if task == "reconstruction":
+        del perceptions[1]  # the receiver sees no objects
+    experiment = load(*WORLD[kind], *TASK[task], *perceptions, *files(kind, task))
+    world = make_world(experiment)
+    game = Game(experiment, world)
+    rounds = world.batch("train", 0)
+    features = world.features(torch.from_numpy(rounds.objects), torch.float32)
+    assert features.shape == (len(rounds.objects), *world.object_shape)
+    played = game.play(rounds, "train", torch.Generator().manual_seed(0))
+    assert played.objective.isfinite() and len(rounds) == 4
+    assert set(played.measures) == {"loss", "length"} | MEASURES[task]
+    played.objective.backward()
+    for name, parameter in game.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+    description = world.describe(rounds)
+    assert len(description.meanings) == 4 and len(description.concepts) == 4
+
+
+@pytest.mark.parametrize("kind", ["thing", "shape"])
+def test_reconstruction_is_about_the_values_of_the_object(kind):
+    """The corpus has the values of the target, and not the rule by which it was drawn."""
+    perceptions = ["sender.perception=conv,size=8"] if kind == "shape" else []
+    world = make_world(load(*WORLD[kind], *TASK["reconstruction"], *perceptions, "world.rule_length=2"))
+    rounds = world.batch("valid", 0)
+    values = rounds.values[rounds.shown[:, 0]]
+    assert rounds.shown.shape == rounds.labels.shape == (4, 1) and rounds.labels.all()
+    description = world.describe(rounds)
+    assert (description.meanings == values).all() and (values >= 0).all()
+    assert (values < world.num_values).all()
+    for row, phrase in zip(values, description.concepts, strict=True):
+        names = [names[value] for names, value in zip(world.value_names, row, strict=True)]
+        assert [description.concept_names[concept] for concept in phrase] == names
+    rules = world.rules.meanings[rounds.rules]
+    assert ((rules == values) | (rules < 0)).all()
+
+
+@pytest.mark.parametrize("kind", ["thing", "shape"])
+def test_discrimination_in_worlds_of_rules_has_one_target(kind):
+    world = make_world(load(*WORLD[kind], *TASK["discrimination"]))
+    rounds = world.batch("train", 0)
+    assert rounds.shown.shape == (4, 1) and rounds.labels.shape == (4, 4)
+    assert (rounds.labels.sum(1) == 1).all()
+    shown = rounds.objects[rounds.shown[:, 0]]
+    assert (rounds.objects[rounds.candidate_indices()[rounds.labels]] == shown).all()
+
+
+@pytest.mark.parametrize("name", named_configs())
+def test_every_shipped_experiment_can_be_made(name, files):
+    experiment = override(
+        load_experiment(name, files("features", "") if name in ("mu_cub", "yao") else []), SMALL
+    )
+    if name == "yao":
+        experiment = override(experiment, ["task.num_distractors=3"])  # the file is small
+    world = make_world(experiment)
+    assert len(Game(experiment, world).task.chance()) >= 1
+    assert world.num_train == experiment.training.num_examples
+
+
+def test_the_game_is_that_of_the_world():
+    one, sets = load(), load("world.kind=thing", "task.kind=concept")
+    assert type(make_world(one)) is AttributeWorld and type(make_world(sets)) is ThingWorld
+    game = Game(sets, make_world(sets), torch.bfloat16)
+    assert game.dtype == torch.bfloat16
+
+
+MISTAKES = {
+    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: attributes, text, thing, ",
+    ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, reco",
+    ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
+    ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
+    ("world.kind=thing", "task.kind=concept", "task.variant=reference"):
+        r"task.variant: expected set_reference in this world, got reference$",
+    ("world.kind=shape", "task.kind=concept", "task.variant=concept"):
+        r"task.variant: expected set_reference in this world, got concept$",
+    ("world.kind=thing", "task.kind=concept", "world.rule_length=3"): r"world.rule_length: expected at most 2 attribu",
+    ("world.kind=thing", "task.num_distractors=null"): r"task.num_distractors: expected a number \(only world text ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("overrides", MISTAKES)
+def test_worlds_and_tasks_that_do_not_fit(overrides):
+    with pytest.raises(ConfigError, match=f"^{MISTAKES[overrides]}"):
+        experiment = load(*overrides)
+        Game(experiment, make_world(experiment))
+
+
+def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
+    made = synthetic_features(1, 8, 24, 5, 4)
+    write_features(tmp_path / "bare.npz", {"features": made["features"]})
+    experiment = load(
+        "world.kind=features", f"world.features={tmp_path}/bare.npz", "task.kind=reconstruction"
+    )
+    with pytest.raises(
+        ConfigError, match=r"^task: reconstruction needs objects with attribute values, and this world"
+    ):
+        Game(experiment, make_world(experiment))
+
+
+@pytest.mark.parametrize("agent", ["sender", "receiver"])
+def test_perceptions_that_do_not_fit(agent):
+    sets = ["world.kind=thing", "task.kind=concept"]
+    experiment = load(*sets, f"{agent}.perception=conv")
+    message = (
+        rf"^{agent}: perception conv: not for vectors of 8 features; choices: identity, linear, tanh, mlp$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        Game(experiment, make_world(experiment))
+    with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):
+        load(*sets, f"{agent}.perception=mlpp")
+    images = load("world.kind=shape", "task.kind=concept", f"{agent}.perception=mlp")
+    with pytest.raises(
+        ConfigError, match=r"perception (mlp|linear): not for images; choices: conv, conv_max, conv_g"
+    ):
+        Game(images, make_world(images))
