@@ -128,9 +128,9 @@ def merge_section(
         ConfigError: If the name or an option is unknown, or the kind does not read the option.
     """
     layer = registry.section(given, path)
-    kind = layer.setdefault(KIND, below.get(KIND))
+    kind: Any = layer.setdefault(KIND, below.get(KIND))
     types = option_types(registry.load(kind).Options)
-    merged = {KIND: kind} | {key: value for key, value in below.items() if key in types}
+    merged: dict[str, Any] = {KIND: kind} | {key: value for key, value in below.items() if key in types}
     for key, value in layer.items():
         if key == KIND:
             continue

@@ -48,7 +48,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         flat = np.concatenate([each[each != PAD] for each in symbols]).astype(np.int32)
         messages, symbol_names = Ragged.from_lengths(flat, lengths), None
     description = joined(descriptions)
-    metadata = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
+    metadata: dict[str, int | str] = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
     if experiment.channel.kind == "continuous":
         metadata["symbols"] = (
             f"rounded to {channel.num_levels} levels here; the receiver gets the exact values"

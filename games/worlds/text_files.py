@@ -78,7 +78,7 @@ class TextWorld(SingleObjectWorld):
     def num_distractors(self) -> int:
         """As many as the files have."""
         candidates, targets = self.rounds_of_split["train"]
-        return candidates.shape[1] - targets.shape[1]
+        return int(candidates.shape[1] - targets.shape[1])
 
     def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
         """The lines with these indices, counted from 0; those after the last line are left out."""

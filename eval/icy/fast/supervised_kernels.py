@@ -22,6 +22,7 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     """The fused implementation of a sender, or None if there is none."""
     # Exactly these classes: a subclass may compute something else.
     if type(sender) in (FC1LSender, FC2LSender):
+        assert isinstance(sender, FeedForwardSender)
         return FeedForwardFusedSender(sender)
     if type(sender) not in (RecurrentSender, HUSendA, HUSendZ):
         return None
