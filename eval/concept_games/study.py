@@ -90,15 +90,15 @@ def load_study(
         if assignment.startswith("training.seed="):
             raise ConfigError(f"--set {assignment}: a study has several seeds; use --seeds")
     published_rows = {} if header.published is None else look_up("table", header.published, PUBLISHED)
+    wanted = list(rows)
     read = [
-        _read_row(entry, f"{name_or_file}: rows[{place}]", given, published_rows)
+        _read_row(entry, f"{name_or_file}: rows[{place}]", wanted, given, published_rows)
         for place, entry in enumerate(entries)
     ]
     names = [row.name for row in read]
     for each in names:
         if names.count(each) > 1:
             raise ConfigError(f"{name_or_file}: rows: expected unique names, found {each} twice")
-    wanted = list(rows)
     for each in wanted:
         if each not in names:
             raise unknown_name("row", each, names)
@@ -115,8 +115,10 @@ def _shipped() -> dict[str, Traversable]:
     return {name: file for name, file in shipped_configs("paper").items() if name.startswith("cbm_")}
 
 
-def _read_row(entry: Any, place: str, assignments: list[str], published_rows: Mapping[str, Figures]) -> Row:
-    """Read a row of the file, and apply the user's settings."""
+def _read_row(
+    entry: Any, place: str, wanted: list[str], assignments: list[str], published_rows: Mapping[str, Figures]
+) -> Row:
+    """Read a row of the file, and apply the user's settings if it is wanted: others may not have them."""
     if not isinstance(entry, dict):
         raise ConfigError(f"{place}: expected keys and values, got {entry!r}")
     for key in entry:
@@ -129,8 +131,9 @@ def _read_row(entry: Any, place: str, assignments: list[str], published_rows: Ma
     changes = entry.get("set", {})
     if not isinstance(changes, dict):
         raise ConfigError(f"{place}: set: expected keys such as channel.max_len with values, got {changes!r}")
+    is_wanted = not wanted or header.name in wanted
     try:
-        experiment = load_experiment(header.base, assignments, changes=changes)
+        experiment = load_experiment(header.base, assignments if is_wanted else [], changes=changes)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
     # Without the description of the base, which may not hold for the settings of the row.

@@ -20,7 +20,7 @@ rows:
 
 SETTINGS = (
     "training.num_examples=128", "training.num_epochs=1", "evaluation.num_valid=64", "evaluation.corpus_size=150",
-    "world.num_values=4", "game.num_targets=4", "game.num_distractors=4", "training.checkpoint_every=10",
+    "world.num_values=4", "task.num_targets=4", "task.num_distractors=4", "training.checkpoint_every=10",
 )  # fmt: skip
 QUICK = [argument for setting in SETTINGS for argument in ("--set", setting)]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
@@ -64,7 +64,18 @@ MISTAKES = {
     ("icy", "paper/cbm_table1"): "unknown study 'cbm_table1'",
     ("cbm", "small.yaml", "--row", "thing_qq"): "unknown row 'thing_qq'; did you mean 'thing_qt'?",
     ("cbm", "small.yaml", "--seeds", "x"): "--seeds x: expected how many (10), a range (123-132) or a list",
-    ("cbm", "small.yaml", "--set", "channel.colour=1"): "unknown key 'channel.colour'",
+    (
+        "cbm",
+        "small.yaml",
+        "--set",
+        "channel.colour=1",
+    ): "small.yaml: rows[0]: --set: unknown key 'channel.colour'",
+    (
+        "cbm",
+        "small.yaml",
+        "--set",
+        "channel.word_size=8",
+    ): "small.yaml: rows[0]: --set: channel.word_size: channel gumbel does not read it; read by quantized, ",
     (
         "cbm",
         "small.yaml",

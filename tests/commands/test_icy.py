@@ -329,7 +329,7 @@ MISTAKES = {
     "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_figure3, ",
     "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
     "icy key.yaml": "key.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
-    "icy type.yaml": "type.yaml: seeds: expected a list, got 10",
+    "icy type.yaml": "type.yaml: seeds: expected list, got 10",
     "icy list.yaml": "list.yaml: expected keys and values, got list",
     "icy table.yaml": "table.yaml: unknown table 'table7'; did you mean",
     "grammar nope": "unknown grammar 'nope'; did you mean 'perm'? choices: concat, hol, perm, ",

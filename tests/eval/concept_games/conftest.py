@@ -15,7 +15,7 @@ rows:
 
 QUICK = (
     "training.num_examples=128", "training.num_epochs=1", "evaluation.num_valid=64", "evaluation.corpus_size=150",
-    "world.num_values=4", "game.num_targets=4", "game.num_distractors=4",
+    "world.num_values=4", "task.num_targets=4", "task.num_distractors=4",
 )  # fmt: skip
 
 

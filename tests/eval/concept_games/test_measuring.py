@@ -70,7 +70,7 @@ def test_other_settings_are_other_runs(small, tmp_path):
 
 @pytest.mark.parametrize(("stopped", "error"), [("interrupt", KeyboardInterrupt), ("preempted", SystemExit)])
 def test_a_run_that_was_stopped_stops_the_study(small, tmp_path, monkeypatch, stopped, error):
-    ended = Result(stopped=stopped, step=1, num_steps=2, measures={}, chance={}, probes={})
+    ended = Result(stopped=stopped, step=1, num_steps=2, measures={}, chance={}, extra_evaluations={})
     given = []
     monkeypatch.setattr(measuring, "train", lambda *_, **options: given.append(options) or ended)
     with pytest.raises(error):

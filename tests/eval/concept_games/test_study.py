@@ -8,6 +8,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.concept_games.published import PUBLISHED
 from ecsuite.eval.concept_games.study import load_study, named_studies
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import CHANNELS
 
 
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
@@ -23,16 +24,19 @@ def test_table_1_has_the_paper_s_rows_and_channels():
     assert [row.name for row in study.rows] == list(PUBLISHED["table1"])
     assert study.header.seeds == (1, 2, 3)
     for row in study.rows:
-        world, game, channel = row.experiment.world, row.experiment.game, row.experiment.channel
-        assert (game.num_targets, game.num_distractors) == (20, 20)
-        assert world.rule_length == channel.max_len == (4 if row.name.endswith("_l4") else 1)
-        assert world.kind == row.name.partition("_")[0] and channel.length == "fixed"
+        world, task, channel = row.experiment.world, row.experiment.task, row.experiment.channel
+        assert task.kind == "concept" and task.options.variant == "set_reference"
+        assert (task.options.num_targets, task.options.num_distractors) == (20, 20)
+        rule_length = 4 if row.name.endswith("_l4") else 1
+        assert world.options.rule_length == channel.options.max_len == rule_length
+        assert world.kind == row.name.partition("_")[0]
+        assert not CHANNELS.load(channel.kind)(channel.options).has_eos
         if "_gs" in row.name:
-            assert (channel.kind, channel.straight_through) == ("gumbel", False)
-            assert channel.vocab_size == {"shape": 17, "thing": 50}[world.kind]
+            assert (channel.kind, channel.options.straight_through) == ("gumbel", False)
+            assert channel.options.vocab_size == {"shape": 17, "thing": 50}[world.kind]
         else:
-            assert (channel.kind, channel.num_levels) == ("quantized", 2)
-            assert channel.word_size == {"shape": 5, "thing": 6}[world.kind]
+            assert (channel.kind, channel.options.num_levels) == ("quantized", 2)
+            assert channel.options.word_size == {"shape": 5, "thing": 6}[world.kind]
 
 
 def test_channels_are_compared_with_everything_else_alike():
@@ -42,7 +46,7 @@ def test_channels_are_compared_with_everything_else_alike():
         assert replace(experiment, name="", about="", channel=other.channel) == replace(
             other, name="", about=""
         )
-        assert (experiment.world.distractors == "hard") == name.endswith("_l4")
+        assert (experiment.world.options.distractors == "hard") == name.endswith("_l4")
 
 
 TABLE3 = """
@@ -59,13 +63,13 @@ def test_table_3_has_the_paper_s_experiments():
         == list(PUBLISHED["table3"])
     )
     for place, row in enumerate(study.rows):
-        world, game, channel = row.experiment.world, row.experiment.game, row.experiment.channel
+        world, task, channel = row.experiment.world, row.experiment.task, row.experiment.channel
         kind, length, size, max_len = TABLE3[place % 8].split()
         assert world.kind == ("shape" if place < 8 else "thing")
-        assert (game.num_targets, game.num_distractors) == (8, 8)
+        assert (task.options.num_targets, task.options.num_distractors) == (8, 8)
         assert channel.kind == {"gs": "gumbel", "qt": "quantized"}[kind]
-        assert (world.rule_length, channel.max_len) == (int(length), int(max_len))
-        assert (channel.vocab_size if kind == "gs" else channel.word_size) == int(size)
+        assert (world.options.rule_length, channel.options.max_len) == (int(length), int(max_len))
+        assert (channel.options.vocab_size if kind == "gs" else channel.options.word_size) == int(size)
 
 
 def test_figure_4_has_18_segments_of_100():
@@ -94,9 +98,14 @@ def test_rows_seeds_and_settings_can_be_chosen():
     )
     (row,) = study.rows
     assert study.header.seeds == (7,) and row.name == row.experiment.name == "thing_qt"
-    assert (row.experiment.training.num_epochs, row.experiment.channel.word_size) == (3, 9)
+    assert (row.experiment.training.num_epochs, row.experiment.channel.options.word_size) == (3, 9)
     assert row.experiment.world == load_experiment("thing_qt").world
     assert row.published["cbm"] == 0.73
+    with pytest.raises(
+        ConfigError,
+        match=r"rows\[0\]: --set: channel.word_size: channel gumbel does not read it; read by quantized, cont",
+    ):
+        load_study("paper/cbm_table1", assignments=["channel.word_size=9"])
 
 
 def test_what_a_base_says_of_itself_is_left_out(tmp_path):
@@ -114,7 +123,9 @@ MISTAKES = {
     "rows: [{name: a, base: thing_qq}]": "mine.yaml: rows[0]: unknown game 'thing_qq'; did you mean 'thing_qt'?",
     "rows: [{name: a, base: thing_qt, sett: {}}]": "mine.yaml: rows[0]: unknown key 'sett'; did you mean 'set'?",
     "rows: [{name: a, base: thing_qt, set: [x]}]": "mine.yaml: rows[0]: set: expected keys such as channel.max_len",
-    "rows: [{name: a, base: thing_qt, set: {channel.maxlen: 2}}]": "mine.yaml: rows[0]: unknown key 'channel.maxlen'",
+    "rows: [{name: a, base: thing_qt, set: {channel.maxlen: 2}}]": (
+        "mine.yaml: rows[0]: set: unknown key 'channel.maxlen'; did you mean 'channel.max_len'?"
+    ),
     "rows: [{name: a, base: thing_qt}, {name: a, base: thing_qt}]": "mine.yaml: rows: expected unique names, found a",
     "{seeds: [], rows: [{name: a, base: thing_qt}]}": "mine.yaml: seeds: expected different numbers, at least one",
     "{seeds: [1, 1], rows: [{name: a, base: thing_qt}]}": "mine.yaml: seeds: expected different numbers, at least one",
