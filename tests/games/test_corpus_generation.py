@@ -4,22 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games import corpus_generation as speaking
-from ecsuite.games.corpus_generation import (
-    attribute_concepts,
-    noise_generator,
-    record_corpus,
-    words_to_symbols,
-)
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_game, make_world
-from ecsuite.games.game import Game
+from ecsuite.games.corpus_generation import noise_generator, record_corpus, words_to_symbols
+from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.worlds import attributes
+from ecsuite.games.worlds.world import attribute_names, describe_values
 
 
 def record(*overrides):
     experiment = load_experiment("disc_tiny", overrides)
+    world = make_world(experiment)
     torch.manual_seed(0)
-    return record_corpus(Game(experiment), make_world(experiment), experiment)
+    return record_corpus(Game(experiment, world), experiment)
 
 
 def rows(corpus):
@@ -29,7 +25,7 @@ def rows(corpus):
 @pytest.mark.parametrize("size", [1, 5, 16])
 def test_batches_do_not_matter(monkeypatch, size):
     whole = rows(record())
-    monkeypatch.setattr(speaking, "BATCH", size)
+    monkeypatch.setattr(attributes, "CORPUS_BATCH", size)
     assert rows(record()) == whole
 
 
@@ -48,8 +44,10 @@ def test_greedy_speech_repeats_and_sampled_speech_repeats_with_its_seed():
 
 
 def test_concepts_of_attribute_values():
-    concepts, names = attribute_concepts(np.array([[0, 2], [1, 1]]), 3)
-    assert [[names[concept] for concept in row] for row in concepts] == [
+    description = describe_values(np.array([[0, 2], [1, 1]]), attribute_names(2, 3))
+    names = description.concept_names
+    assert description.meanings.tolist() == [[0, 2], [1, 1]]
+    assert [[names[concept] for concept in row] for row in description.concepts] == [
         ["attribute0=0", "attribute1=2"],
         ["attribute0=1", "attribute1=1"],
     ]
@@ -122,17 +120,17 @@ def test_no_words_at_all():
 
 
 SETS = (
-    "world.kind=thing", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25", "game.task=concept",
-    "game.num_targets=3", "channel.kind=quantized", "channel.length=fixed", "channel.num_levels=3",
-    "channel.word_size=4", "training.batch_size=16",
+    "world.kind=thing", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25", "task.kind=concept",
+    "task.num_targets=3", "channel.kind=quantized", "channel.num_levels=3", "channel.word_size=4",
+    "training.batch_size=16",
 )  # fmt: skip
 
 
 def record_sets(*overrides):
-    experiment = load_experiment("disc_tiny", [*SETS, *overrides])
+    experiment = override(load_experiment("disc_tiny", SETS), overrides)
     torch.manual_seed(0)
     world = make_world(experiment)
-    return record_corpus(make_game(experiment, world, torch.float32), world, experiment), world
+    return record_corpus(Game(experiment, world), experiment), world
 
 
 @pytest.mark.parametrize("size", [1, 16, 40])
@@ -153,6 +151,7 @@ def test_a_game_about_sets_gives_a_message_for_each_of_its_rounds(size):
 def test_batches_do_not_matter_to_a_game_about_sets():
     whole = rows(record_sets("evaluation.corpus_size=40")[0])
     assert rows(record_sets("evaluation.corpus_size=40", "training.batch_size=7")[0]) == whole
+    assert rows(record_sets("evaluation.corpus_size=40", "evaluation.batch_size=7")[0]) == whole
     assert rows(record_sets("evaluation.corpus_size=5")[0]) == whole[:5]
 
 
@@ -182,3 +181,18 @@ def test_symbols_of_a_game_about_sets_end_where_the_sender_ends_them():
     corpus, _ = record_sets("channel.kind=gumbel", "channel.length=variable", "evaluation.corpus_size=20")
     assert corpus.eos == 0 and all(row.index(0) == len(row) - 1 <= 3 for row in rows(corpus))
     assert corpus.metadata == {"vocab_size": 5, "max_len": 3}
+
+
+def test_an_informed_sender_gives_a_message_for_each_round_of_evaluation():
+    """What it says depends on the distractors, so that a meaning has as many messages as rounds."""
+    informed = ["task.sender_input=targets_and_distractors", "evaluation.corpus_size=40"]
+    corpus = record(*informed, "training.batch_size=16")
+    world = make_world(load_experiment("disc_tiny", [*informed, "training.batch_size=16"]))
+    rounds = [world.batch("valid", number) for number in range(3)]
+    meanings = np.concatenate([batch.values[batch.shown[:, 0]] for batch in rounds])[:40]
+    assert len(corpus.messages) == 40 and (corpus.meanings == meanings).all()
+
+
+def test_a_corpus_about_rules_may_be_longer_than_an_evaluation():
+    corpus, _ = record_sets("evaluation.corpus_size=40", "evaluation.num_valid=5")
+    assert rows(corpus) == rows(record_sets("evaluation.corpus_size=40")[0])

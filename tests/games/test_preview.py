@@ -4,8 +4,10 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_world
-from ecsuite.games.preview import show_rounds, title
+from ecsuite.games.game import make_world
+from ecsuite.games.preview import round_titles, show_rounds
+from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.games.worlds.world import Description
 
 
 def test_titles_are_the_rules_of_the_first_rounds(tmp_path):
@@ -20,7 +22,7 @@ def test_titles_are_the_rules_of_the_first_rounds(tmp_path):
 
 
 def test_the_same_rounds_are_the_same_bytes_and_splits_differ(tmp_path):
-    experiment = load_experiment("shape_qt", ["training.batch_size=4", "world.pool=80"])
+    experiment = load_experiment("shape_qt", ["training.batch_size=4", "world.images_per_batch=80"])
     sheets = []
     for name, split in (("a", "train"), ("b", "train"), ("c", "valid")):
         show_rounds(experiment, tmp_path / f"{name}.png", num_rounds=1, split=split)
@@ -30,22 +32,42 @@ def test_the_same_rounds_are_the_same_bytes_and_splits_differ(tmp_path):
 
 def test_shapeworld_s_connectives_join_its_literals():
     rules = make_world(load_experiment("mu_shapeworld")).rules
-    titles = [title(rules, rule) for rule in range(len(rules))]
+    titles = round_titles(
+        Description(meanings=rules.meanings, concepts=rules.concepts, concept_names=rules.concept_names)
+    )
     assert len(set(titles)) == 312
     assert {"targets: not red", "targets: red and circle", "targets: red or circle"} <= set(titles)
     assert not any("and and" in text or text.endswith((" and", " or")) for text in titles)
 
 
+def test_rounds_about_one_object_are_titled_by_its_values(tmp_path):
+    experiment = load_experiment("disc_tiny")
+    titles = show_rounds(experiment, tmp_path / "sheet.png", num_rounds=3, split="valid")
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+    rounds = make_world(experiment).batch("valid", 0)
+    targets = rounds.objects[rounds.shown[:3, 0]].tolist()
+    assert titles == [f"targets: attribute0={first} and attribute1={second}" for first, second in targets]
+
+
+def test_more_rounds_than_a_batch_has_and_splits_of_the_world(tmp_path):
+    experiment = load_experiment(
+        "thing_qt",
+        ["training.batch_size=2", "evaluation.num_valid=1", "task.num_targets=1", "task.num_distractors=1"],
+    )
+    for split in ("train", "valid", "test", "seen", "all"):
+        assert len(show_rounds(experiment, tmp_path / "a.svg", num_rounds=5, split=split)) == 5
+
+
 MISTAKES = {
-    (
-        "disc_tiny",
-        "a.png",
-        1,
-        "train",
-    ): "disc_tiny: world attributes has no sets of objects to show; choose a game of",
     ("thing_qt", "a.pdf", 1, "train"): "a.pdf: expected the name of a picture, ending in .png or .svg",
     ("thing_qt", "a.png", 51, "train"): "--rounds 51: expected 1 to 50",
-    ("thing_qt", "a.png", 1, "all"): "unknown split 'all'",
+    (
+        "thing_qt",
+        "a.png",
+        1,
+        "validation",
+    ): "unknown split 'validation'; did you mean 'valid'? choices: train, val",
+    ("disc_tiny", "a.png", 1, "seen"): "unknown split 'seen'; choices: train, valid",
 }
 
 
@@ -57,3 +79,11 @@ def test_mistakes(arguments, tmp_path, monkeypatch):
         show_rounds(load_experiment(game), tmp_path / file, num_rounds=num_rounds, split=split)
     assert MISTAKES[arguments] in str(error.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_feature_vectors_cannot_be_drawn(tmp_path):
+    write_features(tmp_path / "features.npz", synthetic_features(1, 8, 24, 5, 4))
+    experiment = load_experiment("mu_cub", [f"world.features={tmp_path}/features.npz"])
+    with pytest.raises(ConfigError, match="float32"):
+        show_rounds(experiment, tmp_path / "a.png")
+    assert not (tmp_path / "a.png").exists()
