@@ -12,7 +12,7 @@ def registered_names() -> dict[str, dict[str, str]]:
     from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
     from ecsuite.eval.concept_games.study import named_studies as cbm_studies
     from ecsuite.eval.icy.study import PROTOCOLS, named_studies
-    from ecsuite.eval.metrics import DESCRIPTIONS
+    from ecsuite.eval.metrics import METRICS
     from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
@@ -36,7 +36,7 @@ def registered_names() -> dict[str, dict[str, str]]:
         "optimizers": OPTIMIZERS.lines(),
         "schedules": SCHEDULES.lines(),
         "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
-        "metrics": DESCRIPTIONS,
+        "metrics": METRICS.lines(),
         "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(),
         "presets": {name: preset.about for name, preset in PRESETS.items()},

@@ -57,7 +57,7 @@ def score(
     from ecsuite.eval.xferbench.texts import preset_folder
     from ecsuite.jobs.runner import num_cores
 
-    names = list(METRICS) if metrics is None else [name.strip() for name in metrics.split(",")]
+    names = list(METRICS.parts) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
     chosen = consecutive_seeds(seeds, seed)

@@ -134,7 +134,7 @@ def score_corpus(
         ValueError: If a name is not that of a metric; nothing is computed then.
     """
     options = options or Options()
-    metrics = {name: load_metric(name) for name in (METRICS if names is None else names)}
+    metrics = {name: load_metric(name) for name in (METRICS.parts if names is None else names)}
     scores: list[Score] = []
     for done, (name, metric) in enumerate(metrics.items()):
         options.progress(name, done, len(metrics))
