@@ -201,7 +201,10 @@ def checked(value: Any, hint: Any, place: str) -> Any:
     try:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
-        # msgspec says: Expected `int` >= 1, or: Expected `int | null`, got `str`
-        expected = str(error).split(", got")[0].replace("`", "").replace(" | ", " or ")
-        expected = re.sub(r" - at .*", "", expected).replace("array", "list").replace("Expected", "expected")
+        # msgspec says: Expected `int` >= 1, or: Expected `int | null`, got `str` - at `$[2]`
+        said, _, item = str(error).partition(" - at `$")
+        expected = said.split(", got")[0].replace("`", "").replace(" | ", " or ")
+        expected = expected.replace("array", "list").replace("Expected", "expected")
+        if re.fullmatch(r"\[\d+\]`", item):
+            value = value[int(item[1:-2])]
         raise ConfigError(f"{place}: {expected}, got {shown(value)}") from None

@@ -157,7 +157,7 @@ def test_a_yaml_file_is_a_study(tmp_path):
 
 
 FILES = {
-    "models: lstm": "mine.yaml: models: expected a list, got 'lstm'",
+    "models: lstm": "mine.yaml: models: expected list, got 'lstm'",
     "models: [3]": "mine.yaml: models: expected str, got 3",
     "model: [lstm]": "mine.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
     "5: 6": "mine.yaml: unknown key '5'; choices: ",
@@ -165,7 +165,7 @@ FILES = {
     "lstm": "mine.yaml: expected keys and values, got str",
     "": "mine.yaml: expected keys and values, got NoneType",
     "models: [": "mine.yaml: not YAML: ",
-    "models: [lstm]\nseeds: 10": "mine.yaml: seeds: expected a list, got 10",
+    "models: [lstm]\nseeds: 10": "mine.yaml: seeds: expected list, got 10",
     "models: [lstm]\nseeds: [a]": "mine.yaml: seeds: expected int, got 'a'",
     "models: [lstm]\nseeds: [true]": "mine.yaml: seeds: expected int, got True",
     "models: [lstm]\ntarget: high": "mine.yaml: target: expected float or null, got 'high'",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ecsuite.agents.cells import CELLS
+from ecsuite.agents.registry import CELLS
 from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, fused_cell_of, tanh_
 
 REPLICAS, INPUT, ROWS, HIDDEN, BATCH = 3, 5, 4, 6, 7
@@ -63,8 +63,8 @@ class Case:
         def leaf(*shape):
             return torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_()
 
-        self.name, self.cell = name, fused_cell_of(CELLS[name])
-        cell = CELLS[name](INPUT, HIDDEN)
+        self.name, self.cell = name, fused_cell_of(CELLS.load(name))
+        cell = CELLS.load(name)(INPUT, HIDDEN)
         self.parameters = {key: leaf(replicas, *value.shape) for key, value in cell.named_parameters()}
         self.state = tuple(leaf(replicas, HIDDEN, BATCH) for _ in cell.start(torch.zeros(1, HIDDEN)))
         if is_zero_input:
@@ -192,11 +192,11 @@ def test_replicas_are_independent(name):
 
 @pytest.mark.parametrize("name", ["sru", "sru-tanh"])
 def test_cells_of_elementwise_recurrence_have_no_kernel(name):
-    assert fused_cell_of(CELLS[name]) is None
+    assert fused_cell_of(CELLS.load(name)) is None
 
 
 def test_every_cell_has_a_kernel_or_is_known_to_have_none():
-    assert {name for name, cell in CELLS.items() if fused_cell_of(cell) is not None} == set(FAST)
+    assert {name for name in CELLS.parts if fused_cell_of(CELLS.load(name)) is not None} == set(FAST)
 
 
 def test_tanh_in_place_is_tanh():
