@@ -83,8 +83,8 @@ class SingleObjectWorld(World):
         )
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
-        """Each distinct meaning once; rounds of evaluation where the sender also sees distractors. See `World`."""
-        if self.rounds.sender_sees_all:
+        """Each distinct meaning once; rounds of evaluation where the sender sees several objects. See `World`."""
+        if self.rounds.sender_sees_all or self.rounds.num_targets > 1:
             yield from super().corpus_batches(num_messages)
             return
         meanings = self.distinct_meanings(num_messages)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Levels
 from ecsuite.games.worlds.attributes import SingleObjectWorld
-from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.rules import FREE, describe
+from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes
 
 MAX_ERRORS = 20
 """Most errors shown; all are counted."""
@@ -94,6 +95,18 @@ class TextWorld(SingleObjectWorld):
         )
         _, first = np.unique(meanings, axis=0, return_index=True)
         return meanings[np.sort(first)[:number]]
+
+    def describe(self, batch: Batch) -> Description:
+        """The values of the target, or those that all targets share, `FREE` where they differ. See `World`."""
+        if self.rounds.num_targets == 1:
+            return super().describe(batch)
+        assert batch.values is not None
+        values = batch.values[batch.shown[:, : batch.num_positive]]
+        shared = np.where((values == values[:, :1]).all(1), values[:, 0], FREE)
+        rules = describe(shared, self.value_names)
+        return Description(
+            meanings=rules.meanings, concepts=rules.concepts, concept_names=rules.concept_names
+        )
 
 
 def read_examples(

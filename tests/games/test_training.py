@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import WORDS_OF_VALUES
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
-from ecsuite.games.channels import CHANNELS
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_world
-from ecsuite.games.game import Game
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import CHANNELS
 from ecsuite.games.training import evaluate, train
 
 PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")
@@ -38,7 +36,7 @@ def test_disc_tiny_is_learned(tmp_path, run, log_of):
 def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel, bar):
     """Half the epochs; measured over seeds: 0.79 to 0.86, 0.86 to 0.90, 0.53 to 0.86."""
     overrides = [
-        f"game.task={task}",
+        f"task.kind={task}",
         f"channel.kind={channel}",
         "training.num_epochs=4",
         "training.precision=fp32",
@@ -96,18 +94,21 @@ def test_the_seed_decides_everything(tmp_path, small, run, contents):
 
 def test_greedy_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
+    world = make_world(experiment)
     torch.manual_seed(0)
-    game, world = Game(experiment), make_world(experiment)
+    game = Game(experiment, world)
     first = evaluate(game, world, experiment)
     assert evaluate(game, world, experiment) == first
-    other = small("evaluation.num_valid=100", "training.batch_size=7")
-    assert evaluate(game, make_world(other), other) == pytest.approx(first, rel=1e-5)
+    for size in ("training.batch_size=7", "evaluation.batch_size=9"):
+        other = small("evaluation.num_valid=100", size)
+        assert evaluate(game, make_world(other), other) == pytest.approx(first, rel=1e-5)
 
 
 def test_sampled_evaluation_repeats_and_differs_from_greedy(small):
-    torch.manual_seed(0)
     experiment = small("evaluation.mode=sample")
-    game, world = Game(experiment), make_world(experiment)
+    world = make_world(experiment)
+    torch.manual_seed(0)
+    game = Game(experiment, world)
     assert evaluate(game, world, experiment) == evaluate(game, world, experiment)
     assert evaluate(game, world, experiment) != evaluate(game, world, small())
 
@@ -120,7 +121,7 @@ def test_summary():
         num_steps=341_800,
         measures=measures,
         chance=chance,
-        probes={"unseen ref": {"loss": 0.7, "accuracy": 0.625}},
+        extra_evaluations={"unseen ref": {"loss": 0.7, "accuracy": 0.625}},
     )
     first, *lines = [line.split() for line in result.summary().splitlines()]
     assert first == ["time", "limit", "reached,", "step", "1,234", "of", "341,800"]
@@ -166,20 +167,23 @@ def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monk
     )
 
 
+LENGTHS = {"quantized": ["fixed"], "continuous": ["fixed"]}
+"""Lengths of messages by channel; others may be variable or fixed."""
 COMBINATIONS = [
-    combination
-    for combination in itertools.product(
-        ["discrimination", "reconstruction"], CHANNELS, ["variable", "fixed"], ["rnn", "gru", "lstm"]
+    (task, channel, length, cell)
+    for task, channel, cell in itertools.product(
+        ["discrimination", "reconstruction"], CHANNELS.parts, ["rnn", "gru", "lstm"]
     )
-    if combination[1] not in WORDS_OF_VALUES or combination[2] == "fixed"
+    for length in LENGTHS.get(channel, ["variable", "fixed"])
 ]
 
 
 @pytest.mark.parametrize(("task", "channel", "length", "cell"), COMBINATIONS)
 def test_every_combination_trains_and_records_a_corpus(tmp_path, small, run, task, channel, length, cell):
+    lengths = [] if channel in LENGTHS else [f"channel.length={length}"]
     experiment = small(
-        f"game.task={task}", f"channel.kind={channel}", f"channel.length={length}", f"sender.architecture={cell}",
-        f"receiver.architecture={cell}", "training.num_examples=33", "training.num_epochs=1", "channel.length_cost=0.1",
+        f"task.kind={task}", f"channel.kind={channel}", *lengths, f"sender.kind={cell}", f"receiver.kind={cell}",
+        "training.num_examples=33", "training.num_epochs=1", "loss.length_cost=0.1",
     )  # fmt: skip
     result = run(experiment, tmp_path)
     assert result.step == 2  # the second batch has one example
@@ -190,22 +194,68 @@ def test_every_combination_trains_and_records_a_corpus(tmp_path, small, run, tas
     assert ("attribute_accuracy" in result.measures) == (task == "reconstruction")
 
 
-def test_text_files_are_trained_on(tmp_path, small, run):
+@pytest.fixture
+def text_files(tmp_path, small):
+    """Settings for text files of 64 and 16 rounds, four objects each."""
     world = make_world(small())
     for name, number in (("train", 64), ("valid", 16)):
-        examples = world.examples(name, np.arange(number))
+        candidates, targets = world.examples(name, np.arange(number))
         lines = [
-            " . ".join(" ".join(map(str, candidate)) for candidate in candidates) + f" . {target}"
-            for candidates, target in zip(
-                examples.candidates.tolist(), examples.targets.tolist(), strict=True
-            )
+            " . ".join(" ".join(map(str, candidate)) for candidate in of_round) + f" . {target}"
+            for of_round, (target,) in zip(candidates.tolist(), targets.tolist(), strict=True)
         ]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    files = [f"world.{name}_data={tmp_path / name}.txt" for name in ("train", "valid")]
-    result = run(small(*files, "training.num_epochs=1"), tmp_path / "run")
+    return ["world.kind=text", *(f"world.{name}_data={tmp_path / name}.txt" for name in ("train", "valid"))]
+
+
+def test_text_files_are_trained_on(tmp_path, small, run, text_files):
+    result = run(small(*text_files, "training.num_epochs=1"), tmp_path / "run")
     assert result.num_steps == 2
     corpus = read_corpus(tmp_path / "run")
     assert len(np.unique(corpus.meanings, axis=0)) == len(corpus.messages) <= 16
+
+
+def test_text_files_with_an_informed_sender(tmp_path, small, run, text_files):
+    informed = small(*text_files, "training.num_epochs=1", "task.sender_input=targets_and_distractors")
+    assert run(informed, tmp_path / "run").num_steps == 2
+    assert len(read_corpus(tmp_path / "run").messages) == 16  # one for each round of evaluation
+
+
+def test_text_files_with_several_targets_are_trained_on(tmp_path, small, run):
+    lines = "1 0 . 1 2 . 3 3 . 0 2 . 1 0\n3 3 . 0 0 . 1 1 . 1 3 . 2 3\n2 2 . 0 1 . 2 1 . 1 3 . 0 2\n"
+    (tmp_path / "rounds.txt").write_text(lines)
+    files = [f"world.{split}_data={tmp_path}/rounds.txt" for split in ("train", "valid")]
+    concept = ["world.kind=text", *files, "task.kind=concept", "task.num_targets=2", "task.num_distractors=2"]
+    result = run(small(*concept, "training.num_epochs=1"), tmp_path / "run")
+    assert result.num_steps == 1 and set(result.chance) == {"accuracy", "set_accuracy"}
+    assert len(read_corpus(tmp_path / "run").messages) == 3
+
+
+def test_held_out_objects_are_evaluated_apart_from_those_of_training(tmp_path, small, run):
+    result = run(small("world.held_out=0.25", "training.num_epochs=1"), tmp_path)
+    assert set(result.extra_evaluations) == {"seen objects"}
+    assert result.extra_evaluations["seen objects"] != result.measures
+    corpus = read_corpus(tmp_path)
+    assert len(corpus.messages) == 16 and corpus.metadata["probes"] == result.extra_evaluations
+
+
+def test_an_evaluation_of_one_round_plays_one_round(tmp_path, small, run, monkeypatch):
+    """In every world, and also where the batches of training are larger."""
+    played, play = [], Game.play
+    monkeypatch.setattr(
+        Game,
+        "play",
+        lambda game, batch, mode, *rest: (played.append((mode, len(batch))), play(game, batch, mode, *rest))[
+            1
+        ],
+    )
+    sizes = ["evaluation.num_valid=1", "training.num_examples=33", "training.num_epochs=1"]
+    things = ["world.kind=thing", "task.kind=concept"]
+    for name, world in {"objects": [], "things": things}.items():
+        played.clear()
+        run(small(*sizes, *world), tmp_path / name)
+        assert [size for mode, size in played if mode == "train"] == [32, 1]
+        assert {size for mode, size in played if mode != "train"} == {1}
 
 
 def test_devices_that_are_not_there(tmp_path, small):

@@ -128,7 +128,16 @@ def test_lines_with_several_targets_are_rounds_of_the_concept_task(tmp_path):
     batch = world.batch("valid", 0)
     assert batch.labels.tolist() == [[True, True, False, False], [False, False, True, True]]
     assert batch.objects[batch.shown].tolist() == [[[1, 2], [1, 0]], [[1, 1], [1, 3]]]
-    assert world.describe(batch).meanings.tolist() == [[1, 2], [1, 1]]  # the first target named
+    description = world.describe(batch)
+    assert description.meanings.tolist() == [[1, -1], [1, -1]]  # what the targets share
+    assert [
+        [description.concept_names[concept] for concept in phrase] for phrase in description.concepts
+    ] == [
+        ["attribute0=1"],
+        ["attribute0=1"],
+    ]
+    (of_corpus,) = world.corpus_batches(100)
+    assert (of_corpus.shown == batch.shown).all() and of_corpus.num_positive == 2
     informed = make_world(load(file, *concept, "task.sender_input=targets_and_distractors")).batch("valid", 0)
     assert informed.objects[informed.shown[0]].tolist() == [[1, 0], [1, 2], [3, 3], [0, 2]]
     with pytest.raises(ConfigError, match="expected 2 distractors and 1 targets of 2 attributes"):
