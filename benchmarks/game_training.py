@@ -92,15 +92,17 @@ def flops_per_step(experiment: Experiment) -> float:
 
     Candidates are encoded once. Elementwise operations are not counted.
     """
-    channel, sender, receiver = experiment.channel, experiment.sender, experiment.receiver
-    features = experiment.world.num_attributes * experiment.world.num_values
+    channel, sender, receiver = (
+        part.options for part in (experiment.channel, experiment.sender, experiment.receiver)
+    )
+    features = experiment.world.options.num_attributes * experiment.world.options.num_values
     symbols = channel.vocab_size + 1
     sender_step = sender.hidden_size * 3 * (sender.hidden_size + sender.embedding_size)
     sender_step += symbols * (sender.hidden_size + sender.embedding_size)
     receiver_step = receiver.hidden_size * 3 * (receiver.hidden_size + receiver.embedding_size)
     receiver_step += symbols * receiver.embedding_size
-    discriminates = experiment.game.task == "discrimination"
-    candidates = 1 + experiment.game.num_distractors
+    discriminates = experiment.task.kind == "discrimination"
+    candidates = 1 + experiment.task.options.num_distractors if discriminates else 0
     task_once = candidates * features * receiver.hidden_size if discriminates else 0
     task_step = (candidates if discriminates else features) * receiver.hidden_size
     forward = features * sender.hidden_size + channel.max_len * sender_step + task_once
@@ -110,22 +112,21 @@ def flops_per_step(experiment: Experiment) -> float:
 
 def our_step(experiment: Experiment, device: torch.device, precision: str) -> Callable[[], object]:
     """A training step of ecsuite, as in the training loop."""
-    import numpy as np
-
     from ecsuite.devices import PRECISIONS
-    from ecsuite.games.factory import make_world
-    from ecsuite.games.game import Game
+    from ecsuite.games.game import Game, make_world
+    from ecsuite.games.registry import OPTIMIZERS
 
     torch.manual_seed(1)
-    game, world = Game(experiment, PRECISIONS[precision]).to(device), make_world(experiment)
-    optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr, fused=True)
+    world = make_world(experiment)
+    game = Game(experiment, world, PRECISIONS[precision]).to(device)
+    make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
+    optimizer = make_optimizer(game.parameters())
     generator = torch.Generator(device).manual_seed(1)
     size = experiment.training.batch_size
     counter = iter(range(10**9))
 
     def step() -> None:
-        first = next(counter) * size
-        played = game.play(world.examples("train", np.arange(first, first + size)), "train", generator)
+        played = game.play(world.draw("train", next(counter), size), "train", generator)
         optimizer.zero_grad(set_to_none=True)
         played.objective.backward()
         optimizer.step()
@@ -136,24 +137,22 @@ def our_step(experiment: Experiment, device: torch.device, precision: str) -> Ca
 def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[], object]:
     """A training step of EGG's own modules with the same sizes and EGG's default logging strategy."""
     import egg.core as egg
-    import numpy as np
     from egg.zoo.basic_games.architectures import DiscriReceiver, RecoReceiver, Sender
 
-    from ecsuite.games.factory import make_world
-    from ecsuite.games.worlds.attributes import one_hot
+    from ecsuite.games.game import make_world
 
     world = make_world(experiment)
-    features = world.num_attributes * world.num_values
-    symbols = experiment.channel.vocab_size + 1
-    agents = experiment.sender, experiment.receiver
+    (features,), num_values = world.object_shape, experiment.world.options.num_values
+    symbols = experiment.channel.options.vocab_size + 1
+    agents = experiment.sender.options, experiment.receiver.options
     hidden, embedding = [agent.hidden_size for agent in agents], [agent.embedding_size for agent in agents]
-    discriminates = experiment.game.task == "discrimination"
+    discriminates = experiment.task.kind == "discrimination"
 
     def loss(sender_input, message, receiver_input, output, labels, aux_input):  # type: ignore[no-untyped-def]
         if discriminates:
             right = (output.argmax(1) == labels).float()
             return torch.nn.functional.cross_entropy(output, labels, reduction="none"), {"acc": right}
-        logits = output.view(-1, world.num_values)
+        logits = output.view(-1, num_values)
         losses = torch.nn.functional.cross_entropy(logits, labels.view(-1), reduction="none")
         right = (logits.argmax(1) == labels.view(-1)).view_as(labels).all(1).float()
         return losses.view_as(labels).mean(1), {"acc": right}
@@ -162,32 +161,30 @@ def egg_step(experiment: Experiment, device: torch.device, _: str) -> Callable[[
     receiver_agent = (
         DiscriReceiver(features, hidden[1]) if discriminates else RecoReceiver(features, hidden[1])
     )
-    cells = [agent.architecture for agent in agents]
+    cells = [agent.cell for agent in agents]
     sender = egg.RnnSenderGS(
         Sender(n_hidden=hidden[0], n_features=features),
         symbols,
         embedding[0],
         hidden[0],
-        experiment.channel.max_len,
+        experiment.channel.options.max_len,
         1.0,
         cell=cells[0],
     )
     receiver = egg.RnnReceiverGS(receiver_agent, symbols, embedding[1], hidden[1], cell=cells[1])
     game = egg.SenderReceiverRnnGS(sender, receiver, loss).to(device)
-    optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr)
+    optimizer = torch.optim.Adam(game.parameters(), lr=experiment.optimizer.options.lr)
     size = experiment.training.batch_size
     counter = iter(range(10**9))
 
     def step() -> None:
-        first = next(counter) * size
-        examples = world.examples("train", np.arange(first, first + size))
-        candidates = one_hot(
-            torch.from_numpy(examples.candidates).to(device), world.num_values, torch.float32
-        )
-        targets = torch.from_numpy(examples.targets).to(device)
-        meanings = candidates[torch.arange(size), targets]
-        labels = targets if discriminates else torch.from_numpy(examples.meanings).to(device)
-        objective, _ = game(meanings, labels, candidates if discriminates else None)
+        batch = world.draw("train", next(counter), size)
+        candidates = torch.from_numpy(batch.objects[batch.candidate_indices()]).to(device)
+        targets = torch.from_numpy(batch.labels.argmax(1)).to(device)
+        values = candidates[torch.arange(len(targets)), targets]
+        labels = targets if discriminates else values
+        seen = world.features(candidates, torch.float32) if discriminates else None
+        objective, _ = game(world.features(values, torch.float32), labels, seen)
         optimizer.zero_grad()
         objective.backward()
         optimizer.step()

@@ -1,4 +1,4 @@
-"""Training speed of games on sets, and the time of each part of an update.
+"""Training speed of games, and the time of each part of an update.
 
     python benchmarks/set_games.py shape_qt thing_qt
     OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/set_games.py --operators 8 shape_qt
@@ -21,8 +21,8 @@ from torch.profiler import ProfilerActivity, profile
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.factory import make_game, make_world
-from ecsuite.games.set_game import SetGame
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import OPTIMIZERS
 
 PARTS = ("world", "perception", "agents", "backward", "adam")
 WARM_UP = 3
@@ -77,14 +77,14 @@ class Update:
         self.seed, self.batch_size = experiment.training.seed, experiment.training.batch_size
         self.world = make_world(experiment)
         torch.manual_seed(self.seed)
-        game = make_game(experiment, self.world, PRECISIONS[precision]).to(self.device)
-        if not isinstance(game, SetGame):
-            raise SystemExit(f"{name} is not a game on sets; use benchmarks/game_training.py")
-        self.game = game
-        self.optimizer = torch.optim.Adam(game.parameters(), lr=experiment.training.lr, fused=True)
+        self.game = game = Game(experiment, self.world, PRECISIONS[precision]).to(self.device)
+        make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
+        self.optimizer = make_optimizer(game.parameters())
         self.number = self.num_objects = 0
         self.perception_seconds = 0.0
         for perception in (game.sender_perception, game.receiver_perception):
+            if perception is None:  # no candidates to encode
+                continue
             perception.register_forward_pre_hook(lambda *_: self._time_perception(-1))
             perception.register_forward_hook(lambda *_: self._time_perception(1))
 

@@ -143,7 +143,7 @@ def test_list_names_everything(ecsuite):
         "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts,
-        "grammars": GRAMMARS, "metrics": METRICS, "presets": PRESETS, "protocols": PROTOCOLS,
+        "grammars": GRAMMARS, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(),
         "xferbench protocols": RULES, "baselines": SOURCES, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,

@@ -1,4 +1,4 @@
-"""Training of games about sets: as that of other games, with images, probes and statistics of their own."""
+"""Training of games about sets: as that of other games, and with images, statistics and further evaluations."""
 
 import signal
 
@@ -8,8 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import training
-from ecsuite.games.factory import make_game, make_world
+from ecsuite.games.experiment import override
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.optimizers import Adam
 from ecsuite.games.training import evaluate
 
 PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")
@@ -17,34 +18,34 @@ PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",
-    "game.task=concept", "game.num_targets=2", "channel.kind=quantized", "channel.length=fixed",
-    "training.num_epochs=1", "sender.perception_size=8", "receiver.perception_size=8",
+    "task.kind=concept", "task.num_targets=2", "channel.kind=quantized", "training.num_epochs=1",
+    "sender.perception.size=8", "receiver.perception.size=8",
 )  # fmt: skip
 PICTURES = (
-    "world.kind=shape", "game.task=concept", "game.num_targets=2", "channel.kind=quantized",
-    "channel.length=fixed", "world.pool=6", "training.batch_size=6", "training.num_examples=24",
-    "training.num_epochs=1", "evaluation.num_valid=9", "training.evaluate_every=1", "training.checkpoint_every=1",
-    "evaluation.corpus_size=10", "sender.perception=conv", "receiver.perception=conv", "sender.perception_size=8",
-    "receiver.perception_size=8",
+    "world.kind=shape", "task.kind=concept", "task.num_targets=2", "channel.kind=quantized",
+    "world.images_per_batch=6", "training.batch_size=6", "training.num_examples=24", "training.num_epochs=1",
+    "evaluation.num_valid=9", "training.evaluate_every=1", "training.checkpoint_every=1", "evaluation.corpus_size=10",
+    "sender.perception=conv", "receiver.perception=conv", "sender.perception.size=8", "receiver.perception.size=8",
 )  # fmt: skip
 SETS = {
-    "quantized": THINGS,
-    "decay": (*THINGS, "training.lr_decay=linear"),
-    "gumbel": (*THINGS, "channel.kind=gumbel", "channel.length=variable"),
-    "reinforce": (*THINGS, "channel.kind=reinforce", "evaluation.mode=sample"),
-    "continuous, all": (*THINGS, "channel.kind=continuous", "game.sender_sees=all"),
-    "pictures": PICTURES,
-    "pictures, conv4, bf16": (*PICTURES, "sender.perception=conv4", "training.precision=bf16"),
+    "quantized": (THINGS, ()),
+    "decay": (THINGS, ("schedule.kind=linear",)),
+    "gumbel": (THINGS, ("channel.kind=gumbel", "channel.length=variable")),
+    "reinforce": (THINGS, ("channel.kind=reinforce", "channel.length=fixed", "evaluation.mode=sample")),
+    "continuous, all": (THINGS, ("channel.kind=continuous", "task.sender_input=targets_and_distractors")),
+    "pictures": (PICTURES, ()),
+    "pictures, conv4, bf16": (PICTURES, ("sender.perception=conv4", "training.precision=bf16")),
 }
-"""Games about sets: 8 steps, of pictures 4."""
+"""Games about sets, with changes: 8 steps, of pictures 4."""
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_games_about_sets_stop_and_go_on_to_the_same_bytes(tmp_path, small, run, name, contents, kill):
-    experiment = small(*SETS[name])
+    settings, changes = SETS[name]
+    experiment = override(small(*settings), changes)
     at = 2 if name.startswith("pictures") else 5
     stopped = run(experiment, tmp_path / "stopped", progress=kill(signal.SIGTERM, at))
-    assert stopped.stopped == "preempted" and stopped.step == at + 1 and stopped.probes == {}
+    assert stopped.stopped == "preempted" and stopped.step == at + 1 and stopped.extra_evaluations == {}
     run(experiment, tmp_path / "stopped", resume=True)
     run(experiment, tmp_path / "whole")
     gone_on, whole = contents(tmp_path / "stopped"), contents(tmp_path / "whole")
@@ -63,32 +64,36 @@ def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatc
             rates.append(self.param_groups[0]["lr"])
             return super().step(*arguments)
 
-    monkeypatch.setattr(training.torch.optim, "Adam", Watched)
-    run(
-        small("training.lr_decay=linear", "training.lr=0.8", *THINGS, "training.num_examples=128"),
-        tmp_path / "a",
+    monkeypatch.setattr(
+        Adam, "optimizer", lambda adam, parameters: Watched(parameters, lr=adam.options.lr, fused=True)
     )
+    changes = ["schedule.kind=linear", "optimizer.lr=0.8", "training.num_examples=128"]
+    run(small(*THINGS, *changes), tmp_path / "a")
     assert len(rates) == 4 and rates == pytest.approx([0.8, 0.6, 0.4, 0.2])
 
 
 def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
-    """Its corpus, what probes found, and the same figures when the finished run is asked for again."""
+    """Its corpus, further evaluations, and the same figures when the finished run is asked for again."""
     experiment = small(*THINGS, "evaluation.corpus_size=70", "channel.num_levels=3")
     result = run(experiment, tmp_path)
     assert set(result.measures) == {"loss", "accuracy", "set_accuracy", "length"}
     assert result.chance == {"accuracy": 0.6, "set_accuracy": 0.5**5}
-    assert set(result.probes) == {"seen rules"} and set(result.probes["seen rules"]) == set(result.measures)
-    assert result.probes["seen rules"] != result.measures
+    assert set(result.extra_evaluations) == {"seen rules"}
+    assert set(result.extra_evaluations["seen rules"]) == set(result.measures)
+    assert result.extra_evaluations["seen rules"] != result.measures
     corpus = read_corpus(tmp_path)
     assert len(corpus.messages) == 70 and corpus.eos is None
     assert corpus.concept_names[:3] == ("attribute0=0", "attribute0=1", "attribute0=2")
     assert (corpus.concepts.lengths == 2).all()
     metadata = corpus.metadata
     assert (metadata["vocab_size"], metadata["max_len"]) == (3**6, 3)
-    assert metadata["probes"] == result.probes and metadata["chance"] == result.chance
+    assert metadata["probes"] == result.extra_evaluations and metadata["chance"] == result.chance
     assert {name: metadata["training"][name] for name in result.measures} == result.measures
     again = run(experiment, tmp_path)
-    assert again.was_done and (again.measures, again.probes) == (result.measures, result.probes)
+    assert again.was_done and (again.measures, again.extra_evaluations) == (
+        result.measures,
+        result.extra_evaluations,
+    )
     assert again.summary().splitlines()[-1].split()[:2] == ["seen", "rules"]
     assert set(log_of(tmp_path)[0]["train"]) == set(result.measures)
 
@@ -100,16 +105,16 @@ def test_words_of_64_values_are_written_with_their_names(tmp_path, small, run):
     assert all(len(name) == 64 for name in corpus.symbol_names[1:])
 
 
-def test_without_held_out_rules_nothing_is_probed(tmp_path, small, run):
+def test_without_held_out_rules_there_is_no_further_evaluation(tmp_path, small, run):
     result = run(small(*THINGS, "world.held_out=0", "training.num_examples=32"), tmp_path)
-    assert result.probes == {} and "probes" not in read_corpus(tmp_path).metadata
+    assert result.extra_evaluations == {} and "probes" not in read_corpus(tmp_path).metadata
 
 
 def test_evaluation_leaves_the_statistics_of_training_alone(small):
     experiment = small(*PICTURES)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_game(experiment, world, torch.float32)
+    game = Game(experiment, world)
     game.play(world.batch("train", 0), "train")
     before = {name: tensor.clone() for name, tensor in game.state_dict().items()}
     first = evaluate(game, world, experiment)
@@ -132,22 +137,23 @@ def test_checkpoints_hold_the_statistics_of_batch_normalisation(tmp_path, small,
     assert len(means) == len(counts) and all(mean.abs().max() > 0 for mean in means)
 
 
-def test_a_probe_is_the_evaluation_of_its_split(small):
+def test_a_further_evaluation_is_that_of_its_split(small):
     experiment = small(*THINGS)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_game(experiment, world, torch.float32)
-    ((probed, split),) = world.probes().values()
+    game = Game(experiment, world)
+    ((other, split),) = world.extra_evaluations().values()
     losses = []
     with torch.no_grad():
         for number in range(2):  # 50 rounds: one batch of 32, and one that counts for 18
-            losses.append(game.play(probed.batch("seen", number), "greedy").measures["loss"].item())
+            losses.append(game.play(other.batch("seen", number), "greedy").measures["loss"].item())
     expected = (32 * losses[0] + 18 * losses[1]) / 50
-    assert evaluate(game, probed, experiment, split)["loss"] == pytest.approx(expected)
+    assert evaluate(game, other, experiment, split)["loss"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    "overrides", [["training.batch_size=1"], ["training.batch_size=1", "game.sender_sees=all"]]
+    "overrides",
+    [["training.batch_size=1"], ["training.batch_size=1", "task.sender_input=targets_and_distractors"]],
 )
 def test_one_round_a_step(tmp_path, small, run, overrides):
     result = run(small(*THINGS, "training.num_examples=3", "evaluation.num_valid=2", *overrides), tmp_path)
