@@ -1,7 +1,6 @@
 """Agents: recurrent cells, senders, receivers, and the message type."""
 
 from ecsuite.agents.factory import DESCRIPTIONS, RECEIVERS, SENDERS, make_receiver, make_sender
-from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.spec import AgentSpec, parse_agent
 
 __all__ = [
@@ -9,7 +8,6 @@ __all__ = [
     "RECEIVERS",
     "SENDERS",
     "AgentSpec",
-    "AttributeClassifier",
     "make_receiver",
     "make_sender",
     "parse_agent",

@@ -13,7 +13,6 @@ from ecsuite.agents.feedforward import (
     FlatReceiver,
     PositionalReceiver,
 )
-from ecsuite.agents.hashtable import HashtableSender
 from ecsuite.agents.hierarchical import HierarchicalReceiver, HierarchicalSender
 from ecsuite.agents.receivers import Receiver, RecurrentReceiver
 from ecsuite.agents.senders import RecurrentSender, Style
@@ -27,7 +26,6 @@ SENDERS: dict[str, type[nn.Module]] = {
     "fc1l": FeedForwardSender,
     "fc2l": FeedForwardSender,
     "transformer": TransformerSender,
-    "hashtable": HashtableSender,
 }
 """Senders by name, where CELL stands for any name in `CELLS`; `make_sender` builds them."""
 
@@ -55,7 +53,6 @@ DESCRIPTIONS: dict[str, str] = {
     "fc1l": "one linear layer for the whole message",
     "fc2l": "two linear layers with tanh between them for the whole message; receivers also form=sum",
     "transformer": "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
-    "hashtable": "a lookup table without generalisation, a baseline of ICY",
 }
 """One line per architecture. Most accept the option hidden=WIDTH: `lstm,hidden=1280`."""
 
@@ -87,8 +84,6 @@ def make_sender(
     spec = parse_agent("sender", spec) if isinstance(spec, str) else spec
     hidden = spec.number("hidden") or hidden_size
     meaning = {"num_features": num_features, "vocab_size": vocab_size}
-    if spec.family == "hashtable":
-        return HashtableSender(vocab_size=vocab_size, max_len=max_len)
     if spec.family in ("fc1l", "fc2l"):
         units = hidden if spec.family == "fc2l" else None
         return FeedForwardSender(**meaning, max_len=max_len, hidden_size=units)

@@ -82,7 +82,7 @@ class FC1LReceiver(PositionalReceiver):
     Args:
         vocab_size: Number of content symbols; EOS is added here.
         max_len: Maximum number of content symbols in a message.
-        style: See `Style`; icy: output layer without a bias, initialised from N(0, 1), as in the published program.
+        style: See `Style`; ICY chooses the output layer by it.
     """
 
     def __init__(self, *, vocab_size: int, max_len: int, style: Style = "egg") -> None:
@@ -96,13 +96,6 @@ class FC1LReceiver(PositionalReceiver):
     def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         return symbols.flatten(2)
-
-    def make_output_layer(self, num_logits: int) -> Linear:
-        """See the base class."""
-        layer = Linear(self.state_size, num_logits, bias=self.style == "egg")
-        if self.style == "icy":
-            nn.init.normal_(layer.weight)
-        return layer
 
 
 class FlatReceiver(PositionalReceiver):

@@ -7,7 +7,9 @@
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from ecsuite.agents.cells import CELLS
@@ -51,7 +53,6 @@ FAMILIES: dict[Role, dict[str, Family]] = {
         "fc1l": Family(),
         "fc2l": Family(options=("hidden",)),
         "transformer": Family(options=("hidden", "init"), has_layers=True),
-        "hashtable": Family(),
     },
     "receiver": {
         **dict.fromkeys(CELLS, RECURRENT["receiver"]),
@@ -62,6 +63,11 @@ FAMILIES: dict[Role, dict[str, Family]] = {
     },
 }
 """All families by role and pattern; CELL stands for any name in `CELLS`."""
+
+NOT_IN_GAMES: dict[tuple[Role, str], str] = {
+    ("sender", "hashtable"): "learns from a given language only; see `ecsuite icy`",
+}
+"""Agents of papers that no game can train, and why."""
 
 ALIASES: tuple[tuple[str, str], ...] = (
     (r"rnn(?:autoreg)?:(.+)", r"\1"),
@@ -106,12 +112,13 @@ class AgentSpec:
         return None if value is None else int(value)
 
 
-def parse_agent(role: Role, text: str) -> AgentSpec:
+def parse_agent(role: Role, text: str, more: Mapping[str, Family] = MappingProxyType({})) -> AgentSpec:
     """Parse the name and options of a sender or receiver; case is ignored.
 
     Args:
         role: sender or receiver.
         text: `name[,key=value]*`.
+        more: Families beside those of `FAMILIES`.
 
     Raises:
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
@@ -120,7 +127,7 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
     name = given_name.lower()
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
-    families = FAMILIES[role]
+    families = {**FAMILIES[role], **more}
     cell: str | None = None
     prefix, colon, suffix = name.partition(":")
     num_layers, zero_input = 1, False
@@ -136,6 +143,8 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
         pattern, layers, zero = match.groups() if match else (name, None, None)
         family = families.get(pattern)
         if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
+            if (role, name) in NOT_IN_GAMES:
+                raise ConfigError(f"{role} {name} {NOT_IN_GAMES[role, name]}")
             raise unknown_name(role, given_name, families)
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS else None

@@ -143,7 +143,7 @@ def test_without_gradient_the_accuracy_is_still_computed():
     assert torch.equal(examples.accuracy, other.accuracy)
 
 
-@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
+@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer"])
 def test_some_senders_have_no_fused_implementation(name):
     assert make_fused_sender(make(name)) is None
 
