@@ -96,6 +96,7 @@ def check_run_folder(
             f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
             f"--epochs {num_epochs} means {num_steps}"
         )
+    _require_same_decay(folder, existing, experiment)
     if diverged_at is not None:
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
@@ -172,7 +173,7 @@ def versions(device: torch.device) -> dict[str, Any]:
 def _require_same_run(
     folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
 ) -> None:
-    """Raise `ConfigError` if two runs differ in more than when to stop."""
+    """Raise `ConfigError` if two runs differ in more than when to stop; for the decay see `_require_same_decay`."""
     before, now = existing.training, requested.training
     neutral = with_training(
         existing,
@@ -189,13 +190,18 @@ def _require_same_run(
                 f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
             )
         raise ConfigError(f"{other}: choose another folder with --out")
+
+
+def _require_same_decay(folder: Path, existing: Experiment, requested: Experiment) -> None:
+    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
+    before, now = existing.training, requested.training
     if before.num_decay_epochs != now.num_decay_epochs:
         remedy = "choose another folder with --out, and set training.lr_decay_epochs if epochs are to be added later"
         if before.num_decay_epochs is not None and now.num_epochs <= before.num_decay_epochs:
             remedy = f"training.lr_decay_epochs={before.num_decay_epochs} keeps it"
         raise ConfigError(
             f"the learning rate of the run in {folder} falls to 0 over {before.num_decay_epochs} epochs; over "
-            f"{now.num_decay_epochs} epochs it would differ at every step: {remedy}"
+            f"{now.num_decay_epochs} it would differ at every step: {remedy}"
         )
 
 

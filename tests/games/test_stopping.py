@@ -129,11 +129,13 @@ def test_an_accuracy_that_was_reached_is_not_reached_again(tmp_path, small, run,
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("is_killed", [False, True], ids=["finished", "killed"])
-def test_fewer_epochs_than_were_done_are_refused(tmp_path, small, run, kill, is_killed, resume):
-    run(small(), tmp_path, progress=kill(signal.SIGTERM, 13) if is_killed else lambda *_: None)
+@pytest.mark.parametrize("decay", ["none", "linear"])
+def test_fewer_epochs_than_were_done_are_refused(tmp_path, small, run, kill, decay, is_killed, resume):
+    decay = f"training.lr_decay={decay}"
+    run(small(decay), tmp_path, progress=kill(signal.SIGTERM, 13) if is_killed else lambda *_: None)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     with pytest.raises(ConfigError) as error:
-        run(small("training.num_epochs=1"), tmp_path, resume=resume)
+        run(small(decay, "training.num_epochs=1"), tmp_path, resume=resume)
     done = "14 steps (1.75 epochs)" if is_killed else "24 steps (3 epochs)"
     assert str(error.value) == f"the run in {tmp_path} has {done} already; --epochs 1 means 8"
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
@@ -176,9 +178,7 @@ def test_without_a_horizon_the_decay_ends_with_the_epochs(tmp_path, small, run, 
     """A run in which it was not given is the same run with the number of its epochs, and may then stop earlier."""
     run(small(HORIZON[0]), tmp_path / "run", progress=kill(signal.SIGTERM, 9))
     shorter = small(*HORIZON, "training.num_epochs=2")
-    with pytest.raises(
-        ConfigError, match=r"over 2 epochs it would differ .*: training.lr_decay_epochs=3 keeps it"
-    ):
+    with pytest.raises(ConfigError, match=r"over 2 it would differ .*: training.lr_decay_epochs=3 keeps it"):
         run(small(HORIZON[0], "training.num_epochs=2"), tmp_path / "run", resume=True)
     run(shorter, tmp_path / "run", resume=True)
     run(shorter, tmp_path / "whole")
@@ -192,7 +192,7 @@ def test_other_epochs_are_refused_where_the_rate_depends_on_them(tmp_path, small
     with pytest.raises(ConfigError) as error:
         run(small(HORIZON[0], "training.num_epochs=3"), tmp_path, resume=resume)
     assert str(error.value) == (
-        f"the learning rate of the run in {tmp_path} falls to 0 over 2 epochs; over 3 epochs it would differ at every "
+        f"the learning rate of the run in {tmp_path} falls to 0 over 2 epochs; over 3 it would differ at every "
         "step: choose another folder with --out, and set training.lr_decay_epochs if epochs are to be added later"
     )
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
