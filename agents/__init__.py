@@ -1,7 +1,6 @@
 """Agents: recurrent cells, senders, receivers, and the message type."""
 
 from ecsuite.agents.factory import make_receiver, make_sender
-from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.spec import AgentSpec, parse_agent
 
-__all__ = ["AgentSpec", "AttributeClassifier", "make_receiver", "make_sender", "parse_agent"]
+__all__ = ["AgentSpec", "make_receiver", "make_sender", "parse_agent"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.linear import Linear
+from ecsuite.agents.linear import Linear, first_derivative_only
 from ecsuite.config import ConfigError
 
 State = tuple[Tensor, ...]
@@ -156,6 +156,7 @@ class _GRUGates(torch.autograd.Function):
         return torch.lerp(new, state, update)
 
     @staticmethod
+    @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         reset_update, hidden_new, new, state = ctx.saved_tensors
         reset, update = reset_update.chunk(2, dim=1)

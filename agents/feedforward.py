@@ -122,7 +122,7 @@ class FC1LReceiver(PositionalReceiver):
         """Options of FC1L."""
 
         style: Style = "egg"
-        """icy: output layer without a bias, initialised from N(0, 1), as in the published program (ICY only)."""
+        """ICY chooses the output layer by it; no effect in games."""
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
         super().__init__(state_size=max_len * (vocab_size + 1), max_len=max_len)
@@ -135,13 +135,6 @@ class FC1LReceiver(PositionalReceiver):
     def encode(self, symbols: Tensor) -> Tensor:
         """See the base class."""
         return symbols.flatten(2)
-
-    def make_output_layer(self, num_logits: int) -> Linear:
-        """See the base class."""
-        layer = Linear(self.state_size, num_logits, bias=self.style == "egg")
-        if self.style == "icy":
-            nn.init.normal_(layer.weight)
-        return layer
 
 
 class FC2LReceiver(PositionalReceiver):

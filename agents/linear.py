@@ -1,17 +1,33 @@
 """The linear layer of all agents: computes in the precision of its input, and can be unrolled over time.
 
-Autograd would accumulate the weight gradients of the steps in the precision of the activations. An unrolled layer
-accumulates them in fp32, and casts its weights once for all steps.
+Autograd would sum the weight gradients of the steps in the precision of the activations. Those of an unrolled layer are
+summed in fp32, and its weights are cast once for all steps.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-_Sums = list[Tensor | None]
-"""Gradients of a weight and of its bias, accumulated over the steps."""
+
+def first_derivative_only(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward function whose own operations must not be differentiated.
+
+    With `create_graph=True` it raises an error; torch's `once_differentiable` would leave out parts of the second
+    derivative without a word.
+    """
+
+    @functools.wraps(backward)
+    def checked(ctx: Any, *gradients: Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "agents have no second derivatives: expected a backward pass without create_graph"
+            )
+        return backward(ctx, *gradients)
+
+    return checked
 
 
 class Linear(nn.Linear):
@@ -36,10 +52,9 @@ class Linear(nn.Linear):
         weight, bias = self._cast(dtype)
         if not torch.is_grad_enabled():
             return lambda inputs: nn.functional.linear(inputs, weight, bias)
-        sums: _Sums = []
-        grad_anchor = _collect_gradient(self.weight, self.bias, sums)
+        parameters = self.weight, self.bias
         weight, bias = weight.detach(), None if bias is None else bias.detach()
-        return lambda inputs: _step(inputs, grad_anchor, weight, bias, sums)
+        return lambda inputs: _step(inputs, *parameters, weight, bias)
 
 
 class SymbolEmbedding(Linear):
@@ -62,44 +77,34 @@ class SymbolEmbedding(Linear):
         return embed
 
 
-class _CollectGradient(torch.autograd.Function):
-    """Forward: an empty tensor that links every step to the parameters. Backward: returns the accumulated gradients."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, sums: _Sums) -> Tensor:
-        ctx.sums = sums
-        return weight.new_empty(0)
-
-    @staticmethod
-    def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        grad_weight, grad_bias = ctx.sums
-        ctx.sums.clear()  # a second backward pass accumulates anew
-        return grad_weight, grad_bias, None
-
-
 class _Step(torch.autograd.Function):
-    """One step: a linear map whose backward adds its parameter gradients to the sums of the loop."""
+    """One step: a product in the precision of its input, whose parameter gradients are in that of the parameters."""
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, grad_anchor: Tensor, weight: Tensor, bias: Tensor | None, sums: _Sums
+        ctx: Any,
+        inputs: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        cast_weight: Tensor,
+        cast_bias: Tensor | None,
     ) -> Tensor:
-        ctx.save_for_backward(inputs, weight)
-        ctx.sums, ctx.has_bias = sums, bias is not None
-        return nn.functional.linear(inputs, weight, bias)
+        ctx.save_for_backward(inputs, cast_weight)
+        ctx.dtype = weight.dtype
+        return nn.functional.linear(inputs, cast_weight, cast_bias)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None, None, None]:
+    @first_derivative_only
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
-        if not ctx.sums:
-            grad_bias = gradient.new_zeros(len(weight), dtype=torch.float32) if ctx.has_bias else None
-            ctx.sums[:] = [torch.zeros_like(weight, dtype=torch.float32), grad_bias]
-        grad_weight, grad_bias = ctx.sums
-        grad_weight += gradient.t() @ inputs
-        if grad_bias is not None:
-            grad_bias += gradient.sum(0)
-        return gradient @ weight if ctx.needs_input_grad[0] else None, inputs.new_empty(0), None, None, None
+        needs_inputs, needs_weight, needs_bias, *_ = ctx.needs_input_grad
+        return (
+            gradient @ weight if needs_inputs else None,
+            (gradient.t() @ inputs).to(ctx.dtype) if needs_weight else None,
+            gradient.sum(0).to(ctx.dtype) if needs_bias else None,
+            None,
+            None,
+        )
 
 
-_collect_gradient: Callable[..., Tensor] = _CollectGradient.apply
 _step: Callable[..., Tensor] = _Step.apply

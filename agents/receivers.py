@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.cells import RecurrentCell, State
-from ecsuite.agents.linear import Linear, SymbolEmbedding
+from ecsuite.agents.linear import SymbolEmbedding
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
@@ -38,10 +38,6 @@ class Receiver(nn.Module, ABC):
         Returns:
             States (num_ends, batch, state_size) and the probability of each end, (num_ends, batch).
         """
-
-    def make_output_layer(self, num_logits: int) -> Linear:
-        """Make a linear layer from this receiver's states to `num_logits` logits."""
-        return Linear(self.state_size, num_logits)
 
 
 def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> SymbolEmbedding:
@@ -90,28 +86,3 @@ class RecurrentReceiver(Receiver):
                 outputs.append(state[0])
                 summaries.append(cell.summary(state))
         return message.at_ends(summaries)
-
-
-class AttributeClassifier(nn.Module):
-    """A receiver with a linear output layer: one row of logits per attribute, as ICY trains receivers.
-
-    Args:
-        receiver: Encodes the message.
-        num_attributes: Number of attributes of a meaning.
-        num_values: Number of values of an attribute.
-    """
-
-    def __init__(self, receiver: Receiver, num_attributes: int, num_values: int) -> None:
-        super().__init__()
-        self.num_attributes, self.num_values = num_attributes, num_values
-        self.receiver = receiver
-        self.answer = receiver.make_output_layer(num_attributes * num_values)
-
-    def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Logits of each attribute, (batch, num_attributes, num_values); the message must have a certain end."""
-        states, _ = self.receiver(message, dtype)
-        assert len(states) == 1, (
-            "expected a message with one end; a relaxed message of variable length has several ends"
-        )
-        logits: Tensor = self.answer(states[0])
-        return logits.view(-1, self.num_attributes, self.num_values)

@@ -7,7 +7,9 @@
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ecsuite.agents.registry import CELLS
@@ -56,7 +58,6 @@ FAMILIES: dict[Role, dict[str, Family]] = {
         "fc1l": Family(),
         "fc2l": Family(options=("hidden",)),
         "transformer": Family(options=("hidden", "init"), has_layers=True),
-        "hashtable": Family(),
     },
     "receiver": {
         **dict.fromkeys(CELLS.parts, RECURRENT["receiver"]),
@@ -67,6 +68,11 @@ FAMILIES: dict[Role, dict[str, Family]] = {
     },
 }
 """All families by role and pattern; CELL stands for any name in `CELLS`."""
+
+NOT_IN_GAMES: dict[tuple[Role, str], str] = {
+    ("sender", "hashtable"): "learns from a given language only; see `ecsuite icy`",
+}
+"""Agents of papers that no game can train, and why."""
 
 ALIASES: tuple[tuple[str, str], ...] = (
     (r"rnn(?:autoreg)?:(.+)", r"\1"),
@@ -106,13 +112,7 @@ class AgentSpec:
         return dict(self.options).get(key, default)
 
     def section(self) -> dict[str, Any]:
-        """The section of a config with the same agent.
-
-        Raises:
-            ConfigError: If it can't take part in a game.
-        """
-        if self.family == "hashtable":
-            raise ConfigError("sender hashtable learns from a given language only; see `ecsuite icy`")
+        """The section of a config with the same agent."""
         options = {SHORT_OPTIONS.get(key, key): parse_value(value, key) for key, value in self.options}
         if self.family in CELLS.parts:
             zero_input = {"zero_input": True} if self.zero_input else {}
@@ -163,12 +163,13 @@ def read_receiver(text: str) -> dict[str, Any]:
     return read_agent("receiver", text)
 
 
-def parse_agent(role: Role, text: str) -> AgentSpec:
+def parse_agent(role: Role, text: str, more: Mapping[str, Family] = MappingProxyType({})) -> AgentSpec:
     """Parse the name and options of a sender or receiver; case is ignored.
 
     Args:
         role: sender or receiver.
         text: `name[,key=value]*`.
+        more: Families beside those of `FAMILIES`.
 
     Raises:
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
@@ -177,7 +178,7 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
     name = given_name.lower()
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
-    families = FAMILIES[role]
+    families = {**FAMILIES[role], **more}
     cell: str | None = None
     prefix, colon, suffix = name.partition(":")
     num_layers, zero_input = 1, False
@@ -193,6 +194,8 @@ def parse_agent(role: Role, text: str) -> AgentSpec:
         pattern, layers, zero = match.groups() if match else (name, None, None)
         family = families.get(pattern)
         if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
+            if (role, name) in NOT_IN_GAMES:
+                raise ConfigError(f"{role} {name} {NOT_IN_GAMES[role, name]}")
             raise unknown_name(role, given_name, families)
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None

@@ -22,12 +22,13 @@ from collections.abc import Callable
 import rich
 import torch
 
-from ecsuite.agents.spec import AgentSpec, Role, parse_agent
+from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.devices import choose_device, routed_products
 from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.learners import make_agent, make_learner
+from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.measuring import measure as measure_study
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.eval.icy.study import StudyConfig
@@ -206,7 +207,7 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
 def read_model(text: str) -> tuple[Role, AgentSpec]:
     """`lstm` or `receiver/lstm`."""
     role: Role = "receiver" if text.startswith("receiver/") else "sender"
-    return role, parse_agent(role, text.removeprefix("receiver/"))
+    return role, parse_model(role, text.removeprefix("receiver/"))
 
 
 def peer_names(role: Role, spec: AgentSpec) -> dict[str, str | None]:

@@ -20,9 +20,11 @@ import numpy as np
 import torch
 
 import ecsuite
+from ecsuite.components import KIND, to_tree
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
-from ecsuite.file_formats import FORMATS, KEY
+from ecsuite.file_formats import FORMATS
+from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
 from ecsuite.games.registry import SCHEDULES, WORLDS
@@ -102,6 +104,7 @@ def check_run_folder(
             f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
             f"--epochs {num_epochs} means {num_steps}"
         )
+    _require_same_schedule(folder, existing, experiment)
     if diverged_at is not None:
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
@@ -136,7 +139,7 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
     if is_replaced:
         for file in checkpoints(folder):
             file.unlink()
-    text = f"{KEY}: {FORMATS['config']}\n{experiment.to_yaml()}"
+    text = f"{FORMAT}: {FORMATS['config']}\n{experiment.to_yaml()}"
     write_atomically(folder / "config.yaml", text.encode())
     # Last, because it is what allows to replace the run.
     training = _read_metadata(folder).get("training")
@@ -223,10 +226,12 @@ def identity(experiment: Experiment) -> Tree:
 def _require_same_run(
     folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
 ) -> None:
-    """Raise `ConfigError` if two runs differ in more than when to stop."""
+    """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `_require_same_schedule`."""
     before, now = identity(existing), identity(requested)
     for key in ("num_epochs", "until_accuracy", "max_minutes"):
         before["training"][key] = now["training"][key]
+    if before["schedule"][KIND] == now["schedule"][KIND]:
+        before["schedule"] = now["schedule"]
     difference = _difference(before, now)
     if difference:
         other = f"{folder} holds another run ({difference})"
@@ -234,11 +239,19 @@ def _require_same_run(
             raise ConfigError(
                 f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
             )
-        if difference.startswith("schedule.num_epochs"):
-            other += (
-                ", whose learning rate differs at every step; set schedule.num_epochs to add epochs later"
-            )
         raise ConfigError(f"{other}: choose another folder with --out")
+
+
+def _require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
+    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
+    difference = _difference(
+        {"schedule": to_tree(existing.schedule)}, {"schedule": to_tree(requested.schedule)}
+    )
+    if difference:
+        raise ConfigError(
+            f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
+            "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
+        )
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
@@ -263,7 +276,7 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
-    """The folder's metadata on the training, with the extra evaluations, if they and the corpus are of its experiment."""
+    """The folder's metadata on the training and the extra evaluations, if they and its corpus are of this run."""
     metadata = _read_metadata(folder)
     try:
         known = {**metadata["training"], EXTRA: metadata.get(EXTRA, {})}

@@ -1,1 +1,1 @@
-"""Jobs with cache keys, their cached results, and the process pool that runs them."""
+"""Jobs with cache keys, their cached results, the process pool that runs them, and the signals that stop them."""

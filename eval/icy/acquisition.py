@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.agents.spec import Role
 from ecsuite.devices import routed_products
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
-from ecsuite.eval.icy.learners import make_agent, make_learner
+from ecsuite.eval.icy.learners import make_learner
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
@@ -80,7 +81,7 @@ def learn(
     """
     device = device or torch.device("cpu")
     began = last_report = time.monotonic()
-    spec = parse_agent(role, model)
+    spec = parse_model(role, model)
     agents = []
     with torch.random.fork_rng(devices=[]):
         for run in runs:

@@ -12,11 +12,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.agents.spec import Role
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.fast.parameter_counts import published_parameters
+from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_budget
 from ecsuite.eval.icy.supervised import VERSION as SUPERVISED_VERSION
@@ -134,7 +135,7 @@ def budget_rows(
         raise ConfigError(f"max-steps: expected at least 1, got {max_steps}")
     if not seeds:
         raise ConfigError("seeds: expected at least one")
-    names = [str(parse_agent(role, model)) for model in models]
+    names = [str(parse_model(role, model)) for model in models]
     links = [parse_channel(channel) for channel in channels]
     if "hashtable" in names and any(link.channel != "soft" for link in links):
         raise ConfigError("hashtable has no logits for a channel; use --channel soft")
@@ -242,7 +243,7 @@ def _cell_text(cell: BudgetCell, published: float | None) -> Text:
 
 def _groups(seeds: Sequence[int], link: SupervisedChannel, model: str, role: Role) -> list[Sequence[int]]:
     """Group the seeds that are trained in parallel: only those of small senders over a channel without noise."""
-    is_small = role == "sender" and parse_agent(role, model).family in ("fc1l", "fc2l")
+    is_small = role == "sender" and parse_model(role, model).family in ("fc1l", "fc2l")
     size = 16 if is_small and link.channel == "soft" else 1
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
 
@@ -306,24 +307,11 @@ def _row(
         model=model,
         role=role,
         channel=str(link),
-        parameters=parameters_of(model, role, geometry, protocol.hidden_size),
+        parameters=published_parameters(model, role, geometry, protocol.hidden_size),
         seeds=tuple(run["seed"] for run in basis),
         steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
         cells=tuple(cells),
         reason=reason,
         signature=f"icy-budget|{role}:{model}|{link.signature}|{about}|{protocol.signature()}|budget:{VERSION}|teaching:{SUPERVISED_VERSION}",
         published=published_budget(model, role, link.channel) if geometry == Geometry() else {},
-    )
-
-
-def parameters_of(model: str, role: Role, geometry: Geometry, hidden_size: int) -> int:
-    """Number of parameters of a model, as counted in the paper."""
-    return published_parameters(
-        model,
-        role,
-        num_attributes=geometry.num_attributes,
-        num_values=geometry.num_values,
-        vocab_size=geometry.vocab_size,
-        length=geometry.message_length,
-        hidden=hidden_size,
     )

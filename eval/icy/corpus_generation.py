@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.acquisition import Outcome
-from ecsuite.eval.icy.learners import LogitsBuilder, make_agent
+from ecsuite.eval.icy.learners import LogitsBuilder
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
@@ -35,7 +35,7 @@ def write_sender_corpus(
         The corpus's folder.
     """
     target = language(outcome.grammar, geometry, outcome.seed)
-    sender = make_agent(parse_agent("sender", model), "sender", geometry, protocol.hidden_size)
+    sender = make_agent(parse_model("sender", model), "sender", geometry, protocol.hidden_size)
     sender.load_state_dict(outcome.weights)
     features = np.zeros(
         (len(target.meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32

@@ -13,11 +13,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.agents.spec import Role
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.icy.budget import parameters_of
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.pairs import train_pair
+from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.pretraining import PretrainedAgents, SenderReceiverPair, pretrain
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_budget import published_pair
@@ -139,7 +140,7 @@ def end_to_end_rows(
         raise ConfigError("seeds: expected at least one")
     look_up("kind of supervision", supervised, {str(key): value for key, value in SUPERVISIONS.items()})
     named = [
-        (str(parse_agent("sender", sender)), str(parse_agent("receiver", receiver)))
+        (str(parse_model("sender", sender)), str(parse_model("receiver", receiver)))
         for sender, receiver in pairs
     ]
     if any(sender == "hashtable" for sender, _ in named):
@@ -195,7 +196,7 @@ def end_to_end_rows(
             receiver=pair.receiver,
             channel=str(pair.link),
             parameters={
-                role: parameters_of(model, role, geometry, how.hidden_size)
+                role: published_parameters(model, role, geometry, how.hidden_size)
                 for role, model in pair.by_role().items()
             },
             seeds=tuple(seeds),

@@ -10,18 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ecsuite.agents import make_receiver, make_sender
-from ecsuite.agents.hashtable import HashtableSender
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import AttributeClassifier
 from ecsuite.agents.senders import Decoder
-from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, submodule_parameters
 from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
+from ecsuite.eval.icy.hashtable import HashtableSender
+from ecsuite.eval.icy.models import AttributeClassifier
 from ecsuite.grammars.geometry import Geometry
 
 
@@ -77,20 +75,6 @@ class SampledMessageBuilder(LogitsBuilder):
 def is_autoregressive(sender: nn.Module) -> bool:
     """Whether a sender gets its previous symbol as input."""
     return isinstance(sender, Decoder) and sender.embed is not None
-
-
-def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> nn.Module:
-    """Make an agent as in the ICY paper; a receiver with an output layer for (batch, attributes, values)."""
-    shape = {
-        "vocab_size": geometry.vocab_size,
-        "max_len": geometry.message_length,
-        "hidden_size": hidden_size,
-    }
-    if role == "sender":
-        num_features = geometry.num_attributes * geometry.num_values
-        return make_sender(spec, num_features=num_features, style="icy", **shape)
-    receiver = make_receiver(spec, style="icy", **shape)
-    return AttributeClassifier(receiver, geometry.num_attributes, geometry.num_values)
 
 
 def make_learner(

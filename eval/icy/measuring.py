@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from ecsuite.agents.spec import parse_agent
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
 from ecsuite.eval.reports.console import Report
@@ -161,7 +161,7 @@ def _protocol(config: StudyConfig, *, default_target: float) -> Protocol:
 
 def _default_seeds(config: StudyConfig) -> tuple[int, ...]:
     """As many seeds as take about three minutes per model on two cores; one if even that takes longer."""
-    families = {parse_agent(config.role, model).family for model in config.models}
+    families = {parse_model(config.role, model).family for model in config.models}
     if families <= set(FAST_FAMILIES) and config.role == "sender":
         count = 10
     else:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.agents.spec import parse_agent
 from ecsuite.devices import routed_products
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import (
@@ -24,7 +23,8 @@ from ecsuite.eval.icy.channels import (
     score_function_loss,
     straight_through,
 )
-from ecsuite.eval.icy.learners import LogitsBuilder, SampledMessageBuilder, is_autoregressive, make_agent
+from ecsuite.eval.icy.learners import LogitsBuilder, SampledMessageBuilder, is_autoregressive
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.weights import unpack
 from ecsuite.grammars.geometry import Geometry
@@ -179,8 +179,8 @@ def train_pair(
     """
     place = torch.device(device)
     agents = [
-        make_agent(parse_agent("sender", sender), "sender", geometry, protocol.hidden_size),
-        make_agent(parse_agent("receiver", receiver), "receiver", geometry, protocol.hidden_size),
+        make_agent(parse_model("sender", sender), "sender", geometry, protocol.hidden_size),
+        make_agent(parse_model("receiver", receiver), "receiver", geometry, protocol.hidden_size),
     ]
     for agent, weights in zip(agents, (sender_weights, receiver_weights), strict=True):
         unpack(weights, agent)

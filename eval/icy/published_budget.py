@@ -5,7 +5,8 @@ Receivers are those of the published program, which differ from the paper's desc
 
 from collections.abc import Mapping
 
-from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import by_grammar, published_tables
 
 Figures = Mapping[str, float]
@@ -39,7 +40,7 @@ TABLE_20: Mapping[str, Figures] = by_grammar(
 
 def published_budget(model: str, role: Role, channel: str) -> Figures:
     """The paper's accuracies of a model after CONCAT's updates; Table 20 has priority; empty if in no table."""
-    spec = parse_agent(role, model)
+    spec = parse_model(role, model)
     if "hidden" in dict(spec.options):
         return {}
     table = (TABLE_16 if role == "sender" else TABLE_17).get(channel, {})
@@ -49,7 +50,7 @@ def published_budget(model: str, role: Role, channel: str) -> Figures:
 
 def published_pair(sender: str, receiver: str, channel: str) -> Figures:
     """The paper's accuracies of a pair after training end to end; empty where there are none."""
-    specs = parse_agent("sender", sender), parse_agent("receiver", receiver)
+    specs = parse_model("sender", sender), parse_model("receiver", receiver)
     if any("hidden" in dict(spec.options) for spec in specs):
         return {}
     return TABLE_18.get(channel, {}).get(" ".join(spec.name for spec in specs), {})

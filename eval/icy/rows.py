@@ -9,10 +9,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.agents.spec import Role, parse_agent
+from ecsuite.agents.spec import Role
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.fast.parameter_counts import published_parameters
+from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published_acquisition import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published_acquisition import published
@@ -128,7 +129,7 @@ def measure_rows(
         save_corpora: Folder for the messages of each trained sender for all meanings.
         table: The paper's table to show for comparison, `table12` to `table15`; the one with most seeds if not given.
     """
-    specs = [parse_agent(role, model) for model in models]
+    specs = [parse_model(role, model) for model in models]
     names = [str(spec) for spec in specs]
     grammars = [canonical(grammar) for grammar in grammars]
 
@@ -313,7 +314,7 @@ def _groups(
     model: str, runs: Sequence[Run], role: Role, protocol: Protocol, device: str, num_workers: int
 ) -> list[list[Run]]:
     """The runs that are trained in parallel: as many as is efficient, but no fewer groups than workers."""
-    family = parse_agent(role, model).family
+    family = parse_model(role, model).family
     if role == "receiver" or family in UNBATCHED_FAMILIES:
         most = 1
     elif device != "cpu":
@@ -365,20 +366,13 @@ def _row(
             )
         )
     mean, half_width = mean_and_half_width([run["steps"] for run in basis], published=is_paper)
-    shape = {
-        "num_attributes": geometry.num_attributes,
-        "num_values": geometry.num_values,
-        "vocab_size": geometry.vocab_size,
-        "length": geometry.message_length,
-        "hidden": protocol.hidden_size,
-    }
     seeds = tuple(run["seed"] for run in basis)
     # The paper's figures are shown only if both measure the same.
     is_standard = (geometry, role, protocol.hidden_size, protocol.target) == (Geometry(), "sender", 128, 0.8)
     return Row(
         model=model,
         role=role,
-        parameters=published_parameters(model, role, **shape),
+        parameters=published_parameters(model, role, geometry, protocol.hidden_size),
         seeds=seeds,
         concat_steps={"mean": mean, "half_width": half_width, "runs": list(basis)},
         cells=tuple(cells),

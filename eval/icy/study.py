@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
 from ecsuite.eval.icy.channels import parse_channel
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
@@ -94,10 +94,10 @@ class StudyConfig:
             raise ConfigError("models: --protocol metrics measures grammars, not models; leave out --model")
         if self.metrics and not is_of_grammars:
             raise ConfigError(f"metrics: only for --protocol metrics, got {self.protocol}")
-        models = [parse_agent(self.role, model) for model in self.models]
+        models = [parse_model(self.role, model) for model in self.models]
         if self.protocol != "end-to-end":  # there, a sender may be paired with several receivers
             _refuse_repeats("models", self.models, models)
-        agents = [*models, *(parse_agent("receiver", receiver) for receiver in self.receivers)]
+        agents = [*models, *(parse_model("receiver", receiver) for receiver in self.receivers)]
         for width in (self.hidden_size, *(int(dict(agent.options).get("hidden", 1)) for agent in agents)):
             if not 1 <= width <= MAX_WIDTH:
                 raise ConfigError(f"hidden_size: expected 1 to {MAX_WIDTH:,}, got {width:,}")
@@ -151,7 +151,7 @@ class StudyConfig:
     def can_save_corpora(self) -> bool:
         """Whether corpora of its trained senders can be saved: not of a hashtable, which has no parameters."""
         is_sender = self.role == "sender" and self.protocol in ("exact", "paper")
-        return is_sender and all(parse_agent("sender", model).family != "hashtable" for model in self.models)
+        return is_sender and all(parse_model("sender", model).family != "hashtable" for model in self.models)
 
     @property
     def geometry(self) -> Geometry:

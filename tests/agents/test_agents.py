@@ -5,7 +5,7 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.devices import choose_device, choose_precision
-from ecsuite.eval.icy.fast.parameter_counts import parameter_count
+from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 

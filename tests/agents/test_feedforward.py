@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import AttributeClassifier, make_receiver, make_sender
+from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 
@@ -33,16 +33,6 @@ def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     sender = make_sender("fc2l", num_features=7, **SIZES)
     expected = sender.scores(sender.perceive(meanings).tanh()).view(3, 6, 5)
     torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
-
-
-def test_fc1l_is_a_sum_of_embeddings_by_position():
-    classifier = AttributeClassifier(make("fc1l", "icy"), 2, 3)
-    ids = torch.randint(1, 5, (6, 5))
-    table = classifier.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
-    expected = sum(table[:, position, ids[position]] for position in range(6)).t()
-    torch.testing.assert_close(classifier(discrete_message(ids)).flatten(1), expected)
-    assert classifier.answer.bias is None
-    assert classifier.answer.weight.std().item() == pytest.approx(1, abs=0.2)
 
 
 def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program():

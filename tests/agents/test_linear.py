@@ -91,3 +91,32 @@ def test_a_second_backward_pass_gives_the_same_gradient():
     for _ in range(2):
         again = torch.autograd.grad(total, list(layer.parameters()), retain_graph=True)
         assert all((each == other).all() for each, other in zip(first, again, strict=True))
+
+
+def test_a_gradient_of_the_input_alone_leaves_no_trace():
+    """Such as a gradient norm that is logged: the backward pass after it gives the gradient of one pass."""
+    torch.manual_seed(0)
+    layer, weights = Linear(6, 6), torch.randn(4, 3, 6)
+    inputs = torch.randn(3, 6, requires_grad=True)
+    total = recur(layer.unroll(torch.float32), weights, inputs)
+    expected = torch.autograd.grad(total, list(layer.parameters()), retain_graph=True)
+    torch.autograd.grad(total, inputs, retain_graph=True)
+    total.backward()
+    for parameter, gradient in zip(layer.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=0, atol=0)
+
+
+def test_a_frozen_layer_passes_gradients_on():
+    layer, inputs = Linear(4, 4).requires_grad_(False), torch.randn(3, 4, requires_grad=True)
+    step = layer.unroll(torch.float32)
+    step(step(inputs)).sum().backward()
+    expected = torch.ones(3, 4) @ layer.weight @ layer.weight
+    torch.testing.assert_close(inputs.grad, expected)
+    assert layer.weight.grad is None
+
+
+def test_second_derivatives_are_refused():
+    layer = Linear(3, 3)
+    output = layer.unroll(torch.float32)(torch.randn(2, 3)).square().sum()
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.grad(output, [layer.weight], create_graph=True)

@@ -1,10 +1,10 @@
-"""Recurrent receivers against torch's layers, and the logits of each attribute."""
+"""Recurrent receivers against torch's layers."""
 
 import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents import AttributeClassifier, make_receiver
+from ecsuite.agents import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import RecurrentReceiver
 
@@ -58,28 +58,3 @@ def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
     assert receiver.embed.weight.std().item() == pytest.approx(1, abs=0.05)
     ids = torch.randint(0, 50, (3, 2))
     torch.testing.assert_close(receiver.embed(ids), receiver.embed.weight.t()[ids])
-
-
-@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
-@pytest.mark.parametrize("style", ["egg", "icy"])
-def test_a_classifier_has_logits_for_each_attribute(name, style):
-    torch.manual_seed(0)
-    receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
-    classifier = AttributeClassifier(receiver, 2, 3)
-    ids = torch.randint(1, 5, (6, 5))
-    logits = classifier(discrete_message(ids))
-    assert logits.shape == (5, 2, 3)
-    states, _ = receiver(discrete_message(ids), torch.float32)
-    assert states.shape == (1, 5, receiver.state_size)
-    torch.testing.assert_close(logits.flatten(1), classifier.answer(states[0]))
-    logits.square().sum().backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in classifier.parameters())
-
-
-def test_a_classifier_needs_a_certain_end():
-    classifier = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
-    message = Message(
-        symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
-    )
-    with pytest.raises(AssertionError, match="several ends"):
-        classifier(message)

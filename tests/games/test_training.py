@@ -1,11 +1,14 @@
 """Training: it learns, repeats to the byte, and refuses what is not finite."""
 
 import itertools
+import signal
+import threading
 
 import numpy as np
 import pytest
 import torch
 
+from ecsuite.config import DivergedError
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.experiment import load_experiment
@@ -92,6 +95,23 @@ def test_the_seed_decides_everything(tmp_path, small, run, contents):
     assert one["corpus.jsonl"] != two["corpus.jsonl"] and one["log.jsonl"] != two["log.jsonl"]
 
 
+def test_any_thread_may_train_and_signals_stay_as_they_are(tmp_path, small, run, contents):
+    handlers, found = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)], []
+
+    def work():
+        train(small(), tmp_path / "thread", device="cpu", progress=look, note=lambda _: None)
+
+    def look(*_):
+        found.append([signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [handlers] * 24
+    run(small(), tmp_path / "main")
+    assert contents(tmp_path / "thread") == contents(tmp_path / "main")
+
+
 def test_greedy_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
@@ -143,9 +163,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path, small, run,
         return played
 
     monkeypatch.setattr(Game, "play", poisoned)
-    with pytest.raises(
-        training.DivergedError, match=r"^step 5: the loss is nan, so this update was skipped; try a"
-    ):
+    with pytest.raises(DivergedError, match=r"^step 5: the loss is nan, so this update was skipped; try a"):
         run(small(), tmp_path)
     for name, tensor in weights["game"].state_dict().items():
         assert tensor.equal(weights["before"][name])

@@ -11,14 +11,15 @@ from torch import Tensor
 
 from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.hierarchical import HierarchicalReceiver
+from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.receivers import Receiver, RecurrentReceiver
 from ecsuite.eval.icy.fast.recurrent_kernels import (
     FoldedInput,
     FusedCell,
     Parameters,
     Saved,
+    common_fused_cell,
     concat_rows,
-    fused_cell_of,
     layer_below,
     lerp_backward,
     lerp_states,
@@ -43,7 +44,7 @@ def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
         cells = [receiver.lower, receiver.upper]
     else:
         cells = [cast(RecurrentCell, cell) for cell in receiver.cells]
-    cell = fused_cell_of(type(cells[0]))
+    cell = common_fused_cell(cells)
     if cell is None:
         return None
     fused_class = (
@@ -218,6 +219,7 @@ class _Read(torch.autograd.Function):
         return state
 
     @staticmethod
+    @first_derivative_only
     def backward(ctx: Any, grad_state: Tensor) -> tuple[Tensor | None, ...]:
         matrices = ctx.saved_tensors
         gradients = [torch.zeros_like(matrix) for matrix in matrices]

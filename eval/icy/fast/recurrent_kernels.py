@@ -8,7 +8,7 @@ The cells of `ecsuite.agents.cells` define the computation; tests compare these 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -268,6 +268,12 @@ def fused_cell_of(cell: type[RecurrentCell]) -> FusedCell | None:
     if cell in (DgsendCell, DgrecvCell):
         return FusedDAGCell(cell)
     return _FUSED_CELLS[cell]() if cell in _FUSED_CELLS else None
+
+
+def common_fused_cell(cells: Sequence[RecurrentCell]) -> FusedCell | None:
+    """The fused kernel of all cells of an agent, or None if there is none or they are of several classes."""
+    first, *others = {type(cell) for cell in cells}
+    return None if others else fused_cell_of(first)
 
 
 def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:

@@ -104,11 +104,10 @@ class MultiLayerFusedSender(StepwiseFusedSender):
         examples: SupervisedBatch,
         start: Tensor,
         groups: list[list[Tensor]],
-        gradients: list[list[Tensor]],
+        gradients: list[list[Tensor]] | None,
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), *layers = groups
-        (grad_head, grad_bias), *grad_layers = gradients
         size, length = start.shape[1], len(examples.messages)
         bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
         states = [(start, *self.zero_state(start)[1:]), *(self.zero_state(start) for _ in layers[1:])]
@@ -128,7 +127,11 @@ class MultiLayerFusedSender(StepwiseFusedSender):
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
-        loss, targets = examples.cross_entropy(probabilities), examples.targets()
+        loss = examples.cross_entropy(probabilities)
+        if gradients is None:
+            return loss, None
+        targets = examples.targets()
+        (grad_head, grad_bias), *grad_layers = gradients
         grad_states = [self.zero_state(start) for _ in layers]
         grad_feedback: Tensor | None = None
         for time in reversed(range(length)):
@@ -176,11 +179,10 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         examples: SupervisedBatch,
         start: Tensor,
         groups: list[list[Tensor]],
-        gradients: list[list[Tensor]],
+        gradients: list[list[Tensor]] | None,
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), upper_matrices, lower_matrices = groups
-        (grad_head, grad_bias), grad_upper_matrices, grad_lower_matrices = gradients
         size, length, num_symbols = start.shape[1], len(examples.messages), examples.num_symbols
         bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
         upper, lower = (start, *self.zero_state(start)[1:]), self.zero_state(start)
@@ -201,7 +203,11 @@ class HierarchicalFusedSender(StepwiseFusedSender):
                 feedback = weights[-1]
 
         probabilities = torch.stack(weights)
-        loss, targets = examples.cross_entropy(probabilities), examples.targets()
+        loss = examples.cross_entropy(probabilities)
+        if gradients is None:
+            return loss, None
+        targets = examples.targets()
+        (grad_head, grad_bias), grad_upper_matrices, grad_lower_matrices = gradients
         grad_upper, grad_lower = self.zero_state(start), self.zero_state(start)
         grad_feedback: Tensor | None = None
         grad_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])

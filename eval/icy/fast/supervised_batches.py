@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from ecsuite.agents.linear import first_derivative_only
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
 
@@ -71,7 +71,7 @@ class FusedSender(Learner):
         examples: SupervisedBatch,
         start: Tensor,
         groups: list[list[Tensor]],
-        gradients: list[list[Tensor]],
+        gradients: list[list[Tensor]] | None,
     ) -> tuple[Tensor, Tensor | None]:
         """Compute the loss and all gradients of a batch.
 
@@ -79,10 +79,10 @@ class FusedSender(Learner):
             examples: The batch.
             start: The projected meanings, (replicas, features, batch).
             groups: Matrices by group: first those of the output layer, then those of each layer.
-            gradients: Zeros of the same shapes; the gradients are accumulated in place.
+            gradients: Zeros of the same shapes; the gradients are accumulated in place. None: only the loss is wanted.
 
         Returns:
-            The loss, and the gradient of `start`, or None if it needs none.
+            The loss, and the gradient of `start`, or None if it needs none or only the loss is wanted.
         """
 
     def head(self, parameters: Parameters) -> list[Tensor]:
@@ -93,7 +93,9 @@ class FusedSender(Learner):
 def fused_loss(
     fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: list[list[Tensor]]
 ) -> Tensor:
-    """The loss of `FusedSender.run`, connected to autograd."""
+    """The loss of `FusedSender.run`, connected to autograd; gradients are computed only if they are enabled."""
+    if not torch.is_grad_enabled():
+        return fused_sender.run(examples, start, groups, None)[0]
     sizes = [len(group) for group in groups]
     loss: Tensor = _fused_loss(fused_sender, examples, sizes, start, *(m for group in groups for m in group))
     return loss
@@ -115,13 +117,13 @@ class _FusedLoss(torch.autograd.Function):
         loss, grad_start = fused_sender.run(
             examples, start, grouped(matrices, sizes), grouped(gradients, sizes)
         )
-        ctx.gradients = [grad_start, *gradients]
+        ctx.save_for_backward(grad_start, *gradients)
         return loss
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, None, *(None if each is None else gradient * each for each in ctx.gradients)
+        return None, None, None, *(None if each is None else gradient * each for each in ctx.saved_tensors)
 
 
 _fused_loss: Any = _FusedLoss.apply

@@ -13,7 +13,7 @@ from ecsuite.agents.cells import RecurrentCell, tanh
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
 from ecsuite.agents.hierarchical import HierarchicalSender, HUSendA, HUSendZ
 from ecsuite.agents.senders import RecurrentSender
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, fused_cell_of
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, common_fused_cell
 from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
 from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
 
@@ -30,7 +30,7 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     if sender.style != "icy":
         return None
     cells = [sender.upper, sender.lower] if isinstance(sender, HierarchicalSender) else list(sender.cells)
-    cell = fused_cell_of(type(cast(RecurrentCell, cells[0])))
+    cell = common_fused_cell(cast(list[RecurrentCell], cells))
     if cell is None:
         return None
     fused_class = HierarchicalFusedSender if isinstance(sender, HierarchicalSender) else MultiLayerFusedSender
@@ -60,14 +60,17 @@ class FeedForwardFusedSender(FusedSender):
         examples: SupervisedBatch,
         start: Tensor,
         groups: list[list[Tensor]],
-        gradients: list[list[Tensor]],
+        gradients: list[list[Tensor]] | None,
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
-        ((weight, bias),), ((grad_weight, grad_bias),) = groups, gradients
+        ((weight, bias),) = groups
         logits = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
         step_logits = logits.unflatten(1, (-1, examples.num_symbols))
         probabilities = step_logits.softmax(2)
         loss = examples.cross_entropy(probabilities.transpose(0, 1))
+        if gradients is None:
+            return loss, None
+        ((grad_weight, grad_bias),) = gradients
         grad_logits = (
             probabilities.mul_(examples.symbol_weight).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
         )

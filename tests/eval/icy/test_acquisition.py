@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.agents import parse_agent
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import learners as learners
 from ecsuite.eval.icy.acquisition import RunGroup, learn
 from ecsuite.eval.icy.batches import LanguageDataset, Run
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
@@ -135,7 +135,7 @@ def right_answers(agent, role, meanings, messages):
 
 
 def trained(role, model, outcome):
-    agent = learners.make_agent(parse_agent(role, model), role, GEOMETRY, PROTOCOL.hidden_size)
+    agent = make_agent(parse_model(role, model), role, GEOMETRY, PROTOCOL.hidden_size)
     agent.load_state_dict(outcome.weights)
     return agent
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
@@ -22,7 +21,8 @@ from ecsuite.eval.icy.channels import (
     straight_through,
     supervised_loss,
 )
-from ecsuite.eval.icy.learners import SampledMessageBuilder, is_autoregressive, make_agent, make_learner
+from ecsuite.eval.icy.learners import SampledMessageBuilder, is_autoregressive, make_learner
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 
@@ -183,7 +183,7 @@ def test_the_sampled_builder_feeds_back_argmax_symbols_or_samples():
 
 @pytest.mark.parametrize(("model", "expected"), [("gru", True), ("gru-z", False), ("fc1l", False)])
 def test_which_senders_are_autoregressive(model, expected):
-    assert is_autoregressive(make_agent(parse_agent("sender", model), "sender", GEOMETRY, 8)) is expected
+    assert is_autoregressive(make_agent(parse_model("sender", model), "sender", GEOMETRY, 8)) is expected
 
 
 @pytest.mark.parametrize("channel", ["gumbel", "gumbel,form=program", "reinforce"])
@@ -219,7 +219,7 @@ def test_a_hashtable_is_trained_over_soft_only():
         ConfigError, match="hashtable cannot be trained over the channel gumbel; use --channel soft"
     ):
         make_learner(
-            make_agent(parse_agent("sender", "hashtable"), "sender", GEOMETRY, 8),
+            make_agent(parse_model("sender", "hashtable"), "sender", GEOMETRY, 8),
             GEOMETRY,
             SupervisedChannel(channel="gumbel"),
         )

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy import corpus_generation as speaking
 from ecsuite.eval.icy.acquisition import Outcome, learn
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.corpus_generation import write_sender_corpus
-from ecsuite.eval.icy.fast.parameter_counts import parameter_count
-from ecsuite.eval.icy.learners import make_agent
+from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
@@ -54,7 +53,7 @@ def test_an_untrained_sender_produces_other_messages(tmp_path):
 
 def test_eos_is_never_produced(tmp_path):
     """Not even by an untrained sender for which EOS has the highest logit."""
-    agent = make_agent(parse_agent("sender", "fc1l"), "sender", GEOMETRY, 16)
+    agent = make_agent(parse_model("sender", "fc1l"), "sender", GEOMETRY, 16)
     weights = {name: torch.zeros_like(value) for name, value in agent.state_dict().items()}
     assert parameter_count(agent) == sum(value.numel() for value in weights.values())
     outcome = Outcome(

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.channels import Noise, parse_channel
-from ecsuite.eval.icy.learners import make_agent
+from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.pairs import EndToEndAgents, train_pair
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.weights import pack
@@ -18,7 +17,7 @@ PROTOCOL = Protocol(hidden_size=16, lr=0.01)
 def agents(sender="gru", receiver="gru", seed=0):
     torch.manual_seed(seed)
     return [
-        make_agent(parse_agent(role, model), role, GEOMETRY, 16)
+        make_agent(parse_model(role, model), role, GEOMETRY, 16)
         for role, model in (("sender", sender), ("receiver", receiver))
     ]
 

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.fast.parameter_counts import published_parameters
+from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.published_acquisition import ACQUISITION, CAP, GRAMMARS, published
 
 PRINTED = {
@@ -75,7 +75,7 @@ ROWS = [
 @pytest.mark.parametrize(("table", "line"), ROWS)
 def test_every_figure_is_the_printed_one(table, line):
     name, _, *numbers = line.split()
-    model = str(parse_agent("sender", name))
+    model = str(parse_model("sender", name))
     figures = ACQUISITION[table][model]
     assert tuple(figures) == GRAMMARS
     for grammar, printed, half_width in zip(GRAMMARS, numbers[::2], numbers[1::2], strict=True):
@@ -91,7 +91,7 @@ def test_every_figure_is_the_printed_one(table, line):
 
 def test_nothing_else_is_there():
     models = {
-        table: {str(parse_agent("sender", line.split()[0])) for line in lines.strip().splitlines()}
+        table: {str(parse_model("sender", line.split()[0])) for line in lines.strip().splitlines()}
         for table, lines in PRINTED.items()
     }
     assert {table: set(rows) for table, rows in ACQUISITION.items()} == models

@@ -1,6 +1,6 @@
 """The paper's accuracies after a fixed number of updates, as data."""
 
-from ecsuite.agents.spec import parse_agent
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published_budget import (
     RECEIVER_GRAMMARS,
     SENDER_GRAMMARS,
@@ -32,5 +32,5 @@ def test_published_tables_are_whole_and_their_names_canonical():
         for models in table.values():
             assert len(models) == num_models
             for model, figures in models.items():
-                assert str(parse_agent(role, model)) == model and tuple(figures) == grammars
+                assert str(parse_model(role, model)) == model and tuple(figures) == grammars
     assert all(len(pairs) == 6 for pairs in TABLE_18.values())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.eval.icy.study import StudyConfig, load_study, named_studies
 from ecsuite.grammars.geometry import Geometry
@@ -135,7 +135,7 @@ def test_every_shipped_study_can_be_read():
 @pytest.mark.parametrize("name", ["icy_table3", "icy_table4", "icy_table5", "icy_table15"])
 def test_a_table_s_study_is_of_all_the_models_in_it_and_of_as_many_seeds(name):
     study = load_study(name, {})
-    assert {str(parse_agent("sender", model)) for model in study.models} == set(ACQUISITION[study.published])
+    assert {str(parse_model("sender", model)) for model in study.models} == set(ACQUISITION[study.published])
     assert study.seeds == tuple(range(123, 133 if name in ("icy_table3", "icy_table15") else 128))
     assert (study.geometry, study.cap_ratio, study.protocol) == (Geometry(), 20, "exact")
 

@@ -192,6 +192,7 @@ def write_run(folder, accuracies, chance=0.25):
 def test_curves(figures, tmp_path):
     runs = [write_run(tmp_path / name, [0.2, 0.6, 0.9]) for name in ("one", "two")]
     with open(runs[1] / "log.jsonl", "a") as file:
+        file.write('{"step": 37, "train": {}, "valid": {}, "stopped": "diverged"}\n')
         file.write('{"step": 40, "tr')  # the run is writing
     draw_curves(runs)
     draw_curves(runs[:1])

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents import make_receiver
+from ecsuite.agents.cells import LSTMCell
 from ecsuite.agents.message import Message
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
 
@@ -64,3 +65,17 @@ def test_other_receivers_have_no_fused_implementation(spec):
 
 def test_style_egg_has_no_fused_implementation():
     assert make_fused_receiver(receiver("gru", style="egg")) is None
+
+
+def test_a_receiver_with_cells_of_two_classes_has_no_fused_implementation():
+    mixed = receiver("gru-2l")
+    mixed.cells[1] = LSTMCell(HIDDEN, HIDDEN)
+    assert make_fused_receiver(mixed) is None
+
+
+def test_a_second_derivative_is_refused():
+    module = receiver("gru")
+    parameters, symbols = stacked([module]), torch.ones(LENGTH, 1, BATCH, dtype=torch.long)
+    state = make_fused_receiver(module).final_state(parameters, symbols)
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.grad(state.sum(), [parameters["embed.weight"]], create_graph=True)

@@ -3,9 +3,10 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from ecsuite.agents import make_sender, parse_agent
-from ecsuite.agents.cells import DAGCell
+from ecsuite.agents.cells import DAGCell, LSTMCell
 from ecsuite.agents.senders import RecurrentSender
 from ecsuite.eval.icy.fast.recurrent_kernels import fused_cell_of
 from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
@@ -142,7 +143,7 @@ def test_without_gradient_the_accuracy_is_still_computed():
     assert torch.equal(examples.accuracy, other.accuracy)
 
 
-@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer", "hashtable"])
+@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer"])
 def test_some_senders_have_no_fused_implementation(name):
     assert make_fused_sender(make(name)) is None
 
@@ -215,3 +216,31 @@ def test_subclasses_compute_something_else_and_have_no_fused_implementation():
     sender = make("gru")
     sender.__class__ = OtherSender
     assert fused_cell_of(OtherCell) is None and make_fused_sender(sender) is None
+
+
+@pytest.mark.parametrize("name", ["gru", "husenda:lstm", "fc2l"])
+def test_without_gradient_no_gradient_is_computed(name):
+    sender, counts = make(name), []
+    for needs_gradient in (True, False):
+        with FlopCounterMode(display=False) as counter, torch.set_grad_enabled(needs_gradient):
+            make_fused_sender(sender).loss(stacked([sender]), make_batch(1))
+        counts.append(counter.get_total_flops())
+    assert counts[1] < 0.6 * counts[0]
+
+
+@pytest.mark.parametrize("name", ["gru-2l", "husendz:gru"])
+def test_an_agent_with_cells_of_two_classes_has_no_fused_implementation(name):
+    sender = make(name)
+    if name == "gru-2l":
+        sender.cells[1] = LSTMCell(HIDDEN, HIDDEN)
+    else:
+        sender.lower = LSTMCell(1, HIDDEN)
+    assert make_fused_sender(sender) is None
+
+
+def test_a_second_derivative_is_refused():
+    sender = make("gru")
+    parameters = stacked([sender])
+    loss = make_fused_sender(sender).loss(parameters, make_batch(1))
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.grad(loss, [parameters["scores.weight"]], create_graph=True)

@@ -5,9 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from ecsuite.agents.factory import make_receiver, make_sender
-from ecsuite.agents.receivers import AttributeClassifier
-from ecsuite.agents.spec import AgentSpec, Role, parse_agent
+from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.grammars.geometry import Geometry
+
+PUBLISHED_GEOMETRY = Geometry()
+"""The sizes of the paper's tables."""
 
 NEVER_USED: tuple[tuple[str, Role, Callable[[AgentSpec], bool], Callable[[int, int, int, int], int]], ...] = (
     (
@@ -39,46 +42,23 @@ def parameter_count(module: nn.Module) -> int:
 
 
 def published_parameters(
-    spec: str | AgentSpec,
-    role: Role,
-    *,
-    num_attributes: int = 5,
-    num_values: int = 10,
-    vocab_size: int = 4,
-    length: int = 20,
-    hidden: int = 128,
+    spec: str | AgentSpec, role: Role, geometry: Geometry = PUBLISHED_GEOMETRY, hidden_size: int = 128
 ) -> int:
     """Parameters as in the paper's tables: those of our agent in style icy, and those its program never used.
 
     Args:
         spec: Name and options.
         role: sender or receiver; a receiver is counted with its output layer.
-        num_attributes: Number of attributes of a meaning.
-        num_values: Number of values of an attribute.
-        vocab_size: Number of content symbols.
-        length: Number of symbols in a message.
-        hidden: Width of states and embeddings, unless the spec has the option `hidden`.
+        geometry: Sizes of the language.
+        hidden_size: Width of states and embeddings, unless the spec has the option `hidden`.
     """
-    spec = parse_agent(role, spec) if isinstance(spec, str) else spec
-    features = num_attributes * num_values
+    spec = parse_model(role, spec) if isinstance(spec, str) else spec
     with torch.device("meta"):  # shapes without data
-        if role == "sender":
-            agent = make_sender(
-                spec,
-                num_features=features,
-                vocab_size=vocab_size,
-                max_len=length,
-                hidden_size=hidden,
-                style="icy",
-            )
-        else:
-            receiver = make_receiver(
-                spec, vocab_size=vocab_size, max_len=length, hidden_size=hidden, style="icy"
-            )
-            agent = AttributeClassifier(receiver, num_attributes, num_values)
-    width = spec.number("hidden") or hidden
+        agent = make_agent(spec, role, geometry, hidden_size)
+    features = geometry.num_attributes * geometry.num_values
+    width = spec.number("hidden") or hidden_size
     unused = (
-        count(features, num_values, vocab_size + 1, width)
+        count(features, geometry.num_values, geometry.vocab_size + 1, width)
         for _, family_role, applies, count in NEVER_USED
         if family_role == role and applies(spec)
     )

@@ -3,7 +3,8 @@
 import pytest
 from torch import nn
 
-from ecsuite.eval.icy.fast.parameter_counts import parameter_count, published_parameters
+from ecsuite.eval.icy.parameter_counts import parameter_count, published_parameters
+from ecsuite.grammars.geometry import Geometry
 
 SENDERS = {
     "FC1L": 5100,
@@ -67,12 +68,12 @@ def test_receivers_have_the_published_sizes(name, count):
 
 def test_other_geometries_are_counted_by_the_same_rules():
     """HUSendZ:RNN: embeddings of 6 values, two cells with input of zeros, stop, and logits of 3 symbols."""
-    sizes = {"num_attributes": 2, "num_values": 3, "vocab_size": 2, "length": 6, "hidden": 4}
+    sizes = (Geometry(num_attributes=2, num_values=3, vocab_size=2, word_length=3), 4)
     cell = 4 * 1 + 4 * 4 + 2 * 4
-    assert published_parameters("husendz:rnn", "sender", **sizes) == 6 * 4 + 2 * cell + 5 + 3 * 5
+    assert published_parameters("husendz:rnn", "sender", *sizes) == 6 * 4 + 2 * cell + 5 + 3 * 5
     receiver = 3 * 4 + (4 * 4 + 4 * 4 + 2 * 4) + (4 * 6 + 6)
     never_used = (4 * 3 + 3) + 3 * 4
-    assert published_parameters("rnn", "receiver", **sizes) == receiver + never_used
+    assert published_parameters("rnn", "receiver", *sizes) == receiver + never_used
 
 
 def test_parameters_of_a_module():

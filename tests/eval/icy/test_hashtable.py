@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import make_sender
-from ecsuite.agents.hashtable import HashtableSender
-from ecsuite.eval.icy.fast.parameter_counts import parameter_count
+from ecsuite.eval.icy.hashtable import HashtableSender
+from ecsuite.eval.icy.parameter_counts import parameter_count
 
 
 def test_the_first_stored_message_is_kept():
@@ -24,7 +23,7 @@ def test_the_first_stored_message_is_kept():
 
 
 def test_it_has_no_parameters_and_certain_logits(soft_message_builder):
-    table = make_sender("hashtable", num_features=4, vocab_size=3, max_len=2, hidden_size=8)
+    table = HashtableSender(vocab_size=3, max_len=2)
     assert parameter_count(table) == 0
     meanings = one_hot(torch.tensor([2, 0]), 4).float()
     table.add(meanings[:1], torch.tensor([[3, 2]]))

@@ -1,0 +1,69 @@
+"""The models of ICY: names, the hashtable, and receivers with logits for each attribute."""
+
+import pytest
+import torch
+
+from ecsuite.agents import make_receiver, parse_agent
+from ecsuite.agents.message import Message
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.hashtable import HashtableSender
+from ecsuite.eval.icy.models import AttributeClassifier, make_agent, parse_model
+from ecsuite.grammars.geometry import Geometry
+
+SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8, "style": "icy"}
+
+
+def discrete_message(ids):
+    return Message(symbols=ids, ends=None, length=torch.full((ids.shape[1],), float(len(ids))))
+
+
+def test_the_hashtable_is_a_model_of_icy():
+    spec = parse_model("sender", "Hashtable")
+    assert str(spec) == spec.family == "hashtable"
+    table = make_agent(spec, "sender", Geometry(num_attributes=2, num_values=3), 8)
+    assert isinstance(table, HashtableSender) and table.max_len == 8
+    with pytest.raises(ConfigError, match="hashtable has no options"):
+        parse_model("sender", "hashtable,hidden=5")
+    with pytest.raises(ConfigError, match=r"unknown sender 'hashtabel'; did you mean 'hashtable'\?"):
+        parse_model("sender", "hashtabel")
+    with pytest.raises(ConfigError, match="unknown receiver 'hashtable'"):
+        parse_model("receiver", "hashtable")
+
+
+def test_other_names_are_those_of_agents():
+    assert parse_model("receiver", "hier:gru,stop=first") == parse_agent("receiver", "hier:gru,stop=first")
+
+
+@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
+@pytest.mark.parametrize("style", ["egg", "icy"])
+def test_a_classifier_has_logits_for_each_attribute(name, style):
+    torch.manual_seed(0)
+    receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
+    classifier = AttributeClassifier(receiver, 2, 3)
+    ids = torch.randint(1, 5, (6, 5))
+    logits = classifier(discrete_message(ids))
+    assert logits.shape == (5, 2, 3)
+    states, _ = receiver(discrete_message(ids), torch.float32)
+    assert states.shape == (1, 5, receiver.state_size)
+    torch.testing.assert_close(logits.flatten(1), classifier.answer(states[0]))
+    logits.square().sum().backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in classifier.parameters())
+
+
+def test_a_classifier_needs_a_certain_end():
+    classifier = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
+    message = Message(
+        symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
+    )
+    with pytest.raises(AssertionError, match="several ends"):
+        classifier(message)
+
+
+def test_fc1l_is_a_sum_of_embeddings_by_position():
+    classifier = AttributeClassifier(make_receiver("fc1l", **SIZES), 2, 3)
+    ids = torch.randint(1, 5, (6, 5))
+    table = classifier.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
+    expected = sum(table[:, position, ids[position]] for position in range(6)).t()
+    torch.testing.assert_close(classifier(discrete_message(ids)).flatten(1), expected)
+    assert classifier.answer.bias is None
+    assert classifier.answer.weight.std().item() == pytest.approx(1, abs=0.2)

@@ -1,0 +1,208 @@
+"""A run that diverges says so, keeps what was finite, and does not block its folder."""
+
+import itertools
+import json
+import pickle
+
+import pytest
+
+from ecsuite.config import ConfigError, DivergedError
+from ecsuite.corpus import CorpusError
+from ecsuite.formats import read_corpus
+from ecsuite.games import run_folder, training
+
+IMAGES = (
+    "world.kind=shape", "game.task=concept", "channel.kind=quantized", "channel.length=fixed", "game.num_targets=2",
+    "world.pool=12", "training.batch_size=6", "training.num_examples=48", "evaluation.num_valid=6",
+    "evaluation.corpus_size=6", "sender.perception=conv", "receiver.perception=conv", "sender.perception_size=8",
+    "receiver.perception_size=8",
+)  # fmt: skip
+STATISTICS = {"none": (), "baselines": ("channel.kind=reinforce",), "normalisation": IMAGES}
+"""Games by the state that their training batches change beside the weights."""
+
+
+@pytest.fixture
+def poison():
+    """Makes the loss of a training step, from 1, not a number; `undo` of what it returns ends that."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def poison(step):
+            make, count = training.make_game, itertools.count(1)
+
+            def make_poisoned(*arguments):
+                game = make(*arguments)
+                play = game.play
+
+                def poisoned(examples, mode, *rest):
+                    played = play(examples, mode, *rest)
+                    if mode == "train" and next(count) == step:
+                        object.__setattr__(played, "objective", played.objective * float("nan"))
+                    return played
+
+                game.play = poisoned
+                return game
+
+            patch.setattr(training, "make_game", make_poisoned)
+            return patch
+
+        yield poison
+
+
+def diverge(run, experiment, folder, **options):
+    with pytest.raises(DivergedError) as error:
+        run(experiment, folder, **options)
+    return error.value
+
+
+def files(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_it_is_written_down_with_the_last_evaluation(tmp_path, small, run, poison, log_of):
+    poison(7)
+    error = diverge(run, small(), tmp_path)
+    assert str(error).startswith(
+        "step 7: the loss is nan, so this update was skipped; try a smaller optimizer.lr"
+    )
+    evaluated, ending = log_of(tmp_path)
+    assert evaluated["step"] == 4
+    assert (ending["step"], ending["epoch"], ending["stopped"]) == (7, 7 / 8, "diverged")
+    assert ending["valid"] == evaluated["valid"] and 0 <= ending["train"]["accuracy"] <= 1
+    metadata = json.loads((tmp_path / "metadata.json").read_text())
+    assert metadata["training"] == {
+        "stopped": "diverged", "step": 7, "num_steps": 24, "epoch": 7 / 8, **evaluated["valid"]
+    }  # fmt: skip
+    assert metadata["config"]["training"]["lr"] == 0.003
+    assert error.outcome == {
+        "stopped": "diverged", "step": 7, "num_steps": 24, "measures": evaluated["valid"],
+        "chance": {"accuracy": 0.25}, "probes": {}, "was_done": False,
+    }  # fmt: skip
+    assert not (tmp_path / "corpus.jsonl").exists()
+    with pytest.raises(CorpusError):
+        read_corpus(tmp_path)
+
+
+def test_without_an_evaluation_there_are_no_measures(tmp_path, small, run, poison, log_of):
+    poison(1)
+    assert diverge(run, small(), tmp_path).outcome["measures"] == {}
+    (line,) = log_of(tmp_path)
+    assert (line["step"], line["train"], line["valid"]) == (1, {}, {})
+    assert not list(tmp_path.glob("checkpoint*"))
+    assert "loss" not in json.loads((tmp_path / "metadata.json").read_text())["training"]
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, poison, contents, name):
+    """It is the checkpoint of a run that was asked to stop there, and goes on to the bytes of an undisturbed run."""
+    experiment = small("training.num_epochs=1", *STATISTICS[name])
+    requests = iter([None] * 5 + ["preempted"])
+    training.train(
+        experiment,
+        tmp_path / "asked",
+        device="cpu",
+        progress=lambda *_: None,
+        note=lambda _: None,
+        should_stop=lambda: next(requests),
+    )
+    patch = poison(7)
+    diverge(run, experiment, tmp_path / "run")
+    name = "checkpoint-000000006.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "asked" / name).read_bytes()
+    patch.undo()
+    notes = []
+    run(experiment, tmp_path / "run", resume=True, notes=notes)
+    assert notes == [
+        f"{tmp_path / 'run'}: the run that diverged at step 7 is tried again; if it diverges again, try a smaller "
+        "optimizer.lr, or training.precision=fp32"
+    ]
+    run(experiment, tmp_path / "whole")
+    gone_on, whole = contents(tmp_path / "run"), contents(tmp_path / "whole")
+    del gone_on[name], whole["checkpoint-000000004.safetensors"]  # the ones before the last
+    assert gone_on == whole
+
+
+def test_with_the_same_settings_it_diverges_at_the_same_step(tmp_path, small, run, contents):
+    experiment = small("optimizer.lr=1e30")
+    first = diverge(run, experiment, tmp_path)
+    before = contents(tmp_path)
+    again = diverge(run, experiment, tmp_path, resume=True)
+    assert str(again) == str(first) and again.outcome == first.outcome
+    assert contents(tmp_path) == before
+    with pytest.raises(ConfigError) as error:
+        run(experiment, tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} holds this run, which diverged at step {first.outcome['step']}: try a smaller optimizer.lr, or "
+        "training.precision=fp32, which replaces it; --resume tries again from its last checkpoint"
+    )
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("change", ["optimizer.lr=0.001", "training.num_epochs=1", "channel.length=fixed"])
+def test_other_settings_replace_it(tmp_path, small, run, contents, change):
+    failed = diverge(run, small("optimizer.lr=1e30"), tmp_path / "run").outcome["step"]
+    before, notes = files(tmp_path / "run"), []
+    if change != "training.num_epochs=1":
+        message = r"holds another run \(.*\), which diverged at step \d: without --resume it is replaced"
+        with pytest.raises(ConfigError, match=message):
+            run(small(change), tmp_path / "run", resume=True)
+        assert files(tmp_path / "run") == before
+    experiment = small("optimizer.lr=0.001", change)
+    run(experiment, tmp_path / "run", notes=notes)
+    assert notes == [f"{tmp_path / 'run'}: the run that diverged at step {failed} is replaced"]
+    run(experiment, tmp_path / "fresh")
+    assert contents(tmp_path / "run") == contents(tmp_path / "fresh")
+
+
+def test_a_replacement_that_is_killed_blocks_nothing(tmp_path, small, run, contents, monkeypatch):
+    """Where it dies, the run that began may begin again, also with --resume, and the log has its lines only."""
+    write = run_folder.write_atomically
+    for name, is_before in (("before", True), ("after", False)):
+        folder = tmp_path / name
+        diverge(run, small("optimizer.lr=1e30"), folder)
+
+        def die(*arguments, is_before=is_before):
+            if not is_before:
+                write(*arguments)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run_folder, "write_atomically", die)
+            with pytest.raises(KeyboardInterrupt):
+                run(small(), folder)
+        run(small(), folder, resume=not is_before)
+    run(small(), tmp_path / "fresh")
+    assert contents(tmp_path / "before") == contents(tmp_path / "after") == contents(tmp_path / "fresh")
+
+
+def test_the_corpus_of_fewer_steps_stays_whole(tmp_path, small, run, poison, log_of):
+    run(small("training.num_epochs=1"), tmp_path)
+    poison(3)
+    assert diverge(run, small(), tmp_path, resume=True).outcome["step"] == 11
+    assert log_of(tmp_path)[-1]["stopped"] == "diverged"
+    assert read_corpus(tmp_path).metadata["training"]["step"] == 8
+    before = files(tmp_path)
+    with pytest.raises(ConfigError, match="holds another run"):
+        run(small("optimizer.lr=0.001"), tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monkeypatch, log_of):
+    evaluate, count = training.evaluate, itertools.count(1)
+
+    def broken(*arguments):
+        found = evaluate(*arguments)
+        return found | {"loss": float("inf")} if next(count) == 2 else found
+
+    monkeypatch.setattr(training, "evaluate", broken)
+    error = diverge(run, small(), tmp_path)
+    assert str(error).startswith("step 8: the evaluation is not finite, so it was not used; try a smaller")
+    good, ending = log_of(tmp_path)
+    assert error.outcome["measures"] == good["valid"] == ending["valid"]
+    assert [file.name for file in tmp_path.glob("checkpoint*")] == ["checkpoint-000000004.safetensors"]
+
+
+def test_the_error_can_be_sent_to_another_process(tmp_path, small, run):
+    error = diverge(run, small("optimizer.lr=1e30"), tmp_path)
+    sent = pickle.loads(pickle.dumps(error))
+    assert isinstance(sent, DivergedError) and isinstance(sent, ArithmeticError)
+    assert (str(sent), sent.outcome) == (str(error), error.outcome)
