@@ -128,8 +128,11 @@ def merge_section(
         ConfigError: If the name or an option is unknown, or the kind does not read the option.
     """
     layer = registry.section(given, path)
-    kind: Any = layer.setdefault(KIND, below.get(KIND))
-    types = option_types(registry.load(kind).Options)
+    kind = layer[KIND] = layer.get(KIND) or below.get(KIND)
+    if kind is None:
+        raise ConfigError(f"{path}.{KIND}: expected a name, got null")
+    options = registry.load(kind).Options
+    types = option_types(options)
     merged: dict[str, Any] = {KIND: kind} | {key: value for key, value in below.items() if key in types}
     for key, value in layer.items():
         if key == KIND:
@@ -140,7 +143,8 @@ def merge_section(
                 raise error
             drop(f"{path}.{key}")
         elif (inner := nested_registry(types[key])) is not None:
-            merged[key] = merge_section(inner, merged.get(key, {}), value, f"{path}.{key}", drop=drop)
+            lower = merged.get(key) or _default_section(options, key)
+            merged[key] = merge_section(inner, lower, value, f"{path}.{key}", drop=drop)
         else:
             merged[key] = value
     return merged
@@ -178,10 +182,8 @@ def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
         if inner is None:
             built[key] = checked(value, types[key], place)
         else:
-            # The default of a nested part is the bottom layer of its section.
-            default = next(entry.default for entry in fields(options) if entry.name == key)
-            below = to_tree(default) if isinstance(default, Part) else {}
-            built[key] = read_part(inner, merge_section(inner, below, value, place), place)
+            section = merge_section(inner, _default_section(options, key), value, place)
+            built[key] = read_part(inner, section, place)
     try:
         return options(**built)
     except ConfigError as error:
@@ -204,6 +206,12 @@ def all_options(registry: Registry) -> dict[str, list[str]]:
         for option in option_types(registry.load(kind).Options):
             readers.setdefault(option, []).append(kind)
     return readers
+
+
+def _default_section(options: type, key: str) -> dict[str, Any]:
+    """The bottom layer of an option that is itself a part: its default, or nothing."""
+    default = next(entry.default for entry in fields(options) if entry.name == key)
+    return to_tree(default) if isinstance(default, Part) else {}
 
 
 def _readers(registry: Registry, key: str) -> list[str]:
