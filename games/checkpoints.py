@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from ecsuite.config import DamagedError
 from ecsuite.corpus import write_atomically
 
+RENAMED = {"question.": "receiver_projection.", "task.encode.": "receiver_perception."}
+"""Present names of weights by the names that version 0.1.0 gave them."""
 NUM_KEPT = 2
 """Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
 
@@ -108,6 +110,8 @@ def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.opti
     for name, tensor in tensors.items():
         owner, _, rest = name.partition(".")
         if owner == "model":
+            for former, present in RENAMED.items():
+                rest = present + rest.removeprefix(former) if rest.startswith(former) else rest
             weights[rest] = tensor
         else:
             index, _, key = rest.partition(".")

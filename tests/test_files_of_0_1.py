@@ -1,6 +1,7 @@
 """What version 0.1.0 wrote is read by the command that reads it; a format that nobody knows yet is refused by name."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,13 @@ def test_a_config_is_trained(as_json):
     assert "format" not in read("runs/game/metadata.json")["config"]
 
 
-def test_the_config_of_a_run_folder_is_trained(as_json):
-    assert as_json("train-game", "finished/config.yaml", *ON_CPU, "--out", "again")["step"] == 16
+def test_the_config_of_a_run_folder_is_trained(ecsuite):
+    """Every setting stood in it, also those that nothing read; these are left out with a note."""
+    code, out, err = ecsuite("train-game", "finished/config.yaml", *ON_CPU, "--out", "again", "--json")
+    assert (code, json.loads(out)["step"]) == (0, 16)
+    assert re.fullmatch(
+        r"finished/config.yaml: \d+ settings of format 1 .* left out, such as world.rule_length\n", err
+    )
 
 
 def test_a_finished_run_is_still_the_same_run(as_json):
@@ -77,7 +83,7 @@ def test_a_stopped_run_goes_on(ecsuite, as_json):
     assert grown.startswith(log)
     assert [json.loads(line)["step"] for line in grown.splitlines()] == [8, 16, 24]
     assert checkpoints(Path("stopped"))[0].name == "checkpoint-000000024.safetensors"
-    assert Path("stopped/config.yaml").read_text().startswith("format: 1\n")
+    assert Path("stopped/config.yaml").read_text().startswith("format: 2\n")
 
 
 def test_a_run_has_the_scores_that_it_had(as_json):
@@ -154,9 +160,10 @@ def test_a_newer_format_is_refused_in_one_line(ecsuite, kind, file, command):
     there = contents()
     code, out, err = ecsuite(*command.split())
     assert (code, out) == (2, "")
+    known = "1" if newer == 2 else f"1 to {newer - 1}"
     assert err == (
-        f"{file}: format {newer} of a {kind} file is not known; this version of ecsuite reads 1, and files without a "
-        "format\n"
+        f"{file}: format {newer} of a {kind} file is not known; this version of ecsuite reads {known}, and files "
+        "without a format\n"
     )
     assert contents() == there
 

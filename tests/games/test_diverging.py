@@ -12,7 +12,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games import run_folder, training
 
 IMAGES = (
-    "world.kind=shape", "game.task=concept", "channel.kind=quantized", "channel.length=fixed", "game.num_targets=2",
+    "world.kind=shape", "task.kind=concept", "channel.kind=quantized", "task.num_targets=2",
     "world.pool=12", "training.batch_size=6", "training.num_examples=48", "evaluation.num_valid=6",
     "evaluation.corpus_size=6", "sender.perception=conv", "receiver.perception=conv", "sender.perception_size=8",
     "receiver.perception_size=8",
@@ -27,7 +27,7 @@ def poison():
     with pytest.MonkeyPatch.context() as patch:
 
         def poison(step):
-            make, count = training.make_game, itertools.count(1)
+            make, count = training.Game, itertools.count(1)
 
             def make_poisoned(*arguments):
                 game = make(*arguments)
@@ -42,7 +42,7 @@ def poison():
                 game.play = poisoned
                 return game
 
-            patch.setattr(training, "make_game", make_poisoned)
+            patch.setattr(training, "Game", make_poisoned)
             return patch
 
         yield poison
@@ -72,7 +72,7 @@ def test_it_is_written_down_with_the_last_evaluation(tmp_path, small, run, poiso
     assert metadata["training"] == {
         "stopped": "diverged", "step": 7, "num_steps": 24, "epoch": 7 / 8, **evaluated["valid"]
     }  # fmt: skip
-    assert metadata["config"]["training"]["lr"] == 0.003
+    assert metadata["config"]["optimizer"]["lr"] == 0.003
     assert error.outcome == {
         "stopped": "diverged", "step": 7, "num_steps": 24, "measures": evaluated["valid"],
         "chance": {"accuracy": 0.25}, "probes": {}, "was_done": False,

@@ -206,7 +206,7 @@ def test_other_epochs_are_refused_where_the_rate_depends_on_them(tmp_path, small
 @pytest.mark.parametrize(("overrides", "message"), [
     (["schedule.num_epochs=3"], "schedule.num_epochs: schedule constant does not read it; read by linear"),
     ([*HORIZON, "training.num_epochs=4"], r"after 3 epochs, expected at least training.num_epochs \(4\)"),
-    ([*HORIZON, "schedule.num_epochs=0"], "schedule.num_epochs: expected int or null >= 1, got 0"),
+    ([*HORIZON, "schedule.num_epochs=0"], "schedule.num_epochs: expected int >= 1, got 0"),
 ])  # fmt: skip
 def test_a_horizon_that_means_nothing_is_refused(small, overrides, message):
     with pytest.raises(ConfigError, match=message):
