@@ -128,7 +128,7 @@ def merge_section(
         ConfigError: If the name or an option is unknown, or the kind does not read the option.
     """
     layer = registry.section(given, path)
-    kind = layer[KIND] = layer.get(KIND) or below.get(KIND)
+    kind: Any = layer.setdefault(KIND, below.get(KIND))
     if kind is None:
         raise ConfigError(f"{path}.{KIND}: expected a name, got null")
     options = registry.load(kind).Options
