@@ -52,11 +52,8 @@ UNCHANGED: Mapping[str, tuple[str, ...]] = {
     "evaluation": ("num_valid", "corpus_size", "mode"),
 }  # fmt: skip
 """The other settings of format 1, by section."""
-NOT_READ = {
-    "attributes": ("held_out", "perception", "perception_size", "dropout"),
-    "soft": ("straight_through",),
-}
-"""Settings of the same name that these kinds read now and did not read in format 1."""
+NOT_READ = ("held_out", "sender_sees", "perception", "perception_size", "dropout")
+"""Settings that world attributes reads now and did not read in format 1."""
 
 
 def present_name(key: str, value: Any) -> tuple[str, Any]:
@@ -101,7 +98,7 @@ def from_format_1(tree: Mapping[str, Any], source: str) -> Iterator[tuple[str, A
             if name not in known:
                 raise ConfigError(f"{source}: {unknown_name('key', name, known)}")
             is_kind_of_files = reads_files and name == "world.kind"
-            if is_kind_of_files or (kind == "attributes" and key in NOT_READ["attributes"]):
+            if is_kind_of_files or (kind == "attributes" and key in NOT_READ):
                 continue
             if value is None and section == "world":
                 continue
