@@ -14,7 +14,7 @@ from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import MessageBuilder, Style
+from ecsuite.agents.senders import MessageBuilder, Style, build_message
 from ecsuite.config import ConfigError
 
 
@@ -30,6 +30,9 @@ class FeedForwardSender(nn.Module):
         hidden_size: Number of tanh units between meaning and logits; None for FC1L, which has none.
     """
 
+    casts_weights = True
+    """See `ecsuite.agents.autocast`."""
+
     def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
         super().__init__()
         self.vocab_size = vocab_size
@@ -39,10 +42,8 @@ class FeedForwardSender(nn.Module):
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning, (batch, num_features); not autoregressive."""
         hidden = meanings if self.perceive is None else tanh(self.perceive(meanings))
-        logits = iter(self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
-        while not builder.done:
-            builder.step(next(logits))
-        return builder.message()
+        logits = self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1))
+        return build_message(builder, logits.transpose(0, 1))
 
 
 class PositionalReceiver(Receiver):

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedMessageBuilder
@@ -70,7 +71,7 @@ class EGGGame(nn.Module):
         else:
             candidates, targets = attribute_values(receiver_input, game.num_values), labels
         message = game.generate_message(meanings, "train" if self.training else "greedy")
-        states, ends = game.receiver(message, game.dtype)
+        states, ends = call_receiver(game.receiver, message, game.dtype)
         output = game.task(states, candidates, targets)
         measures = {name: (ends * value).sum(0).detach() for name, value in output.measures.items()}
         interaction = Interaction(

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents import make_receiver, make_sender
+from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.message import Message
+from ecsuite.agents.receivers import state_size
 from ecsuite.config import Experiment, look_up, unknown_name
 from ecsuite.games.channels import CHANNELS, Mode
 from ecsuite.games.tasks import TASKS, Discrimination, Reconstruction, Task, TaskOutput
@@ -81,8 +83,9 @@ class SenderReceiverGame(nn.Module, ABC):
         self, meanings: Tensor, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
     ) -> Message:
         """The sender's messages for feature vectors, (batch, num_features)."""
-        message: Message = self.sender(meanings, self.channel.start_message(mode, meanings, generator, epoch))
-        return message
+        return call_sender(
+            self.sender, meanings, self.channel.start_message(mode, meanings, generator, epoch)
+        )
 
     def compute_objective(self, output: TaskOutput, ends: Tensor, message: Message) -> PlayResult:
         """Objective and measures of a batch, in expectation over the message end.
@@ -116,7 +119,7 @@ class Game(SenderReceiverGame):
         world = experiment.world
         super().__init__(experiment, world.num_attributes * world.num_values, dtype)
         self.num_values = world.num_values
-        self.task = make_task(experiment, self.receiver.state_size)
+        self.task = make_task(experiment, state_size(self.receiver))
 
     def play(
         self, examples: Examples, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
@@ -127,7 +130,7 @@ class Game(SenderReceiverGame):
         targets = torch.from_numpy(examples.targets).to(device, non_blocking=True)
         meanings = candidates[torch.arange(len(targets), device=device), targets]
         message = self.generate_message(meanings, mode, generator, epoch)
-        states, ends = self.receiver(message, self.dtype)
+        states, ends = call_receiver(self.receiver, message, self.dtype)
         return self.compute_objective(self.task(states, candidates, targets), ends, message)
 
     def generate_message(

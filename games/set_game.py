@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.perception import make_object_perception
+from ecsuite.agents.receivers import state_size
 from ecsuite.config import Experiment
 from ecsuite.games.channels import Mode
 from ecsuite.games.game import PlayResult, SenderReceiverGame
@@ -52,7 +54,7 @@ class SetGame(SenderReceiverGame):
             receiver.perception, world.object_shape, receiver.perception_size
         )
         self.sender_dropout, self.receiver_dropout = sender.dropout, receiver.dropout
-        self.question = Linear(self.receiver.state_size, size, bias=False)
+        self.question = Linear(state_size(self.receiver), size, bias=False)
         self.task = (
             OneSelection(1 + game.num_distractors)
             if game.task == "discrimination"
@@ -64,7 +66,7 @@ class SetGame(SenderReceiverGame):
     ) -> PlayResult:
         """See the base class."""
         message = self.generate_message(rounds, mode, generator, epoch)
-        states, ends = self.receiver(message, self.dtype)
+        states, ends = call_receiver(self.receiver, message, self.dtype)
         vectors, indices = self._encode(self.receiver_perception, rounds, rounds.candidates)
         vectors = self._dropout(vectors, self.receiver_dropout, generator)
         scores = score_candidates(self.question(states), vectors, indices).float()
