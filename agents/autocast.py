@@ -1,8 +1,8 @@
 """Call any torch module as a sender or receiver, in the precision of the game.
 
 The classes of this package cast their weights to the precision of their input, and the gradients of their steps are
-summed in fp32, which autocast does not do. Any other module is given fp32 inputs under `torch.autocast`, so that torch's
-layers work in every precision:
+summed in fp32, which autocast does not do. Any other module is given fp32 inputs under `torch.autocast`, so that
+torch's layers work in every precision:
 
     class MySender(nn.Module):
         def __init__(self, num_features: int, vocab_size: int) -> None:
