@@ -16,7 +16,7 @@ from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import MessageBuilder
+from ecsuite.agents.senders import MessageBuilder, build_message
 from ecsuite.config import ConfigError, Count
 
 
@@ -32,6 +32,9 @@ class FeedForwardSender(nn.Module):
         hidden_size: Number of tanh units between meaning and logits; None: none.
     """
 
+    casts_weights = True
+    """See `ecsuite.agents.autocast`."""
+
     def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
         super().__init__()
         self.vocab_size = vocab_size
@@ -41,10 +44,8 @@ class FeedForwardSender(nn.Module):
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning, (batch, num_features); not autoregressive."""
         hidden = meanings if self.perceive is None else tanh(self.perceive(meanings))
-        logits = iter(self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1)).unbind(1))
-        while not builder.done:
-            builder.step(next(logits))
-        return builder.message()
+        logits = self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1))
+        return build_message(builder, logits.transpose(0, 1))
 
 
 class FC1LSender(FeedForwardSender):

@@ -10,10 +10,11 @@ Conventions for symbols, the same everywhere in ecsuite:
 - Symbols after the first EOS do not exist. Rectangular arrays are filled with `PAD`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 EOS = 0
 """Id of the symbol that ends a message."""
@@ -41,20 +42,43 @@ class Message:
     entropy: Tensor | None = None
     """Mean entropy of the sender's distributions in nats, (batch,); set together with `log_probability`."""
 
-    def at_ends(self, states: list[Tensor]) -> tuple[Tensor, Tensor]:
+    def at_ends(self, states: Sequence[Tensor] | Tensor) -> tuple[Tensor, Tensor]:
         """Select the states at the possible ends of the message.
 
         Args:
-            states: The receiver's state after each step, num_steps tensors of (batch, hidden).
+            states: The receiver's state after each step: num_steps tensors of (batch, hidden), or one tensor
+                (num_steps, batch, hidden), such as the outputs of `nn.GRU`.
 
         Returns:
             States (num_ends, batch, hidden) and the probability of each end, (num_ends, batch). Only a relaxed message
             of variable length has more than one possible end.
         """
         if self.ends is not None:
-            return torch.stack(states), self.ends
+            return _stacked(states), self.ends
         certain = torch.ones_like(self.length)[None]
         if self.symbols.is_floating_point():
             return states[-1][None], certain
         last = (self.length.long() - 1)[None, :, None].expand(1, -1, states[0].shape[1])
-        return torch.stack(states).gather(0, last), certain
+        return _stacked(states).gather(0, last), certain
+
+
+def _stacked(states: Sequence[Tensor] | Tensor) -> Tensor:
+    return states if isinstance(states, Tensor) else torch.stack(list(states))
+
+
+def embed_symbols(embedding: nn.Embedding, symbols: Tensor) -> Tensor:
+    """Embed the symbols of any channel, in training and in evaluation.
+
+    Args:
+        embedding: One vector for EOS and each content symbol, (vocab_size + 1, size); for words of values, one for
+            each value, (word_size, size).
+        symbols: Weights (..., vocab_size + 1), values (..., word_size), or ids (...). PAD is embedded as EOS: a
+            receiver that looks beyond the end of a message has to mask it.
+
+    Returns:
+        Vectors (..., size); of weights or values: the weighted sum.
+    """
+    if symbols.is_floating_point():
+        return symbols.to(embedding.weight.dtype) @ embedding.weight
+    embedded: Tensor = embedding(symbols.clamp(min=EOS))
+    return embedded

@@ -13,7 +13,7 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Layers
-from ecsuite.config import Count
+from ecsuite.config import ConfigError, Count
 
 
 class Receiver(nn.Module, ABC):
@@ -22,6 +22,9 @@ class Receiver(nn.Module, ABC):
     Args:
         state_size: Width of the receiver's states.
     """
+
+    casts_weights = True
+    """See `ecsuite.agents.autocast`."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -38,6 +41,21 @@ class Receiver(nn.Module, ABC):
         Returns:
             States (num_ends, batch, state_size) and the probability of each end, (num_ends, batch).
         """
+
+
+def state_size(receiver: nn.Module) -> int:
+    """Width of a receiver's states.
+
+    Raises:
+        ConfigError: If it has no attribute `state_size`.
+    """
+    size = getattr(receiver, "state_size", None)
+    if not isinstance(size, int) or size < 1:
+        name = type(receiver).__name__
+        raise ConfigError(
+            f"receiver {name}: expected an attribute state_size, the width of its states, got {size!r}"
+        )
+    return size
 
 
 def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> SymbolEmbedding:

@@ -28,6 +28,25 @@ class MessageBuilder(Protocol):
         """The complete message."""
 
 
+def build_message(builder: MessageBuilder, logits: Tensor) -> Message:
+    """Build a message from the logits of all steps at once: of a sender without feedback of its symbols.
+
+    Args:
+        builder: Collects the message symbol by symbol.
+        logits: (max_len, batch, vocab_size + 1).
+
+    Raises:
+        ValueError: If there are logits for fewer than `max_len` steps.
+    """
+    for step_logits in logits:
+        if builder.done:
+            break
+        builder.step(step_logits)
+    if not builder.done:
+        raise ValueError(f"expected logits for all steps of a message, got {len(logits)} steps")
+    return builder.message()
+
+
 def make_perception(num_features: int, hidden_size: int, style: Style) -> Linear:
     """Make the input projection from a meaning, (..., num_features), to a vector, (..., hidden)."""
     perceive = Linear(num_features, hidden_size, bias=style == "egg")
@@ -54,6 +73,8 @@ class Decoder(nn.Module):
         style: See `Style`.
     """
 
+    casts_weights = True
+    """See `ecsuite.agents.autocast`."""
     scores: Linear
     """The output layer, from the hidden state to logits (vocab_size + 1)."""
     embed: SymbolEmbedding | None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ecsuite.agents.registry import CELLS
+from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS
 from ecsuite.components import KIND
 from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
 
@@ -144,7 +144,9 @@ def read_agent(role: Role, text: str) -> dict[str, Any]:
         ConfigError: If the name or the cell is unknown, or an option has no value.
     """
     name, *assignments = (piece.strip() for piece in text.split(","))
-    section = parse_agent(role, name).section()
+    parts = (SENDERS if role == "sender" else RECEIVERS).parts
+    is_plain = name in parts and name not in FAMILIES[role]
+    section = {KIND: name} if is_plain else parse_agent(role, name).section()
     for assignment in assignments:
         key, equals, value = (piece.strip() for piece in assignment.partition("="))
         if not equals:

@@ -127,10 +127,16 @@ class DiscreteMessageBuilder:
 
     @property
     def done(self) -> bool:
-        """Whether the message is complete: outside training, as soon as all messages of the batch have ended."""
+        """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
+
+        The latter only outside training and on a CPU: another device would have to be waited for at every step. A
+        message is the same either way, but for the amount of PAD.
+        """
         if len(self.ids) == self.options.max_len:
             return True
-        return not self.track and self.unfinished is not None and not bool(self.unfinished.any())
+        if self.track or self.unfinished is None or self.unfinished.device.type != "cpu":
+            return False
+        return not bool(self.unfinished.any())
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
@@ -469,4 +475,7 @@ def as_values(logits: Tensor, normalize: str) -> Tensor:
 
 def without_eos(logits: Tensor) -> Tensor:
     """The logits, (..., vocab_size + 1), with that of EOS set to -inf."""
-    return logits.index_fill(-1, torch.tensor([EOS], device=logits.device), -torch.inf)
+    masked = logits.clone()
+    # By a number: an index tensor would be copied to the device, and waited for, at every step.
+    masked[..., EOS] = -torch.inf
+    return masked

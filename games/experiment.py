@@ -294,7 +294,9 @@ def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) 
     merged = _merged([bottom, converted], source, drop=dropped.append)
     if dropped:
         number = "a setting" if len(dropped) == 1 else f"{len(dropped)} settings"
-        note(f"{source}: {number} of format 1 that this experiment does not read left out, such as {dropped[0]}")
+        note(
+            f"{source}: {number} of format 1 that this experiment does not read left out, such as {dropped[0]}"
+        )
     return merged
 
 

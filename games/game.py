@@ -14,9 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.perception import make_object_perception
+from ecsuite.agents.receivers import state_size
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.config import ConfigError
 from ecsuite.games.channels import Channel, Mode
@@ -104,13 +106,13 @@ class Game(nn.Module):
         task_class = TASKS.load(task.kind)
         self.receiver_perception: nn.Module | None = None
         self.receiver_projection: nn.Module | None = None
-        state_size = self.receiver.state_size
+        width = state_size(self.receiver)
         if task_class.scores_candidates:
-            perception, size = _perception("receiver", receiver.options.perception, world, state_size)
+            perception, size = _perception("receiver", receiver.options.perception, world, width)
             self.receiver_perception = perception
             if not getattr(perception, "fits_states", False):
-                self.receiver_projection = Linear(state_size, size, bias=False)
-        self.task = task_class(task.options, world=world, state_size=state_size)
+                self.receiver_projection = Linear(width, size, bias=False)
+        self.task = task_class(task.options, world=world, state_size=width)
         self.loss = LOSSES.load(experiment.loss.kind)(experiment.loss.options)
 
     @property
@@ -175,7 +177,7 @@ class Game(nn.Module):
             epoch: See `play`.
         """
         message = self.message(shown, num_positive, mode, generator, epoch)
-        states, ends = self.receiver(message, self.dtype)
+        states, ends = call_receiver(self.receiver, message, self.dtype)
         answer = states if candidates is None else self.scores(states, candidates, generator)
         output = self.task(answer, truth)
         loss, cost = self.loss(output, ends, message)
@@ -198,8 +200,7 @@ class Game(nn.Module):
             meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
         meaning = self._dropout(meaning, self.sender_dropout, generator)
         builder = self.channel.start_message(mode, meaning, generator, epoch)
-        message: Message = self.sender(meaning, builder)
-        return message
+        return call_sender(self.sender, meaning, builder)
 
     def scores(self, states: Tensor, candidates: View, generator: torch.Generator | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""

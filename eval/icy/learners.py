@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.message import Message
 from ecsuite.agents.senders import Decoder
 from ecsuite.config import ConfigError
@@ -73,8 +74,10 @@ class SampledMessageBuilder(LogitsBuilder):
 
 
 def is_autoregressive(sender: nn.Module) -> bool:
-    """Whether a sender gets its previous symbol as input."""
-    return isinstance(sender, Decoder) and sender.embed is not None
+    """Whether a sender gets its previous symbol as input; of other classes than ours it is assumed."""
+    if isinstance(sender, Decoder):
+        return sender.embed is not None
+    return not isinstance(sender, FeedForwardSender | HashtableSender)
 
 
 def make_learner(

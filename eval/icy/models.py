@@ -4,10 +4,11 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents import make_receiver, make_sender
+from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.feedforward import FC1LReceiver
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import Receiver
+from ecsuite.agents.receivers import state_size
 from ecsuite.agents.spec import AgentSpec, Family, Role, parse_agent
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.grammars.geometry import Geometry
@@ -50,19 +51,19 @@ class AttributeClassifier(nn.Module):
         num_values: Number of values of an attribute.
     """
 
-    def __init__(self, receiver: Receiver, num_attributes: int, num_values: int) -> None:
+    def __init__(self, receiver: nn.Module, num_attributes: int, num_values: int) -> None:
         super().__init__()
         self.num_attributes, self.num_values = num_attributes, num_values
         self.receiver = receiver
         # FC1L has no bias and the initial weights of an embedding, as in the published program.
         is_embedding = isinstance(receiver, FC1LReceiver) and receiver.style == "icy"
-        self.answer = Linear(receiver.state_size, num_attributes * num_values, bias=not is_embedding)
+        self.answer = Linear(state_size(receiver), num_attributes * num_values, bias=not is_embedding)
         if is_embedding:
             nn.init.normal_(self.answer.weight)
 
     def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits of each attribute, (batch, num_attributes, num_values); the message must have a certain end."""
-        states, _ = self.receiver(message, dtype)
+        states, _ = call_receiver(self.receiver, message, dtype)
         assert len(states) == 1, (
             "expected a message with one end; a relaxed message of variable length has several ends"
         )

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from ecsuite.agents.message import EOS
+from ecsuite.agents.message import EOS, PAD
 from ecsuite.games.channels import (
     DiscreteMessageBuilder,
     RelaxedMessageBuilder,
@@ -373,3 +373,29 @@ def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
     message = build_message(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
     torch.testing.assert_close(objective(channel, losses, message, length_cost=0.5), losses.mean() + 1.5)
+
+
+@pytest.mark.parametrize("noise", [None, torch.zeros(6, 4, 3)])
+def test_a_message_is_the_same_whether_its_builder_stops_early_or_not(noise):
+    """On a CPU building stops when all messages have ended; other devices make all steps."""
+    config = SymbolOptions(vocab_size=2, max_len=6)
+    logits = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(0))
+    logits[2, :, EOS] = 10
+    early = build_message(DiscreteMessageBuilder(config, noise, track=False), logits)
+    builder = DiscreteMessageBuilder(config, noise, track=False)
+    for step in logits:
+        builder.step(step)
+    late = builder.message()
+    assert (len(early.symbols), len(late.symbols)) == (4, 7)
+    assert torch.equal(early.symbols, late.symbols[:4]) and (late.symbols[4:] == PAD).all()
+    assert torch.equal(early.length, late.length)
+
+
+def test_other_devices_than_a_cpu_are_not_waited_for():
+    """Asking for a value on the meta device, which has none, is an error."""
+    builder = DiscreteMessageBuilder(SymbolOptions(vocab_size=2, max_len=3), None, track=False)
+    steps = 0
+    while not builder.done:
+        builder.step(torch.zeros(4, 3, device="meta"))
+        steps += 1
+    assert steps == 3

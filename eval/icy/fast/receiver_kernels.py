@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.hierarchical import HierarchicalReceiver
 from ecsuite.agents.linear import first_derivative_only
-from ecsuite.agents.receivers import Receiver, RecurrentReceiver
+from ecsuite.agents.receivers import RecurrentReceiver
 from ecsuite.eval.icy.fast.recurrent_kernels import (
     FoldedInput,
     FusedCell,
@@ -30,7 +30,7 @@ from ecsuite.eval.icy.fast.supervised_batches import grouped
 Groups = list[list[Tensor]]
 
 
-def make_fused_receiver(receiver: Receiver) -> "FusedReceiver | None":
+def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
     """The fused implementation of a receiver, or None if there is none."""
     # Exactly these classes: a subclass may compute something else.
     if type(receiver) not in (RecurrentReceiver, HierarchicalReceiver):

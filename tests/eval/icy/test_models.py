@@ -2,11 +2,15 @@
 
 import pytest
 import torch
+from plain_modules import PlainReceiver, PlainSender
 
 from ecsuite.agents import make_receiver, parse_agent
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
+from ecsuite.eval.icy.channels import parse_channel
+from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
 from ecsuite.eval.icy.hashtable import HashtableSender
+from ecsuite.eval.icy.learners import is_autoregressive, make_learner
 from ecsuite.eval.icy.models import AttributeClassifier, make_agent, parse_model
 from ecsuite.grammars.geometry import Geometry
 
@@ -67,3 +71,47 @@ def test_fc1l_is_a_sum_of_embeddings_by_position():
     torch.testing.assert_close(classifier(discrete_message(ids)).flatten(1), expected)
     assert classifier.answer.bias is None
     assert classifier.answer.weight.std().item() == pytest.approx(1, abs=0.2)
+
+
+def language(geometry):
+    """All meanings of three values each, and their words in turn."""
+    meanings = torch.cartesian_prod(*[torch.arange(geometry.num_values)] * geometry.num_attributes)
+    words = torch.tensor([[1, 1], [1, 2], [2, 1]])  # of the three values
+    messages = words[meanings].flatten(1)  # (num_meanings, message_length)
+    return SupervisedBatch(
+        meanings.t()[None], messages.t()[:, None], geometry.num_values, geometry.vocab_size + 1
+    )
+
+
+@pytest.mark.parametrize("channel", ["soft", "gumbel"])
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_agents_of_torchs_layers_learn_a_language(role, channel):
+    geometry = Geometry(num_attributes=2, num_values=3, word_length=2)
+    torch.manual_seed(0)
+    agent = (
+        PlainSender(6, geometry.vocab_size + 1)
+        if role == "sender"
+        else AttributeClassifier(PlainReceiver(geometry.vocab_size + 1), 2, 3)
+    )
+    learner = make_learner(agent, geometry, parse_channel(channel))
+    parameters = {name: value.detach()[None].requires_grad_() for name, value in agent.named_parameters()}
+    optimizer = torch.optim.Adam(list(parameters.values()), lr=0.03)
+    examples = language(geometry)
+    for _ in range(150):
+        loss = learner.loss(parameters, examples)
+        optimizer.zero_grad()
+        loss.backward()
+        assert all(value.grad.abs().max() > 0 for value in parameters.values())
+        optimizer.step()
+    assert examples.accuracy.item() > 0.9
+
+
+def test_a_sender_of_torchs_layers_is_fed_its_samples():
+    assert is_autoregressive(PlainSender(6, 5))
+
+
+def test_a_receiver_without_a_width_is_refused():
+    receiver = PlainReceiver(5)
+    del receiver.state_size
+    with pytest.raises(ConfigError, match="receiver PlainReceiver: expected an attribute state_size"):
+        AttributeClassifier(receiver, 2, 3)

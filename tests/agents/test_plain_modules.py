@@ -1,0 +1,208 @@
+"""Senders and receivers of torch's layers play over every channel, in every precision and mode."""
+
+import pytest
+import torch
+from plain_modules import HIDDEN, PlainReceiver, PlainSender, SenderOfOneCall
+from torch import nn
+
+from ecsuite.agents.autocast import call_receiver, call_sender
+from ecsuite.agents.message import PAD, Message, embed_symbols
+from ecsuite.agents.receivers import state_size
+from ecsuite.agents.senders import build_message
+from ecsuite.config import ConfigError
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.registry import CHANNELS
+
+WORDS_OF_VALUES = ("quantized", "continuous")
+
+CASES = [
+    (kind, length)
+    for kind in CHANNELS.parts
+    for length in ("fixed", "variable")
+    if length == "fixed" or kind not in WORDS_OF_VALUES
+]
+PRECISIONS = [torch.float32, torch.bfloat16]
+NUM_FEATURES, MAX_LEN = 8, 3
+
+
+def make(kind="gumbel", length="variable", dtype=torch.float32, *, plain=("sender", "receiver"), **settings):
+    """A game whose sender and receiver, or one of them, is plain."""
+    experiment = load_experiment(
+        "disc_tiny",
+        [
+            *("sender.hidden_size=16", "receiver.hidden_size=16", "training.batch_size=16"),
+            *(
+                f"channel.kind={kind}",
+                "channel.word_size=6" if kind in WORDS_OF_VALUES else f"channel.length={length}",
+            ),
+            *(f"{key}={value}" for key, value in settings.items()),
+        ],
+    )
+    world = make_world(experiment)
+    torch.manual_seed(0)
+    game = Game(experiment, world, dtype)
+    if "sender" in plain:
+        game.sender = PlainSender(NUM_FEATURES, game.channel.symbol_size)
+    if "receiver" in plain:
+        game.receiver = PlainReceiver(game.channel.symbol_size)
+    return game, world, experiment
+
+
+def noise(seed=1):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize(("kind", "length"), CASES)
+def test_plain_agents_learn_and_speak(kind, length, dtype):
+    game, world, experiment = make(kind, length, dtype)
+    before = {name: parameter.detach().clone() for name, parameter in game.named_parameters()}
+    optimizer = torch.optim.Adam(game.parameters(), lr=0.01)
+    for step in range(3):
+        played = game.play(world.batch("train", step), "train", noise(step))
+        assert played.objective.isfinite() and played.message.length.dtype == torch.float32
+        optimizer.zero_grad()
+        played.objective.backward()
+        for name, parameter in game.named_parameters():
+            assert parameter.grad.isfinite().all() and parameter.grad.abs().max() > 0, name
+        optimizer.step()
+    assert all(not torch.equal(parameter, before[name]) for name, parameter in game.named_parameters())
+    game.eval()
+    with torch.no_grad():
+        for mode in ("train", "sample", "greedy"):
+            played = game.play(world.batch("valid", 0), mode, noise())
+            assert played.objective.isfinite()
+            assert played.message.length.max() <= MAX_LEN + (length == "variable") + 1e-5
+    assert len(record_corpus(game, experiment).messages) == 16
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("plain", ["sender", "receiver"])
+@pytest.mark.parametrize("kind", ["gumbel", "reinforce", "quantized"])
+def test_one_plain_agent_plays_with_one_of_ours(kind, plain, dtype):
+    length = "fixed" if kind == "quantized" else "variable"
+    game, world, _ = make(kind, length, dtype, plain=[plain])
+    game.play(world.batch("train", 0), "train", noise()).objective.backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in game.parameters())
+    assert game.play(world.batch("valid", 0), "greedy").objective.isfinite()
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_plain_agents_play_a_game_on_sets(dtype):
+    settings = {
+        "world.kind": "thing", "game.task": "concept", "game.num_targets": 2, "sender.perception_size": NUM_FEATURES,
+    }  # fmt: skip
+    game, world, _ = make(dtype=dtype, **settings)
+    game.play(world.batch("train", 0), "train", noise()).objective.backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in game.parameters())
+
+
+def test_they_compute_in_the_precision_of_the_game_and_the_channel_in_fp32():
+    """In bf16 logits and states are rounded; the expected length and the ends are not."""
+    low, world, _ = make(dtype=torch.bfloat16)
+    full, _, _ = make()
+    full.load_state_dict(low.state_dict())
+    batch = world.batch("train", 0)
+    low_message, full_message = (game.play(batch, "train", noise()).message for game in (low, full))
+    assert low_message.symbols.dtype == torch.bfloat16 and full_message.symbols.dtype == torch.float32
+    torch.testing.assert_close(low_message.symbols.float(), full_message.symbols, atol=0.05, rtol=0.05)
+    steps = torch.arange(1.0, MAX_LEN + 2)
+    torch.testing.assert_close(low_message.length, steps @ low_message.ends, rtol=0, atol=0)
+    states, ends = call_receiver(low.receiver, low_message, torch.bfloat16)
+    assert states.dtype == torch.bfloat16 and ends.dtype == torch.float32
+
+
+@pytest.mark.parametrize("mode", ["train", "greedy"])
+def test_agents_that_cast_their_weights_ignore_autocast_around_them(mode):
+    game, world, _ = make(plain=())
+    batch = world.batch("train", 0)
+    expected = game.play(batch, mode, noise()).message.symbols
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(game.play(batch, mode, noise()).message.symbols, expected)
+
+
+@pytest.mark.parametrize("kind", ["gumbel", "reinforce"])
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_a_sender_may_compute_all_symbols_at_once(kind, dtype):
+    game, world, _ = make(kind, dtype=dtype)
+    game.sender = SenderOfOneCall(NUM_FEATURES, game.channel.symbol_size, MAX_LEN)
+    game.play(world.batch("train", 0), "train", noise()).objective.backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in game.sender.parameters())
+    assert game.play(world.batch("valid", 0), "greedy").objective.isfinite()
+
+
+def test_too_few_steps_are_refused():
+    builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
+    with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
+        build_message(builder, torch.zeros(2, 2, 6))
+
+
+def test_ids_weights_and_padding_have_embeddings():
+    embedding = nn.Embedding(5, 3)
+    ids = torch.tensor([[1, 4], [0, PAD]])
+    embedded = embed_symbols(embedding, ids)
+    torch.testing.assert_close(embedded, embedding.weight[torch.tensor([[1, 4], [0, 0]])])
+    weights = torch.eye(5)[ids.clamp(min=0)]
+    torch.testing.assert_close(embed_symbols(embedding, weights), embedded)
+    assert embed_symbols(embedding, weights.bfloat16()).dtype == torch.float32
+
+
+def test_what_follows_the_end_of_a_message_changes_nothing():
+    receiver = PlainReceiver(6)
+    ids = torch.tensor([[2, 3], [0, 5], [PAD, 0]])
+    message = Message(symbols=ids, ends=None, length=torch.tensor([2.0, 3.0]))
+    states, _ = call_receiver(receiver, message, torch.float32)
+    short = Message(symbols=ids[:2, :1], ends=None, length=torch.tensor([2.0]))
+    torch.testing.assert_close(states[:, :1], call_receiver(receiver, short, torch.float32)[0])
+
+
+@pytest.mark.parametrize("relaxed", ["ends", "fixed", "ids"])
+def test_states_are_a_list_or_a_tensor(relaxed):
+    states = torch.randn(3, 2, 4)
+    message = Message(
+        symbols=torch.ones(3, 2, dtype=torch.long) if relaxed == "ids" else torch.rand(3, 2, 5),
+        ends=torch.full((3, 2), 1 / 3) if relaxed == "ends" else None,
+        length=torch.tensor([3.0, 2.0]),
+    )
+    for from_tensor, from_list in zip(message.at_ends(states), message.at_ends(list(states)), strict=True):
+        assert torch.equal(from_tensor, from_list)
+
+
+def test_a_receiver_says_how_wide_its_states_are():
+    assert state_size(PlainReceiver(6)) == HIDDEN
+    receiver = PlainReceiver(6)
+    del receiver.state_size
+    with pytest.raises(ConfigError, match="receiver PlainReceiver: expected an attribute state_size"):
+        state_size(receiver)
+
+
+def test_what_agents_have_to_return():
+    class Silent(PlainSender):
+        def forward(self, meanings, builder):
+            super().forward(meanings, builder)
+
+    class Outputs(PlainReceiver):
+        def forward(self, message):
+            return self.encode(embed_symbols(self.embed, message.symbols))
+
+    game, world, _ = make("gumbel", "variable")
+    meanings = torch.zeros(4, NUM_FEATURES)
+    builder = game.channel.start_message("greedy", meanings, None)
+    with pytest.raises(ConfigError, match=r"sender Silent: expected builder.message\(\) .* got NoneType"):
+        call_sender(Silent(NUM_FEATURES, 6), meanings, builder)
+    message = game.generate_message(world.batch("valid", 0), "greedy")
+    with pytest.raises(ConfigError, match=r"receiver Outputs: expected states .* message.at_ends\(states\)"):
+        call_receiver(Outputs(6), message, torch.float32)
+
+
+@pytest.mark.parametrize("plain", [("sender", "receiver"), ()])
+@pytest.mark.parametrize("mode", ["train", "sample", "greedy"])
+@pytest.mark.parametrize(("kind", "length"), CASES)
+def test_no_result_is_waited_for(kind, length, mode, plain):
+    """Tensors on the meta device have no values to wait for: whatever asks for one fails."""
+    game, world, _ = make(kind, length, plain=plain)
+    played = game.to("meta").play(world.batch("train", 0), mode)
+    assert played.objective.is_meta
+    assert played.message.symbols.shape[:2] == (MAX_LEN + (length == "variable"), 16)

@@ -1,0 +1,299 @@
+"""A new part is a class and a line in its registry: then it is named, set, trained, written down and trained again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from torch import nn
+
+from ecsuite.agents.options import AgentOptions, PerceptionOptions
+from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
+from ecsuite.components import to_tree
+from ecsuite.config import ConfigError, Count, Levels, Positive, Share, Weight
+from ecsuite.formats import read_corpus
+from ecsuite.games.channels import RelaxedMessageBuilder, RelaxedOptions, SymbolChannel
+from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.tasks import TaskOutput
+from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
+
+
+class Ring(World):
+    """Places on a ring; the candidates of a round are neighbours."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the world."""
+
+        size: Levels = 6
+        """Places."""
+
+    def __init__(self, options, *, rounds, sizes):
+        super().__init__(rounds, sizes)
+        self.num_values, self.object_shape = (options.size,), (options.size,)
+        self.value_names = [[f"place={place}" for place in range(options.size)]]
+
+    def draw(self, split, number, size):
+        rng = np.random.default_rng([self.seed, *split.encode(), number])
+        first, target = rng.integers(self.num_values[0], size=(2, size, 1))
+        num_candidates = 1 + self.num_distractors
+        objects = ((first + np.arange(num_candidates)) % self.num_values[0]).reshape(-1, 1)
+        labels = np.arange(num_candidates) == target % num_candidates
+        return Batch(
+            objects=objects,
+            shown=np.flatnonzero(labels)[:, None],
+            num_positive=1,
+            candidates=None,
+            labels=labels,
+            values=objects,
+        )
+
+    def features(self, objects, dtype):
+        return one_hot(objects, self.num_values[0], dtype)
+
+
+class Margin(nn.Module):
+    """Give the target a higher score than every other candidate, by a margin."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the task."""
+
+        margin: Positive = 1.0
+        """By how much."""
+
+    scores_candidates = True
+
+    def __init__(self, options, *, world, state_size):
+        super().__init__()
+        self.margin = options.margin
+
+    @staticmethod
+    def rounds(options):
+        return RoundSpec(num_distractors=2)
+
+    def forward(self, answer, truth):
+        of_target = answer[:, truth.labels][..., None]
+        loss = (answer - of_target + self.margin).relu().mean(-1)
+        return TaskOutput(loss=loss, measures={"accuracy": (answer <= of_target).all(-1).float()})
+
+    def chance(self):
+        return {"accuracy": 1 / 3}
+
+
+class Flipping(SymbolChannel):
+    """Softmax weights mixed with those of the symbols in reverse order."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(RelaxedOptions):
+        """Options of the channel."""
+
+        flip: Share = 0.0
+        """Share of the reversed weights."""
+
+    def start_training_message(self, like, generator, epoch):
+        flip = self.options.flip
+
+        class Builder(RelaxedMessageBuilder):
+            def step(self, logits):
+                return super().step(torch.lerp(logits, logits.flip(-1), flip))
+
+        return Builder(self.options, None, self.options.temperature_in(epoch))
+
+
+class OneLayer(nn.Module):
+    """A sender of one layer of torch, which does not see its own symbols."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of the sender."""
+
+        flip: Share = 0.0
+        """Share of each logit that is turned around."""
+
+    def __init__(self, options, *, num_features, vocab_size, max_len):
+        super().__init__()
+        self.flip, self.shape = options.flip, (max_len, vocab_size + 1)
+        self.layer = nn.Linear(num_features, max_len * (vocab_size + 1))
+
+    def forward(self, meanings, builder):
+        logits = self.layer(meanings).unflatten(-1, self.shape) * (1 - 2 * self.flip)
+        for step in logits.unbind(1):
+            builder.step(step)
+        return builder.message()
+
+
+class Counting(nn.Module):
+    """A receiver that adds up a vector for each symbol."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of the receiver."""
+
+        width: Count = 4
+        """Width of the vectors."""
+
+    def __init__(self, options, *, vocab_size, max_len):
+        super().__init__()
+        self.state_size = options.width
+        self.vectors = nn.Parameter(torch.randn(vocab_size + 1, options.width))
+
+    def forward(self, message, dtype):
+        symbols = message.symbols
+        if not symbols.is_floating_point():
+            symbols = nn.functional.one_hot(symbols.clamp(min=0), len(self.vectors)).to(dtype)
+        return message.at_ends(list((symbols @ self.vectors).cumsum(0)))
+
+
+class Scaled(nn.Module):
+    """The features, times a number that is learnt."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(PerceptionOptions):
+        """Options of the perception."""
+
+        scale: Positive = 1.0
+        """The number at first."""
+
+    def __init__(self, options, *, object_shape, state_size=None):
+        super().__init__()
+        self.out_features = object_shape[0]
+        self.scale = nn.Parameter(torch.tensor(options.scale))
+
+    def forward(self, features):
+        return features * self.scale
+
+
+class Descent:
+    """Stochastic gradient descent."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the optimizer."""
+
+        momentum: Share = 0.0
+        """Share of the last update that is kept."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def optimizer(self, parameters):
+        return torch.optim.SGD(parameters, lr=0.1, momentum=self.options.momentum)
+
+
+class Halving:
+    """Half the rate after some steps."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the schedule."""
+
+        after: Count = 100
+        """The steps."""
+
+    def __init__(self, options, *, steps_per_epoch):
+        self.after = options.after
+
+    @staticmethod
+    def horizon(options, num_epochs):
+        return options
+
+    def factor(self, step):
+        return 0.5 ** (step // self.after)
+
+
+class Weighted:
+    """The task's loss times a number."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the loss."""
+
+        weight: Weight = 1.0
+        """The number."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def __call__(self, output, ends, message):
+        return self.options.weight * (ends * output.loss).sum(0), torch.zeros_like(message.length)
+
+
+NEW = {
+    "world": (WORLDS, Ring, "size=7"),
+    "task": (TASKS, Margin, "margin=0.5"),
+    "channel": (CHANNELS, Flipping, "flip=0.2"),
+    "sender": (SENDERS, OneLayer, "flip=0.2"),
+    "receiver": (RECEIVERS, Counting, "width=6"),
+    "sender.perception": (PERCEPTIONS, Scaled, "scale=2.5"),
+    "receiver.perception": (PERCEPTIONS, Scaled, "scale=2.5"),
+    "optimizer": (OPTIMIZERS, Descent, "momentum=0.5"),
+    "schedule": (SCHEDULES, Halving, "after=1"),
+    "loss": (LOSSES, Weighted, "weight=0.5"),
+}
+"""Registry, class and a setting that is not the default, by section."""
+TINY = ("training.num_examples=64", "training.num_epochs=1", "evaluation.corpus_size=9")
+
+
+@pytest.fixture(params=NEW)
+def new(request, monkeypatch):
+    """The section of a new part `mine`, and a setting of it."""
+    registry, made, setting = NEW[request.param]
+    monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
+    return request.param, setting
+
+
+@pytest.fixture
+def load(small):
+    """Loads the small experiment with changes of a later layer."""
+    return lambda *settings: override(small(*TINY), settings)
+
+
+def test_a_new_part_is_trained_with_its_options_and_written_down(new, load, run, contents, tmp_path):
+    section, setting = new
+    option, _, value = setting.partition("=")
+    result = run(load(f"{section}.kind=mine", f"{section}.{setting}"), tmp_path / "run")
+    assert result.step == 2 and np.isfinite(list(result.measures.values())).all()
+    assert len(read_corpus(tmp_path / "run").messages) == 9
+    written = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    for part in section.split("."):
+        written = written[part]
+    assert written["kind"] == "mine" and written[option] == yaml.safe_load(value)
+    run(load_experiment(str(tmp_path / "run" / "config.yaml")), tmp_path / "again")
+    run(load(f"{section}.kind=mine"), tmp_path / "plain")
+    here, again, other = (contents(tmp_path / name) for name in ("run", "again", "plain"))
+    assert here == again and here["log.jsonl"] != other["log.jsonl"]
+
+
+def test_a_new_part_is_named_and_set_as_every_other(new, load):
+    section, setting = new
+    option, _, value = setting.partition("=")
+    expected = load(f"{section}.kind=mine", f"{section}.{setting}")
+    assert override(load(f"{section}.kind=mine"), [f"{section}.{setting}"]) == expected
+    for short in (f"{section}=mine,{setting}", f"{section}.kind=mine,{setting}"):
+        assert load(short) == expected
+    settings = {f"{section}.kind": "mine", f"{section}.{option}": yaml.safe_load(value)}
+    short = {section: f"mine,{setting}"}
+    assert load_experiment("disc_tiny", flags=settings) == load_experiment("disc_tiny", flags=short)
+    with pytest.raises(
+        ConfigError, match=rf"^--set: {section}.{option}: .* does not read it; read by (.*, )?mine$"
+    ):
+        load(f"{section}.{setting}")
+    with pytest.raises(ConfigError, match=rf"^--set: unknown key '{section}.{option}x'; did you mean '"):
+        load(f"{section}.kind=mine", f"{section}.{option}x={value}")
+    with pytest.raises(ConfigError, match=rf"^--set: {section}.{option}: expected (int|float)"):
+        load(f"{section}.kind=mine", f"{section}.{option}=much")
+
+
+def test_new_parts_work_together(load, run, monkeypatch, tmp_path):
+    settings = []
+    for section, (registry, made, setting) in NEW.items():
+        monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
+        settings += [f"{section}.kind=mine", f"{section}.{setting}"]
+    experiment = load(*settings)
+    assert run(experiment, tmp_path).step == 2
+    assert to_tree(experiment.sender) == {
+        "kind": "mine", "perception": {"kind": "mine", "dropout": 0.0, "scale": 2.5}, "flip": 0.2,
+    }  # fmt: skip
