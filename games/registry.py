@@ -55,23 +55,23 @@ CHANNELS = Registry(
     parts={
         "soft": (
             "ecsuite.games.channels:SoftChannel",
-            "Messages of softmax weights: continuous in training, discrete in evaluation.",
+            "softmax weights instead of symbols in training, the most likely symbols in evaluation",
         ),
         "gumbel": (
             "ecsuite.games.channels:GumbelChannel",
-            "Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712).",
+            "Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712)",
         ),
         "reinforce": (
             "ecsuite.games.channels:ReinforceChannel",
-            "Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).",
+            "sampled symbols, trained by REINFORCE, the score-function gradient (Williams 1992)",
         ),
         "quantized": (
             "ecsuite.games.channels:QuantizedChannel",
-            "Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).",
+            "words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412)",
         ),
         "continuous": (
             "ecsuite.games.channels:ContinuousChannel",
-            "Words of real values, a baseline without symbols; values are rounded to levels only in the corpus.",
+            "words of real values, a baseline without symbols; values are rounded to levels only in the corpus",
         ),
     },
 )
