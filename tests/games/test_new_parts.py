@@ -140,10 +140,10 @@ class Counting(nn.Module):
         self.state_size = options.width
         self.vectors = nn.Parameter(torch.randn(vocab_size + 1, options.width))
 
-    def forward(self, message, dtype):
+    def forward(self, message):
         symbols = message.symbols
         if not symbols.is_floating_point():
-            symbols = nn.functional.one_hot(symbols.clamp(min=0), len(self.vectors)).to(dtype)
+            symbols = nn.functional.one_hot(symbols.clamp(min=0), len(self.vectors)).float()
         return message.at_ends(list((symbols @ self.vectors).cumsum(0)))
 
 

@@ -109,7 +109,7 @@ def test_equal_states_make_equal_bytes(tmp_path):
 
 
 REFUSALS = {
-    "training.lr=0.5": r"holds another run \(training.lr is 0.003 in the folder, 0.5 requested\): choose another",
+    "optimizer.lr=0.5": r"holds another run \(optimizer.lr is 0.003 in the folder, 0.5 requested\): choose another",
     "channel.length=fixed": r"holds another run \(channel.length is variable in the folder, fixed requested\)",
     "name=other": r"holds another run \(name is disc_tiny in the folder, other requested\)",
     "training.seed=2": r"holds another run \(training.seed is 1 in the folder, 2 requested\)",
