@@ -228,6 +228,8 @@ class Channel(nn.Module, ABC):
     """Levels of each value, for channels whose symbols (words) are vectors of values; None for a vocabulary."""
     has_eos = False
     """Whether the sender may end a message early."""
+    has_samples = True
+    """Whether messages may be sampled; otherwise all modes give the same."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -429,6 +431,7 @@ class QuantizedChannel(Channel):
     Options = ValueOptions
     options: ValueOptions
     is_rounded = True
+    has_samples = False
 
     def __init__(self, options: ValueOptions) -> None:
         super().__init__(options)

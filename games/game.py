@@ -81,7 +81,8 @@ class Game(nn.Module):
         dtype: Precision of products and activations.
 
     Raises:
-        ConfigError: If a perception does not fit the world's objects, or the task does not fit the world.
+        ConfigError: If a perception does not fit the world's objects, or the task does not fit the world, or a setting
+            has no effect on messages of this channel.
     """
 
     channel: Channel
@@ -114,6 +115,7 @@ class Game(nn.Module):
                 self.receiver_projection = Linear(width, size, bias=False)
         self.task = task_class(task.options, world=world, state_size=width)
         self.loss = LOSSES.load(experiment.loss.kind)(experiment.loss.options)
+        _check_effects(experiment, channel)
 
     @property
     def device(self) -> torch.device:
@@ -272,6 +274,21 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
 def _mean(vectors: Tensor) -> Tensor:
     """Mean over the objects of each round, (batch, size), of vectors (batch, number, size)."""
     return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
+
+
+def _check_effects(experiment: Experiment, channel: Channel) -> None:
+    """Refuse settings of other sections that have no effect on the messages of this channel.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    kind, length_cost = experiment.channel.kind, getattr(experiment.loss.options, "length_cost", 0)
+    if length_cost and not channel.has_eos:
+        raise ConfigError(
+            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {length_cost}"
+        )
+    if experiment.evaluation.mode == "sample" and not channel.has_samples:
+        raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
 
 
 def _perception(role: str, part: Any, world: World, state_size: int | None = None) -> tuple[nn.Module, int]:

@@ -24,9 +24,10 @@ def make(kind="gumbel", **settings):
     """A game and its world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
     symbols = {"vocab_size": 5, "length": "variable"} if kind in OF_SYMBOLS else {}
     settings = {"kind": kind, "max_len": 3, **symbols, **settings}
+    sampled = ["evaluation.mode=sample"] if kind in OF_SYMBOLS else []
     experiment = load_experiment(
         "disc_tiny",
-        [*(f"channel.{key}={value}" for key, value in settings.items()), "evaluation.mode=sample"],
+        [*(f"channel.{key}={value}" for key, value in settings.items()), *sampled],
     )
     torch.manual_seed(0)
     world = make_world(experiment)

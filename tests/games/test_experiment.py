@@ -321,6 +321,19 @@ def test_the_name_of_an_agent_is_short_for_its_options(key):
     )
 
 
+def test_a_kind_of_agent_is_a_name_too():
+    """Also where the short names of the papers are others."""
+    kinds = {
+        "recurrent,cell=lstm": "recurrent",
+        "husenda,cell=dgsend": "husenda",
+        "transformer,hidden=8": "transformer",
+    }
+    for name, kind in kinds.items():
+        assert load_experiment("disc_tiny", [f"sender={name}"]).sender.kind == kind
+    assert load_experiment("disc_tiny", ["sender=recurrent,cell=lstm"]).sender.options.cell == "lstm"
+    assert load_experiment("disc_tiny", ["receiver=hier,cell=rnn"]).receiver.options.cell == "rnn"
+
+
 def test_settings_beside_a_short_form_have_precedence():
     channel = load_experiment("disc_tiny", ["channel=quantized,word_size=8", "channel.num_levels=3"]).channel
     assert channel == Part("quantized", ValueOptions(max_len=3, word_size=8, num_levels=3))

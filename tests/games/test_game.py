@@ -8,6 +8,7 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
+from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import CHANNELS
@@ -15,7 +16,7 @@ from ecsuite.games.tasks import Truth
 
 
 def make(*overrides):
-    experiment = load_experiment("disc_tiny", ["loss.length_cost=0.1", *overrides])
+    experiment = load_experiment("disc_tiny", overrides)
     world = make_world(experiment)
     torch.manual_seed(0)
     return Game(experiment, world), first_rounds(world, 32)
@@ -32,7 +33,7 @@ def noise():
 
 @pytest.mark.parametrize("task", ["discrimination", "reconstruction"])
 def test_measures_are_expectations_over_the_end(task):
-    game, examples = make(f"task.kind={task}")
+    game, examples = make(f"task.kind={task}", "loss.length_cost=0.1")
     played = game.play(examples, "train", noise())
     states, ends = game.receiver(played.message, torch.float32)
     labels, values = (
@@ -79,11 +80,30 @@ LENGTHS = {"quantized": [None], "continuous": [None]}
 )
 def test_every_parameter_has_a_gradient(kind, length, cell):
     names = [f"channel.kind={kind}", *([] if length is None else [f"channel.length={length}"])]
+    names += ["loss.length_cost=0.1"] if length == "variable" else []
     game, examples = make(*names, f"sender.kind={cell}", f"receiver.kind={cell}")
     game.play(examples, "train", noise()).objective.backward()
     for name, parameter in game.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
         assert parameter.grad.abs().max() > 0, name
+
+
+@pytest.mark.parametrize(
+    "fixed", [["channel.length=fixed"], ["channel.kind=quantized"], ["channel.kind=continuous"]]
+)
+def test_a_cost_of_length_that_changes_nothing_is_refused(fixed):
+    with pytest.raises(
+        ConfigError, match=r"^loss.length_cost: messages of channel \w+ have a fixed length, expected 0"
+    ):
+        make(*fixed, "loss.length_cost=0.1")
+
+
+@pytest.mark.parametrize("kind", ["quantized", "continuous"])
+def test_samples_of_messages_that_are_not_sampled_are_refused(kind):
+    with pytest.raises(
+        ConfigError, match=rf"^evaluation.mode: messages of channel {kind} are not sampled, expected gr"
+    ):
+        make(f"channel.kind={kind}", "evaluation.mode=sample")
 
 
 def test_symbols_after_the_end_are_ignored():

@@ -199,9 +199,10 @@ COMBINATIONS = [
 @pytest.mark.parametrize(("task", "channel", "length", "cell"), COMBINATIONS)
 def test_every_combination_trains_and_records_a_corpus(tmp_path, small, run, task, channel, length, cell):
     lengths = [] if channel in LENGTHS else [f"channel.length={length}"]
+    lengths += ["loss.length_cost=0.1"] if length == "variable" else []
     experiment = small(
         f"task.kind={task}", f"channel.kind={channel}", *lengths, f"sender.kind={cell}", f"receiver.kind={cell}",
-        "training.num_examples=33", "training.num_epochs=1", "loss.length_cost=0.1",
+        "training.num_examples=33", "training.num_epochs=1",
     )  # fmt: skip
     result = run(experiment, tmp_path)
     assert result.step == 2  # the second batch has one example

@@ -1,0 +1,265 @@
+"""Every setting of every shipped experiment is read: another value of it gives another run, or is refused.
+
+Runs are compared in stages, the cheapest first, up to the first difference.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.components import KIND, nested_registry, option_types
+from ecsuite.config import ConfigError
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import PARTS, PLAIN, load_experiment, named_configs, override
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.training import train
+from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+
+EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "about": ("describes the experiment to people", lambda tree: True),
+    "evaluation.batch_size": ("divides the same rounds, unless they share their objects", lambda tree: True),
+    "receiver.perception": (
+        "a receiver without candidates sees no objects",
+        lambda tree: tree["task"]["kind"] == "reconstruction",
+    ),
+    "world.held_out": (
+        "rules of one pair are never held out",
+        lambda tree: tree["world"].get("rule_length") == 1,
+    ),
+    "world.distractors": (
+        "every distractor violates exactly one pair of one",
+        lambda tree: tree["world"].get("rule_length") == 1,
+    ),
+}
+"""Settings that need not change a run: why, and in which experiments."""
+
+SAMPLE = ("disc_tiny", "thing_qt", "shape_gs_l4", "mu_shapeworld")
+"""Experiments that are tested every time."""
+
+REDUCED = {
+    "world.num_attributes": 5, "world.num_values": 3, "world.images_per_batch": 8, "world.images_per_label": 2,
+    "task.num_targets": 2, "task.num_distractors": 2, "channel.vocab_size": 7, "channel.max_len": 2,
+    "sender.hidden_size": 8, "sender.embedding_size": 4, "sender.perception.size": 6,
+    "receiver.hidden_size": 8, "receiver.embedding_size": 4, "receiver.perception.size": 6,
+    "training.num_examples": 6, "training.batch_size": 3, "training.num_epochs": 2, "training.precision": "fp32",
+    "training.evaluate_every": 2, "training.checkpoint_every": 2, "evaluation.num_valid": 3,
+    "evaluation.corpus_size": 4,
+}  # fmt: skip
+"""Small sizes, so that a run of 4 steps takes a moment."""
+
+OTHERS = {
+    "channel.temperature_min": [5.0],  # above the temperature
+    "training.until_accuracy": [1e-6],
+    "training.max_minutes": [1e-9],
+    "training.precision": ["bf16"],
+    "evaluation.batch_size": [2],
+    "schedule.num_epochs": [5],
+    "world.held_out": [0.5],
+    "world.images_per_batch": [4],  # a rule less
+}
+"""Other values of settings for which any other value might not do."""
+
+
+def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Values of a tree by their dotted path."""
+    found = {}
+    for key, value in tree.items():
+        found |= flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
+    return found
+
+
+def type_of(tree: Mapping[str, Any], path: str) -> Any:
+    """The type of a setting, or the registry whose name it is."""
+    section, *keys = path.split(".")
+    if section in PLAIN:
+        return option_types(PLAIN[section])[keys[0]]
+    registry, here = PARTS[section], tree[section]
+    for key in keys[:-1]:
+        registry, here = nested_registry(option_types(registry.load(here[KIND]).Options)[key]), here[key]
+    return registry if keys[-1] == KIND else option_types(registry.load(here[KIND]).Options)[keys[-1]]
+
+
+def other_values(tree: Mapping[str, Any], path: str, value: Any, features: str) -> list[Any]:
+    """Other values of a setting, of which each must make a difference."""
+    if path in OTHERS:
+        return OTHERS[path]
+    if path in ("name", "about"):
+        return ["another"]
+    if path == "world.features":
+        return [features]
+    if path.startswith("data."):
+        return ["0" * 64]
+    kind = type_of(tree, path)
+    if hasattr(kind, "parts"):
+        return [name for name in kind.parts if name != value]
+    if get_origin(kind) is Literal:
+        return [choice for choice in get_args(kind) if choice != value]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, str):  # the name of a cell
+        return ["rnn", "lstm"]
+    return [value + 1] if isinstance(value, int) else [value / 2 or 0.5]
+
+
+def digest(*arrays: Any) -> str:
+    """A digest of arrays, numbers and texts."""
+    made = hashlib.sha256()
+    for array in arrays:
+        content = array.detach().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+        made.update(f"{content.dtype}{content.shape}".encode())
+        made.update(content.tobytes() if content.dtype != object else repr(content.tolist()).encode())
+    return made.hexdigest()
+
+
+def rounds_of(experiment, world, game):
+    """The rounds of training, evaluation and corpus, and what else is evaluated."""
+    batches = [world.batch(split, number) for split in ("train", "valid") for number in (0, 1)]
+    batches += list(world.corpus_batches(experiment.evaluation.corpus_size))
+    parts = [(batch.objects, batch.shown, batch.candidate_indices(), batch.labels) for batch in batches]
+    return digest(world.num_train, world.num_valid, *(array for of_batch in parts for array in of_batch))
+
+
+def weights_of(experiment, world, game):
+    """The initial state of the agents, in its order."""
+    return digest(*(part for name, tensor in game.state_dict().items() for part in (name, tensor)))
+
+
+def play_of(experiment, world, game):
+    """Messages, measures and gradients of a batch of training in the first and in the third epoch."""
+    found = []
+    for epoch in (0, 2):
+        game.zero_grad(set_to_none=True)
+        noise = torch.Generator().manual_seed(1)
+        played = game.play(world.batch("train", 0), "train", noise, epoch)
+        played.objective.backward()
+        found += [played.message.symbols, *played.measures.values()]
+        found += [parameter.grad for parameter in game.parameters() if parameter.grad is not None]
+    return digest(*found)
+
+
+def corpus_of(experiment, world, game):
+    """The messages of the untrained sender, and what they are about."""
+    corpus = record_corpus(game, experiment)
+    return digest(
+        corpus.messages.values, corpus.messages.lengths, corpus.meanings, json.dumps(corpus.metadata)
+    )
+
+
+def run_of(experiment, world, game):
+    """Everything in the run folder, and its name, except the config."""
+    with TemporaryDirectory() as folder:
+        train(experiment, Path(folder), device="cpu", progress=lambda *_: None, note=lambda _: None)
+        found = [experiment.name]
+        for file in sorted(Path(folder).iterdir()):
+            if file.name == "metadata.json":
+                metadata = json.loads(file.read_text())
+                found += [json.dumps({key: value for key, value in metadata.items() if key != "config"})]
+            elif file.name == "log.jsonl":
+                lines = [json.loads(line) for line in file.read_text().splitlines()]
+                found += [json.dumps({**line, "examples_per_second": 0}) for line in lines]
+            elif file.name != "config.yaml":
+                found += [file.name, np.frombuffer(file.read_bytes(), dtype=np.uint8)]
+        return digest(*found)
+
+
+STAGES = (rounds_of, weights_of, play_of, corpus_of, run_of)
+
+
+class Stages:
+    """The stages of a run, each computed when it is asked for."""
+
+    def __init__(self, experiment):
+        self.experiment, self.found = experiment, {}
+        self.world = make_world(experiment)
+        torch.manual_seed(experiment.training.seed)
+        self.game = Game(experiment, self.world)
+
+    def __getitem__(self, stage):
+        if stage not in self.found:
+            self.found[stage] = stage(self.experiment, self.world, self.game)
+        return self.found[stage]
+
+
+def is_exception(path, tree):
+    """Whether a setting, or the part that it belongs to, is an exception in this experiment."""
+    return any(
+        f"{path}.".startswith(f"{exception}.") and holds(tree) for exception, (_, holds) in EXCEPTIONS.items()
+    )
+
+
+def makes_a_difference(unchanged, assignment):
+    """Whether an assignment gives another run, or is refused."""
+    try:
+        changed = Stages(override(unchanged.experiment, [assignment]))
+        return any(changed[stage] != unchanged[stage] for stage in STAGES)
+    except ConfigError:
+        return True
+
+
+@pytest.fixture(scope="module")
+def feature_files(tmp_path_factory):
+    """Two files of feature vectors."""
+    files = [str(tmp_path_factory.mktemp("features") / f"{seed}.npz") for seed in (1, 2)]
+    for seed, file in enumerate(files):
+        write_features(file, synthetic_features(seed, 12, 20, 5, 4))
+    return files
+
+
+@pytest.fixture(scope="module")
+def unchanged(feature_files):
+    """The stages of each experiment in its reduced size, by name."""
+    made = {}
+
+    def unchanged(name):
+        if name not in made:
+            features = [f"world.features={feature_files[0]}"] if name in ("mu_cub", "yao") else []
+            experiment = load_experiment(name, features)
+            known = flat(experiment.to_tree())
+            small = [f"{path}={value}" for path, value in REDUCED.items() if path in known]
+            made[name] = Stages(override(experiment, small))
+        return made[name]
+
+    return unchanged
+
+
+SECTIONS = ("name", "about", *PARTS, *PLAIN)
+
+
+def experiments():
+    """Names of all shipped experiments; those that are no samples are marked as slow."""
+    for name in sorted(named_configs()):
+        yield name, () if name in SAMPLE else pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, marks in experiments()])
+def test_the_same_settings_give_the_same_run(name, unchanged):
+    run = unchanged(name)
+    assert not makes_a_difference(run, f"training.seed={run.experiment.training.seed}")
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [pytest.param(name, section, marks=marks) for name, marks in experiments() for section in SECTIONS],
+)
+def test_another_value_gives_another_run_or_is_refused(name, section, unchanged, feature_files):
+    run = unchanged(name)
+    tree = run.experiment.to_tree()
+    unread = [
+        f"{path}={other}"
+        for path, value in flat(tree).items()
+        if path.partition(".")[0] == section and not is_exception(path, tree)
+        for other in other_values(tree, path, value, feature_files[1])
+        if not makes_a_difference(run, f"{path}={other}")
+    ]
+    assert unread == []
+
+
+def test_there_are_few_exceptions():
+    assert len(EXCEPTIONS) <= 5
