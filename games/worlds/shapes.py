@@ -51,6 +51,7 @@ class ShapesWorld(World):
     splits = ("train", "valid", "test", "seen", "all")
     object_shape = (64, 64, 3)
     num_values = NUM_VALUES
+    default_perceptions = ("conv_grid", "conv_grid")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)

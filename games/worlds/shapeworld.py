@@ -60,6 +60,7 @@ class ShapeWorld(World):
     object_shape = (64, 64, 3)
     num_values = (len(COLORS), len(SHAPES))
     value_names = (COLORS, SHAPES)
+    default_perceptions = ("conv_max", "conv_max")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)

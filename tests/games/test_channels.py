@@ -7,16 +7,15 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.games.channels import (
+from ecsuite.games.channels import SymbolChannel, gumbel_noise
+from ecsuite.games.losses import TaskLoss
+from ecsuite.games.message_builders import (
     DiscreteMessageBuilder,
     RelaxedMessageBuilder,
-    SymbolChannel,
     SymbolOptions,
     as_values,
-    gumbel_noise,
     without_eos,
 )
-from ecsuite.games.losses import TaskLoss
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.tasks import TaskOutput
 

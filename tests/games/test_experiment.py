@@ -10,8 +10,9 @@ import yaml
 from ecsuite import config
 from ecsuite.components import Part, to_tree
 from ecsuite.config import ConfigError
-from ecsuite.games.channels import GumbelChannel, ValueOptions
+from ecsuite.games.channels import GumbelChannel
 from ecsuite.games.experiment import PARTS, load_experiment, named_configs, override, with_training
+from ecsuite.games.message_builders import ValueOptions
 
 CONFIGS = Path(config.__file__).parent / "configs"
 

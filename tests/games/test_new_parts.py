@@ -13,8 +13,9 @@ from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.components import to_tree
 from ecsuite.config import ConfigError, Count, Levels, Positive, Share, Weight
 from ecsuite.formats import read_corpus
-from ecsuite.games.channels import RelaxedMessageBuilder, RelaxedOptions, SymbolChannel
+from ecsuite.games.channels import RelaxedOptions, SymbolChannel
 from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.message_builders import RelaxedMessageBuilder
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot

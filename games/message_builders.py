@@ -1,0 +1,228 @@
+"""Message builders: how the logits of one batch become symbols, step by step, and a message.
+
+A builder is of one mode of its channel: relaxed symbols for training, ids for training by sampling and for evaluation,
+or words of values.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.config import Count, Levels
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SymbolOptions:
+    """Options of every channel of symbols."""
+
+    vocab_size: Count = 5
+    """Number of content symbols. EOS is not counted."""
+    max_len: Count = 10
+    """Maximum number of content symbols per message. EOS is not counted."""
+    length: Literal["variable", "fixed"] = "variable"
+    """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValueOptions:
+    """Options of channels whose symbols (words) are vectors of values."""
+
+    max_len: Count = 10
+    """Number of words per message; there is no EOS."""
+    word_size: Count = 6
+    """Values per word; there are num_levels to the power word_size different words."""
+    num_levels: Levels = 2
+    """Number of levels of each value."""
+    normalize: Literal["sigmoid", "minmax"] = "sigmoid"
+    """How logits become values from 0 to 1; minmax: scaled within each word."""
+
+
+class RelaxedMessageBuilder:
+    """Builds messages of softmax weights instead of symbols, so that the loss is differentiable in the sender.
+
+    A message of variable length has no certain end: with p_t the weight of EOS at step t, it ends at step t with
+    probability p_t (1 - p_1) ... (1 - p_{t-1}), and at the latest after `max_len` symbols. Losses are expectations
+    over the end, and their gradient trains the sender to choose it.
+
+    Args:
+        options: Vocabulary and length.
+        noise: Gumbel noise (max_len, batch, vocab_size + 1), or None.
+        temperature: Softmax temperature.
+        straight_through: One-hot symbols forward, relaxed gradient backward.
+    """
+
+    def __init__(
+        self,
+        options: SymbolOptions,
+        noise: Tensor | None,
+        temperature: float,
+        *,
+        straight_through: bool = False,
+    ) -> None:
+        self.options, self.noise, self.temperature = options, noise, temperature
+        self.straight_through = straight_through
+        self.symbols: list[Tensor] = []
+        self.ends: list[Tensor] = []
+        self.remaining: Tensor | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.symbols) == self.options.max_len
+
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
+        noisy_logits = logits.float()
+        if self.options.length == "fixed":
+            noisy_logits = without_eos(noisy_logits)
+        if self.noise is not None:
+            noisy_logits = noisy_logits + self.noise[len(self.symbols)]
+        weights = (noisy_logits / self.temperature).softmax(-1)
+        if self.straight_through:
+            hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
+            weights = hard + weights - weights.detach()
+        if self.options.length == "variable":
+            stop = weights[:, EOS]
+            self.ends.append(stop if self.remaining is None else self.remaining * stop)
+            self.remaining = 1 - stop if self.remaining is None else self.remaining * (1 - stop)
+        self.symbols.append(weights.to(logits.dtype))
+        return self.symbols[-1]
+
+    def message(self) -> Message:
+        """The complete message; if its length is variable, with EOS appended after the last step."""
+        if self.remaining is None:
+            length = torch.full_like(self.symbols[0][:, 0], self.options.max_len, dtype=torch.float32)
+            return Message(symbols=torch.stack(self.symbols), ends=None, length=length)
+        eos_weights = torch.zeros_like(self.symbols[0])
+        eos_weights[:, EOS] = 1
+        ends = torch.stack([*self.ends, self.remaining])  # (max_len + 1, batch)
+        steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
+        return Message(symbols=torch.stack([*self.symbols, eos_weights]), ends=ends, length=steps @ ends)
+
+
+class DiscreteMessageBuilder:
+    """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
+
+    Args:
+        options: Vocabulary and length.
+        noise: Gumbel noise (max_len, batch, vocab_size + 1) for samples, None for the most likely symbols.
+        track: Keep log-probabilities and entropies for REINFORCE, and do not stop before `max_len` steps.
+    """
+
+    def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
+        self.options, self.noise, self.track = options, noise, track
+        self.ids: list[Tensor] = []
+        self.log_probabilities: list[Tensor] = []
+        self.entropies: list[Tensor] = []
+        self.unfinished: Tensor | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
+
+        The latter only outside training and on a CPU: another device would have to be waited for at every step. A
+        message is the same either way, but for the amount of PAD.
+        """
+        if len(self.ids) == self.options.max_len:
+            return True
+        if self.track or self.unfinished is None or self.unfinished.device.type != "cpu":
+            return False
+        return not bool(self.unfinished.any())
+
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, vocab_size + 1) to ids (batch,); PAD for messages that have ended."""
+        logits = logits.float()
+        if self.options.length == "fixed":
+            logits = without_eos(logits)
+        chosen_ids = (logits if self.noise is None else logits + self.noise[len(self.ids)]).argmax(-1)
+        unfinished = (
+            torch.ones_like(chosen_ids, dtype=torch.bool) if self.unfinished is None else self.unfinished
+        )
+        if self.track:
+            log_probabilities = logits.log_softmax(-1)
+            chosen_log_probabilities = log_probabilities.gather(-1, chosen_ids[:, None])[:, 0]
+            self.log_probabilities.append(chosen_log_probabilities * unfinished)
+            # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
+            negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
+            self.entropies.append(-negative_terms.sum(-1) * unfinished)
+        self.ids.append(chosen_ids.where(unfinished, PAD))
+        self.unfinished = unfinished & (chosen_ids != EOS)
+        return self.ids[-1]
+
+    def message(self) -> Message:
+        """The complete message; if its length is variable, EOS is appended to messages without one."""
+        assert self.unfinished is not None, "expected at least one step before the message is requested"
+        ids = list(self.ids)
+        if self.options.length == "variable":
+            ids.append(torch.where(self.unfinished, EOS, PAD))
+        symbols = torch.stack(ids)
+        length = (symbols != PAD).sum(0).float()
+        if not self.track:
+            return Message(symbols=symbols, ends=None, length=length)
+        log_probability, entropy = (
+            torch.stack(self.log_probabilities).sum(0),
+            torch.stack(self.entropies).sum(0),
+        )
+        return Message(
+            symbols=symbols,
+            ends=None,
+            length=length,
+            log_probability=log_probability,
+            entropy=entropy / length,
+        )
+
+
+class ValueMessageBuilder:
+    """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
+
+    Args:
+        options: Length, levels, and how logits become values.
+        is_rounded: Round values to levels, with the gradient of the values (straight-through).
+    """
+
+    def __init__(self, options: ValueOptions, *, is_rounded: bool) -> None:
+        self.options, self.is_rounded = options, is_rounded
+        self.words: list[Tensor] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.words) == self.options.max_len
+
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, word_size) to values of the same shape and precision."""
+        values = as_values(logits.float(), self.options.normalize)
+        if self.is_rounded:
+            steps = self.options.num_levels - 1
+            values = values + ((values.detach() * steps).round() / steps - values.detach())
+        self.words.append(values.to(logits.dtype))
+        return self.words[-1]
+
+    def message(self) -> Message:
+        """The complete message."""
+        length = torch.full((len(self.words[0]),), float(self.options.max_len), device=self.words[0].device)
+        return Message(symbols=torch.stack(self.words), ends=None, length=length)
+
+
+MessageBuilder = RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBuilder
+"""Types of message builders."""
+
+
+def as_values(logits: Tensor, normalize: str) -> Tensor:
+    """Logits (batch, word_size) to values from 0 to 1; with `minmax`, equal logits give 0.5."""
+    if normalize == "sigmoid":
+        return logits.sigmoid()
+    low, high = logits.amin(-1, keepdim=True), logits.amax(-1, keepdim=True)
+    spread = high - low
+    return torch.where(spread > 0, (logits - low) / spread.clamp(min=1e-12), 0.5)
+
+
+def without_eos(logits: Tensor) -> Tensor:
+    """The logits, (..., vocab_size + 1), with that of EOS set to -inf."""
+    masked = logits.clone()
+    # By a number: an index tensor would be copied to the device, and waited for, at every step.
+    masked[..., EOS] = -torch.inf
+    return masked
