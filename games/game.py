@@ -307,12 +307,16 @@ def make_world(experiment: Experiment) -> World:
     """
     task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
     kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
-    if spec.needs_rule and not WORLDS.load(kind).has_rules:
+    world_class = WORLDS.load(kind)
+    if spec.variant not in world_class.variants:
+        expected = " or ".join(world_class.variants)
+        raise ConfigError(f"task.variant: expected {expected} in world {kind}, got {spec.variant}")
+    if spec.needs_rule and not world_class.has_rules:
         choices = [name for name in WORLDS.parts if WORLDS.load(name).has_rules]
         raise ConfigError(
             f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
         )
-    world: World = WORLDS.load(kind)(
+    world: World = world_class(
         experiment.world.options,
         rounds=spec,
         sizes=RunSizes(

@@ -142,9 +142,9 @@ MISTAKES = {
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
     ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
     ("world.kind=thing", "task.kind=concept", "task.variant=reference"):
-        r"task.variant: expected set_reference in this world, got reference$",
+        r"task.variant: expected set_reference in world \w+, got reference$",
     ("world.kind=shape", "task.kind=concept", "task.variant=concept"):
-        r"task.variant: expected set_reference in this world, got concept$",
+        r"task.variant: expected set_reference in world \w+, got concept$",
     ("world.kind=thing", "task.kind=concept", "world.rule_length=3"): r"world.rule_length: expected at most 2 attribu",
     ("world.kind=thing", "task.num_distractors=null"): r"task.num_distractors: expected a number \(only world text ",
 }  # fmt: skip
