@@ -14,8 +14,10 @@ def train_game(
     game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/NAME.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, examples and noise.")] = None,
-    sender: Annotated[str | None, typer.Option(help="Architecture of the sender.")] = None,
-    receiver: Annotated[str | None, typer.Option(help="Architecture of the receiver.")] = None,
+    sender: Annotated[
+        str | None, typer.Option(help="The sender, such as lstm or husendz:dgsend,hidden_size=64.")
+    ] = None,
+    receiver: Annotated[str | None, typer.Option(help="The receiver, such as gru or hier:gru.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Number of passes over the training examples.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Number of examples per step.")] = None,
     until_accuracy: Annotated[
