@@ -1,6 +1,7 @@
 """What ships: the package list equals the tree, and nothing that loads or runs foreign code is in the source."""
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -18,6 +19,12 @@ SOURCES = [
     for file in sorted(ROOT.rglob("*.py"))
     if not any(part in NOT_SHIPPED or part.startswith(".") for part in file.relative_to(ROOT).parts)
 ]
+
+
+@functools.cache
+def nodes(file: Path) -> list[ast.AST]:
+    """All nodes of a file's syntax tree; parsed once for all tests."""
+    return list(ast.walk(ast.parse(file.read_text())))
 
 
 def test_the_package_list_equals_the_tree():
@@ -64,8 +71,9 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "mars
 
 def test_nothing_runs_or_unpickles_what_it_reads():
     for file in SOURCES:
-        for node in ast.walk(ast.parse(file.read_text())):
-            where = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        place = file.relative_to(ROOT)
+        for node in nodes(file):
+            where = f"{place}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in FORBIDDEN, where
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -102,20 +110,23 @@ def part_of(module: str) -> str | None:
     return max((part for part in FLOOR_OF if f"{module}.".startswith(f"{part}.")), key=len, default=None)
 
 
-def imports():
+@functools.cache
+def imports() -> list[tuple[str, str, str]]:
     """Pairs of modules of which the first imports the second, without `ecsuite.`, and the place."""
     modules = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in SOURCES
     }
+    found = []
     for file in SOURCES:
         own = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(file.read_text())):
-            where = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        for node in nodes(file):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ecsuite."):
+                where = f"{file.relative_to(ROOT)}:{node.lineno}"
                 module = node.module.removeprefix("ecsuite.")
                 for alias in node.names:
                     full = f"{module}.{alias.name}"
-                    yield own, full if full in modules else module, where
+                    found.append((own, full if full in modules else module, where))
+    return found
 
 
 def test_every_module_is_of_a_part():

@@ -34,8 +34,6 @@ class Case:
     """Gives the figures, as JSON has them, by running commands in an empty folder."""
     bound: Bound = EXACT
     """How near the figures must be to those recorded."""
-    is_slow: bool = False
-    """Whether it takes more than ten seconds."""
     needs: tuple[str, ...] = ()
     """Packages of an extra, without which it can't be computed."""
 

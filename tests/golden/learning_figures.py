@@ -88,9 +88,7 @@ CASES = {
     "icy sender husendz:dgsend": Case(lambda folder: icy_steps(folder, "husendz:dgsend"), STEPS),
     "icy receiver hier:gru": Case(lambda folder: icy_steps(folder, "hier:gru", "--role", "receiver"), STEPS),
     "xferbench nano": Case(xferbench, NATS),
-    "baseline no_pretrain mini": Case(
-        lambda folder: baseline(folder, "no_pretrain", "mini"), LONG_NATS, is_slow=True
-    ),
+    "baseline no_pretrain mini": Case(lambda folder: baseline(folder, "no_pretrain", "mini"), LONG_NATS),
     "baseline paren_synth": Case(lambda folder: baseline(folder, "paren_synth"), NATS),
     "baseline human": Case(lambda folder: baseline(folder, "human"), NATS),
     "translation full": Case(
@@ -99,6 +97,6 @@ CASES = {
     "translation frozen": Case(
         lambda folder: translation(folder, "frozen"), NATS, needs=("transformers", "sacrebleu")
     ),
-    "xtreme adapt": Case(lambda folder: xtreme(folder, "panx,xnli"), POINTS, is_slow=True),
+    "xtreme adapt": Case(lambda folder: xtreme(folder, "panx,xnli"), POINTS),
     "xtreme direct": Case(lambda folder: xtreme(folder, "tatoeba", "--protocol", "direct"), POINTS),
 }
