@@ -1,5 +1,6 @@
 """The study of grammars: known values, intervals, tables, plots, and invalid configs."""
 
+import functools
 import io
 import json
 import sys
@@ -24,10 +25,16 @@ SMALL = {"num_attributes": 3, "num_values": 4, "word_length": 2, "vocab_size": 4
 BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 2}
 
 
-@pytest.fixture(scope="module")
-def study():
+@functools.cache
+def measured():
     config = {"about": "Small grammars", "grammars": ["concat", "hol"], "seeds": [1, 2], "geometry": SMALL}
     return run_study(config | {"metrics": ["resent_relax", "resent_ours", "tre7"], "published": "table10"})
+
+
+@pytest.fixture
+def study(few_draws):
+    """Measured once, with few draws."""
+    return measured()
 
 
 def printed(table):

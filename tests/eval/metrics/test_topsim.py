@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import topsim as module
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
 
@@ -137,7 +138,8 @@ def test_empty_after_eos():
     )
 
 
-def test_sampled_pairs():
+def test_sampled_pairs(monkeypatch):
+    monkeypatch.setattr(module, "NUM_RESAMPLES", 30)
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_500, 3))
     messages = np.add(meanings, [0, 4, 8])
@@ -193,7 +195,8 @@ def test_the_null_is_that_of_shuffled_meanings():
     assert np.mean([null["null_high"] for null in nulls]) == pytest.approx(np.quantile(draws, 0.9), abs=0.05)
 
 
-def test_the_null_of_many_messages_is_drawn_on_a_thousand():
+def test_the_null_of_many_messages_is_drawn_on_a_thousand(monkeypatch):
+    monkeypatch.setattr(module, "NUM_RESAMPLES", 9)
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_200, 3))
     result = score(np.add(meanings, [0, 4, 8]), meanings)

@@ -1,5 +1,6 @@
 """The scorecard: selection of metrics, its output, and no NaN for any corpus."""
 
+import functools
 import io
 import json
 from dataclasses import replace
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import save_scores, score_corpus
 
@@ -83,9 +84,15 @@ def test_eos_by_its_name():
     assert score_corpus(corpus, []).corpus["eos"] == "."
 
 
+@functools.cache
+def whole_card():
+    """All metrics of the small corpus, computed by the first test that asks, with few draws."""
+    return score_corpus(small_corpus(), CORPUS_METRICS)
+
+
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_table(width):
-    card = score_corpus(small_corpus(), CORPUS_METRICS)
+    card = whole_card()
     shown = text(card, width)
     lines = shown.splitlines()
     assert [line.rstrip() for line in lines[:2]] == [
@@ -150,11 +157,17 @@ def test_progress_names_each_metric():
     assert seen == [("elcc", 0, 2), ("ami", 1, 2)]
 
 
-def test_what_changes_a_value_changes_the_signature():
+@pytest.mark.parametrize("num_rows", [120, pytest.param(1_200, marks=pytest.mark.slow)])
+def test_what_changes_a_value_changes_the_signature(num_rows, monkeypatch):
+    """With more messages than some metrics take; for 120 messages these limits are lowered."""
+    if num_rows == 120:
+        monkeypatch.setattr(topsim, "NUM_ROWS_ALL_PAIRS", 100)
+        monkeypatch.setattr(topsim, "NUM_SAMPLED_PAIRS", 2_000)
+        monkeypatch.setattr(tre, "NUM_OBJECTS", 50)
     rng = np.random.default_rng(0)
-    meanings = rng.integers(0, 4, (1_200, 2))
+    meanings = rng.integers(0, 4, (num_rows, 2))
     corpus = Corpus(
-        messages=Ragged.from_rows(np.where(rng.random((1_200, 2)) < 0.5, meanings, 9)),
+        messages=Ragged.from_rows(np.where(rng.random((num_rows, 2)) < 0.5, meanings, 9)),
         meanings=meanings,
         concepts=Ragged.from_rows(meanings),
     )
@@ -193,7 +206,7 @@ def corpora(draw):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(corpora())
 def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
     card = score_corpus(corpus, CORPUS_METRICS)
