@@ -241,6 +241,7 @@ def test_two_processes_give_what_one_gives(as_json):
     assert counts[0] == counts[1]
 
 
+@pytest.mark.slow
 def test_a_mistake_that_a_worker_finds_is_a_line_too(ecsuite):
     """Not enough words for the values is seen where the language is made."""
     code, out, err = ecsuite("icy", "--model", "fc1l", "--word-length", "1", "--workers", "2", "--seeds", "2")

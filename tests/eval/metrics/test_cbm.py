@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import cbm as module
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, shuffled_scores
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.statistics import resampling
 from ecsuite.formats import read_corpus
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
@@ -28,6 +30,12 @@ def score(messages, concepts, eos=None, names=(), metric=cbm):
         eos=eos,
     )
     return metric(corpus, Options())[0]
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """Enough for an interval, which most tests do not look at."""
+    monkeypatch.setattr(module, "NUM_RESAMPLES", 50)
 
 
 @pytest.fixture(scope="module")
@@ -289,11 +297,13 @@ def test_a_random_language_is_at_chance():
     assert np.mean(np.array(p_values) <= 0.1) < 0.25
 
 
-def test_a_large_corpus_gets_fewer_permutations():
-    """5,000 words by 300 concepts are 1.5 million cells: 40 times these are 60 million."""
-    rows = np.arange(5_000)[:, None]
-    assert score(rows, rows % 300).details["permutations"] == 39
-    assert score(rows % 300, rows % 300).details["permutations"] == 100
+def test_a_large_corpus_gets_fewer_permutations(monkeypatch):
+    """500 words by 30 concepts are 15,000 cells: 40 times these are 600,000, a hundredth of the usual limit."""
+    assert resampling.WORK == 60_000_000
+    monkeypatch.setattr(resampling, "WORK", 600_000)
+    rows = np.arange(500)[:, None]
+    assert score(rows, rows % 30).details["permutations"] == 39
+    assert score(rows % 30, rows % 30).details["permutations"] == 100
 
 
 def recount(messages, concepts):

@@ -154,10 +154,11 @@ def test_the_seed_decides():
     assert (first.value, first.signature) == (other.value, other.signature)
 
 
-@pytest.mark.parametrize("metric", [posdis, context_independence])
+@pytest.mark.parametrize("metric", [posdis, pytest.param(context_independence, marks=pytest.mark.slow)])
 def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, monkeypatch, metric):
-    monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 20)
+    monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 100)
+    monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
     rng = np.random.default_rng(0)
     scores = [metric(noisy_corpus(rng, 100, 0.6), Options())[0] for _ in range(50)]
     mean = np.mean([score.value for score in scores])
@@ -185,7 +186,8 @@ def test_a_bootstrap_with_repeated_rows_is_too_high():
 
 
 def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
-    monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 20)
+    monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 1)
+    monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
     rng = np.random.default_rng(0)
     p_values = [posdis(noisy_corpus(rng, 40, 1.0), Options())[0].details["p_value"] for _ in range(100)]
     assert 0.4 < np.mean(p_values) < 0.6

@@ -16,7 +16,6 @@ from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
 from ecsuite.eval.xferbench.transfer import Transfer, digest, score_source, transfer, xferbench
 from ecsuite.grammars.baselines import zipf_parentheses
 
-
 TEXTS = (ArtificialText(1, 30_000), ArtificialText(2, 30_000))
 
 
