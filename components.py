@@ -6,7 +6,7 @@ config is `kind:` and the options of that kind; `quantized,word_size=8` is short
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -35,7 +35,9 @@ class Registry:
     parts: Mapping[str, tuple[str, str]]
     """`module:Class` and a line for people, by name."""
     read_name: str | None = None
-    """`module:function` that reads names that are not in `parts` to a section; None: there are no such names."""
+    """`module:function` from other names, such as `gru-2l`, to their section; None: there are no other names."""
+    short_options: Mapping[str, str] = field(default_factory=dict)
+    """Options with a shorter name after a comma."""
 
     def load(self, kind: str) -> Any:
         """The class of a part, imported now.
@@ -60,27 +62,27 @@ class Registry:
         if not isinstance(given, Mapping):
             raise ConfigError(f"{path}: expected a name or a section with keys, got {shown(given)}")
         kind = given.get(KIND)
+        if not isinstance(kind, str | None):
+            raise ConfigError(f"{path}.{KIND}: expected a name, got {shown(kind)}")
         if kind is None or kind in self.parts:
             return dict(given)
-        if not isinstance(kind, str):
-            raise ConfigError(f"{path}.{KIND}: expected a name, got {shown(kind)}")
         return {**self._expanded(kind), **{key: value for key, value in given.items() if key != KIND}}
 
     def _expanded(self, text: str) -> dict[str, Any]:
         """The section that a name with options, or another name, is short for."""
-        if self.read_name is not None:
-            section: dict[str, Any] = _imported(self.read_name)(text)
-            return section
         name, *assignments = (piece.strip() for piece in text.split(","))
-        look_up(self.word, name, self.parts)
-        section = {KIND: name}
+        section: dict[str, Any] = {KIND: name}
+        if name not in self.parts and self.read_name is not None:
+            section = _imported(self.read_name)(name)
+        else:
+            look_up(self.word, name, self.parts)
         for assignment in assignments:
             key, equals, value = (piece.strip() for piece in assignment.partition("="))
             if not equals:
                 raise ConfigError(
                     f"{self.word} {name}: expected key=value after the comma, got {shown(assignment)}"
                 )
-            section[key] = parse_value(value, f"{self.word} {name}: {key}")
+            section[self.short_options.get(key, key)] = parse_value(value, f"{self.word} {name}: {key}")
         return section
 
 

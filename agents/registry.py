@@ -2,6 +2,9 @@
 
 from ecsuite.components import Registry
 
+SHORT_OPTIONS = {"hidden": "hidden_size"}
+"""Options of agents with a shorter name after a comma."""
+
 SENDERS = Registry(
     word="sender",
     parts={
@@ -27,7 +30,8 @@ SENDERS = Registry(
             "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
         ),
     },
-    read_name="ecsuite.agents.spec:read_sender",
+    read_name="ecsuite.agents.spec:sender_section",
+    short_options=SHORT_OPTIONS,
 )
 
 RECEIVERS = Registry(
@@ -51,7 +55,8 @@ RECEIVERS = Registry(
             "two linear layers with tanh between them for the whole message; form=sum as in the published program",
         ),
     },
-    read_name="ecsuite.agents.spec:read_receiver",
+    read_name="ecsuite.agents.spec:receiver_section",
+    short_options=SHORT_OPTIONS,
 )
 
 CELLS = Registry(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS
+from ecsuite.agents.registry import CELLS, SHORT_OPTIONS
 from ecsuite.components import KIND
 from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
 
@@ -27,10 +27,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "stop": ("each", "first"),
 }
 """Options of agents and the values of each, the default first; () means any integer from 1."""
-
-
-SHORT_OPTIONS = {"hidden": "hidden_size"}
-"""Options whose short name differs from their name in a section."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,36 +129,14 @@ class AgentSpec:
         return None if value is None else int(value)
 
 
-def read_agent(role: Role, text: str) -> dict[str, Any]:
-    """The section of a config that a name with options is short for; options have their names in the section.
-
-    Args:
-        role: sender or receiver.
-        text: `name[,key=value]*`, such as `gru-2l,hidden_size=64`.
-
-    Raises:
-        ConfigError: If the name or the cell is unknown, or an option has no value.
-    """
-    name, *assignments = (piece.strip() for piece in text.split(","))
-    parts = (SENDERS if role == "sender" else RECEIVERS).parts
-    is_plain = name in parts and name not in FAMILIES[role]
-    section = {KIND: name} if is_plain else parse_agent(role, name).section()
-    for assignment in assignments:
-        key, equals, value = (piece.strip() for piece in assignment.partition("="))
-        if not equals:
-            raise ConfigError(f"{name}: expected key=value after the comma, got '{assignment}'")
-        section[SHORT_OPTIONS.get(key, key)] = parse_value(value, f"{role} {name}: {key}")
-    return section
+def sender_section(name: str) -> dict[str, Any]:
+    """The section of a sender's name without options, such as `gru-2l` or `husendz:dgsend`."""
+    return parse_agent("sender", name).section()
 
 
-def read_sender(text: str) -> dict[str, Any]:
-    """The section of a sender's name, such as `gru-2l` or `husendz:dgsend,hidden=64`; see `read_agent`."""
-    return read_agent("sender", text)
-
-
-def read_receiver(text: str) -> dict[str, Any]:
-    """The section of a receiver's name, such as `gru-2l` or `hier:gru,stop=first`; see `read_agent`."""
-    return read_agent("receiver", text)
+def receiver_section(name: str) -> dict[str, Any]:
+    """The section of a receiver's name without options, such as `gru-2l` or `hier:gru`."""
+    return parse_agent("receiver", name).section()
 
 
 def parse_agent(role: Role, text: str, more: Mapping[str, Family] = MappingProxyType({})) -> AgentSpec:

@@ -191,6 +191,7 @@ def test_mistakes_name_the_place_and_the_choices(given):
     ("given", "message"),
     [
         ({"kind": 3}, "light.kind: expected a name, got 3"),
+        ({"kind": ["lamp"]}, "light.kind: expected a name, got ['lamp']"),
         ({"kind": "lamp", "surface": {"kind": "glass", "loss": 0.5}}, "light.surface.loss: surface glass does not"),
         ({"kind": "lamp", "surface": {"kind": "mirror", "loss": 1}}, "light.surface.loss: expected float < 1.0, got 1"),
         ({"kind": "lamp", "surface": 3}, "light.surface: expected a name or a section with keys, got 3"),
