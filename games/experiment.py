@@ -188,9 +188,9 @@ def load_experiment(
         given = {"world.kind": "text", **given}
     layers = [
         (name_or_file, file),
-        ("set", settings_tree(changes or {})),
+        ("set", settings_tree((changes or {}).items())),
         ("--set", assignments_tree(overrides)),
-        ("command line", settings_tree(given)),
+        ("command line", settings_tree(given.items())),
     ]
     return _read(layers)
 
@@ -236,16 +236,13 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
         is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "architecture", "perception")
         # A name may be followed by options, whose commas are not YAML's.
         settings.append((key, text if is_part and text[:1] != "{" else parse_value(text, f"--set {key}")))
+    return settings_tree(settings)
+
+
+def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
+    """The layer of settings, each with its `section.key`; later ones take precedence."""
     tree: Tree = {}
     for key, value in settings:
-        _set(tree, *present_name(key, value))
-    return tree
-
-
-def settings_tree(settings: Mapping[str, Any]) -> Tree:
-    """The layer of settings by `section.key`."""
-    tree: Tree = {}
-    for key, value in settings.items():
         _set(tree, *present_name(key, value))
     return tree
 
