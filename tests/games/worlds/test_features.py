@@ -1,7 +1,5 @@
 """Games on feature files: which rows are targets of what, by split and variant, and what the rules say of them."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -267,15 +265,3 @@ def test_files_that_are_too_small_are_refused(path):
     with pytest.raises(ConfigError) as error:
         make("null")
     assert str(error.value) == "--set: world.features: expected an npz file of feature vectors, got null"
-
-
-def test_a_batch_is_quick(tmp_path):
-    """The bar is 5 ms for 64 rounds; the best of some runs leaves out what else the machine does."""
-    write_features(tmp_path / "large.npz", synthetic_features(1, 40, 60, 64, 16))
-    for task, overrides in (("concept", ()), ("discrimination", ["task.num_distractors=255"])):
-        world, seconds = make(tmp_path / "large.npz", *overrides, task=task), []
-        for number in range(20):
-            begin = time.perf_counter()
-            world.batch("train", number)
-            seconds.append(time.perf_counter() - begin)
-        assert min(seconds) < 0.005
