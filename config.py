@@ -113,7 +113,13 @@ def parse_yaml(text: str, place: str) -> Any:
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise ConfigError(f"{place}: not YAML: {' '.join(str(error).split()):.300}") from None
+        said = isinstance(error, yaml.YAMLError | ValueError)  # the others speak of PyYAML's own variables
+        reason = (
+            " ".join(str(error).split())
+            if said
+            else "a value that its tag does not allow, or too many levels"
+        )
+        raise ConfigError(f"{place}: not YAML: {reason:.300}") from None
 
 
 def parse_value(text: str, place: str) -> Any:

@@ -36,6 +36,8 @@ class RelaxedOptions(SymbolOptions):
     """Factor on the temperature after each epoch."""
     temperature_min: Positive = 0.1
     """Lower bound of the temperature."""
+    straight_through: bool = False
+    """One-hot symbols forward, relaxed gradient backward."""
 
     def temperature_in(self, epoch: int) -> float:
         """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
@@ -144,40 +146,27 @@ class SoftChannel(SymbolChannel):
 
     Options = RelaxedOptions
     options: RelaxedOptions
+    is_noisy = False
 
     def start_training_message(
         self, like: Tensor, generator: torch.Generator | None, epoch: int
     ) -> MessageBuilder:
         """See the base class."""
-        return RelaxedMessageBuilder(self.options, None, self.options.temperature_in(epoch))
+        return RelaxedMessageBuilder(
+            self.options,
+            gumbel_noise(self.options, like, generator) if self.is_noisy else None,
+            self.options.temperature_in(epoch),
+            straight_through=self.options.straight_through,
+        )
 
 
-class GumbelChannel(SymbolChannel):
-    """Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712).
+class GumbelChannel(SoftChannel):
+    """Gumbel-softmax (Jang et al. 2017, arXiv 1611.01144; Maddison et al. 2017, arXiv 1611.00712): soft with noise.
 
     With variable length the loss is the expectation over the step of EOS, as in EGG.
     """
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(RelaxedOptions):
-        """Options of the channel."""
-
-        straight_through: bool = False
-        """One-hot symbols forward, relaxed gradient backward."""
-
-    options: Options
-
-    def start_training_message(
-        self, like: Tensor, generator: torch.Generator | None, epoch: int
-    ) -> MessageBuilder:
-        """See the base class."""
-        options = self.options
-        return RelaxedMessageBuilder(
-            options,
-            gumbel_noise(options, like, generator),
-            options.temperature_in(epoch),
-            straight_through=options.straight_through,
-        )
+    is_noisy = True
 
 
 class ReinforceChannel(SymbolChannel):

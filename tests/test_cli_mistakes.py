@@ -172,3 +172,12 @@ def test_mistakes_are_named_in_a_line_and_exit_with_2(ecsuite, tmp_path, argumen
 def test_usage_errors_exit_with_2(ecsuite, arguments):
     code, out, err = ecsuite(*arguments)
     assert (code, out) == (2, "") and err
+
+
+def test_games_refuse_the_hashtable(ecsuite, as_json, tmp_path):
+    """It learns from a given language only, so a game would leave it at chance level."""
+    code, out, err = ecsuite("train-game", "disc_tiny", "--sender", "hashtable", "--out", "run")
+    assert (code, out) == (2, "") and not (tmp_path / "run").exists()
+    (line,) = err.splitlines()
+    assert line.endswith("sender hashtable learns from a given language only; see `ecsuite icy`")
+    assert "hashtable" not in as_json("list")["senders"]

@@ -126,6 +126,8 @@ FILES = {
     "": "expected keys and values, got NoneType",
     "- world": "expected keys and values, got list",
     "world: {": "not YAML: while parsing",
+    "about: !!timestamp foo": "not YAML: a value that its tag does not allow",
+    "about: 2001-99-99": "not YAML: month must be in 1..12",
     "world: !!python/object/apply:os.system [echo]": "not YAML: could not determine a constructor for the tag",
     "!!python/object:ecsuite.games.experiment.Experiment {}": "not YAML: could not determine a constructor for the tag",
 }

@@ -401,12 +401,3 @@ def test_where_nothing_can_be_written_or_drawn(ecsuite, line, message):
     code, out, err = ecsuite(*line.split())
     assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
     assert Path("a_file").read_text() == "mine"
-
-
-def test_games_refuse_the_hashtable(ecsuite, as_json, tmp_path):
-    """It learns from a given language only, so a game would leave it at chance level."""
-    code, out, err = ecsuite("train-game", "disc_tiny", "--sender", "hashtable", "--out", "run")
-    assert (code, out) == (2, "") and not (tmp_path / "run").exists()
-    (line,) = err.splitlines()
-    assert line.endswith("sender hashtable learns from a given language only; see `ecsuite icy`")
-    assert "hashtable" not in as_json("list")["senders"]

@@ -87,12 +87,13 @@ def test_the_length_is_trained():
     assert (gradient[2] == 0).all()
 
 
-def test_straight_through_is_one_hot_forward_with_the_soft_gradient():
+@pytest.mark.parametrize("kind", ["gumbel", "soft"])
+def test_straight_through_is_one_hot_forward_with_the_soft_gradient(kind):
     torch.manual_seed(0)
     logits, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
     messages = [
         build_message(
-            make("gumbel", straight_through=hard, temperature=0.7, length=length).start_message(
+            make(kind, straight_through=hard, temperature=0.7, length=length).start_message(
                 "train", torch.zeros(5, 1), torch.Generator().manual_seed(3)
             ),
             logits,

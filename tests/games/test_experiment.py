@@ -8,11 +8,9 @@ import pytest
 import yaml
 
 from ecsuite import config
-from ecsuite.components import Part, to_tree
+from ecsuite.components import to_tree
 from ecsuite.config import ConfigError
-from ecsuite.games.channels import GumbelChannel
 from ecsuite.games.experiment import PARTS, load_experiment, named_configs, override, with_training
-from ecsuite.games.message_builders import ValueOptions
 
 CONFIGS = Path(config.__file__).parent / "configs"
 
@@ -258,123 +256,6 @@ def test_an_option_that_nothing_reads_names_its_readers(assignment, tmp_path):
     file.write_text(f"{section}: {inner}\n")
     with pytest.raises(ConfigError, match="^" + re.escape(f"{file}: {UNREAD[assignment]}")):
         load_experiment(str(file))
-
-
-def test_a_later_kind_drops_what_it_lacks_and_keeps_what_it_has():
-    tuned = load_experiment(
-        "disc_tiny", ["channel.temperature=2", "channel.vocab_size=9", "channel.length=fixed"]
-    )
-    quantized = override(tuned, ["channel.kind=quantized", "channel.word_size=7"])
-    assert quantized.channel == Part("quantized", ValueOptions(max_len=3, word_size=7))
-    back = override(quantized, ["channel.kind=gumbel"])
-    assert back.channel == Part("gumbel", GumbelChannel.Options(max_len=3))
-    reinforce = override(tuned, ["channel.kind=reinforce"]).channel.options
-    assert (reinforce.vocab_size, reinforce.length, reinforce.max_len) == (9, "fixed", 3)
-    thing = load_experiment("disc_tiny", ["world.kind=thing", "task.kind=concept"])
-    assert (thing.world.options.num_attributes, thing.task.options.num_distractors) == (2, 3)
-    assert load_experiment("disc_tiny", ["world.kind=shapeworld"]).world.options.images_per_label == 10
-
-
-def test_the_order_of_settings_of_one_layer_does_not_matter():
-    settings = ["channel.word_size=7", "channel.kind=quantized", "channel.max_len=2"]
-    expected = Part("quantized", ValueOptions(max_len=2, word_size=7))
-    for order in (settings, settings[::-1]):
-        assert load_experiment("disc_tiny", order).channel == expected
-
-
-def test_an_unread_option_of_the_layer_of_a_new_kind_is_an_error():
-    with pytest.raises(
-        ConfigError, match=r"channel.temperature: channel quantized does not read it; read by soft, gu"
-    ):
-        load_experiment("disc_tiny", ["channel.kind=quantized", "channel.temperature=2"])
-
-
-@pytest.mark.parametrize("key", ["channel", "channel.kind"])
-def test_a_kind_with_options_is_short_for_them(key, tmp_path):
-    expected = Part("quantized", ValueOptions(max_len=3, word_size=8))
-    assert load_experiment("disc_tiny", [f"{key}=quantized,word_size=8"]).channel == expected
-    assert load_experiment("disc_tiny", flags={key: "quantized,word_size=8"}).channel == expected
-    text = (
-        "channel: quantized,word_size=8" if key == "channel" else "channel: {kind: 'quantized,word_size=8'}"
-    )
-    (tmp_path / "mine.yaml").write_text(text + "\n")
-    written = load_experiment(str(tmp_path / "mine.yaml"), ["channel.max_len=3"])
-    assert written.channel == expected
-    assert yaml.safe_load(written.to_yaml())["channel"] == {
-        "kind": "quantized", "max_len": 3, "word_size": 8, "num_levels": 2, "normalize": "sigmoid",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("key", ["sender", "sender.kind", "sender.architecture"])
-def test_the_name_of_an_agent_is_short_for_its_options(key):
-    options = load_experiment("disc_tiny", [f"{key}=gru-2l,hidden_size=8"]).sender.options
-    assert (options.cell, options.num_layers, options.hidden_size, options.embedding_size) == (
-        "gru",
-        2,
-        8,
-        16,
-    )
-    hierarchical = load_experiment("disc_tiny", [f"{key}=husendz:dgsend,hidden=8"]).sender
-    assert (hierarchical.kind, hierarchical.options.cell, hierarchical.options.hidden_size) == (
-        "husendz",
-        "dgsend",
-        8,
-    )
-
-
-def test_a_kind_of_agent_is_a_name_too():
-    """Also where the short names of the papers are others."""
-    kinds = {
-        "recurrent,cell=lstm": "recurrent",
-        "husenda,cell=dgsend": "husenda",
-        "transformer,hidden=8": "transformer",
-    }
-    for name, kind in kinds.items():
-        assert load_experiment("disc_tiny", [f"sender={name}"]).sender.kind == kind
-    assert load_experiment("disc_tiny", ["sender=recurrent,cell=lstm"]).sender.options.cell == "lstm"
-    assert load_experiment("disc_tiny", ["receiver=hier,cell=rnn"]).receiver.options.cell == "rnn"
-
-
-def test_settings_beside_a_short_form_have_precedence():
-    channel = load_experiment("disc_tiny", ["channel=quantized,word_size=8", "channel.num_levels=3"]).channel
-    assert channel == Part("quantized", ValueOptions(max_len=3, word_size=8, num_levels=3))
-    sender = load_experiment("disc_tiny", ["sender=lstm,hidden=8", "sender.hidden_size=12"]).sender.options
-    assert (sender.cell, sender.hidden_size) == ("lstm", 12)
-
-
-def test_a_perception_is_a_part_of_an_agent():
-    things = ["world.kind=thing", "task.kind=concept"]
-    mlp = load_experiment(
-        "disc_tiny", [*things, "sender.perception=mlp,size=8", "receiver.perception.size=9"]
-    )
-    assert to_tree(mlp.sender.options.perception) == {"kind": "mlp", "dropout": 0.0, "size": 8}
-    assert to_tree(mlp.receiver.options.perception) == {"kind": "linear", "dropout": 0.0, "size": 9}
-    nested = override(mlp, ["receiver={perception: {kind: tanh, size: 4}}"])
-    assert to_tree(nested.receiver.options.perception) == {"kind": "tanh", "dropout": 0.0, "size": 4}
-
-
-def test_the_world_sets_the_perceptions_that_a_config_leaves_open():
-    kinds = {}
-    for world in ("attributes", "thing"):
-        experiment = load_experiment("disc_tiny", [f"world.kind={world}"])
-        kinds[world] = [
-            experiment.sender.options.perception.kind,
-            experiment.receiver.options.perception.kind,
-        ]
-    assert kinds == {"attributes": ["identity", "tanh"], "thing": ["linear", "linear"]}
-
-
-def test_data_files_given_as_flags_are_a_world_of_text(tmp_path):
-    files = {"world.train_data": "a.txt", "world.valid_data": "b.txt"}
-    text = load_experiment("disc_tiny", flags=files)
-    assert text.world.kind == "text" and text.world.options.num_values == 4
-    assert text.task.options.num_distractors is None  # as many as the files have
-    own = load_experiment("disc_tiny", ["task.num_distractors=2"], files)
-    assert own.task.options.num_distractors == 2
-    assert load_experiment("recon_large", flags=files).task.kind == "reconstruction"
-    assert load_experiment("thing_qt", flags=files).world.options.num_values == 10
-    with pytest.raises(ConfigError, match=r"world.train_data and valid_data: give both files$"):
-        load_experiment("disc_tiny", flags={"world.train_data": "a.txt"})
 
 
 FILES = {
