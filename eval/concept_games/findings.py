@@ -20,10 +20,10 @@ class Finding:
 
     def __str__(self) -> str:
         """The finding as one line."""
-        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        outcome = "holds" if self.holds else "DOES NOT HOLD"
         where = f" in {self.num_holding} of {self.num_seeds} seeds"
         seeds = "" if self.num_seeds == 1 else f",{where}" if self.holds else f" (it does{where})"
-        return f"{verdict}{seeds}: {self.claim} ({self.figures})"
+        return f"{outcome}{seeds}: {self.claim} ({self.figures})"
 
 
 def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
@@ -68,13 +68,13 @@ def _compare(
 ) -> Finding:
     """Check that a measure of one row exceeds that of another, or is at least equal."""
     pairs = list(_means_and_seeds(measure, higher, lower))
-    verdicts = [high > low or (or_equal and high == low) for high, low in pairs]
+    outcomes = [high > low or (or_equal and high == low) for high, low in pairs]
     figures = f"{measure} {pairs[0][0]:.3f} against {pairs[0][1]:.3f}"
     return Finding(
         claim=claim,
-        holds=verdicts[0],
-        num_holding=sum(verdicts[1:]),
-        num_seeds=len(verdicts) - 1,
+        holds=outcomes[0],
+        num_holding=sum(outcomes[1:]),
+        num_seeds=len(outcomes) - 1,
         figures=figures,
     )
 
@@ -82,12 +82,12 @@ def _compare(
 def _unmatched(where: str, gumbel: MeasuredRow, quantized: MeasuredRow) -> Finding:
     """Check that GS has concepts without a word and QT has none."""
     pairs = list(_means_and_seeds("unmatched", gumbel, quantized))
-    verdicts = [left_by_gumbel > 0 and not left_by_quantized for left_by_gumbel, left_by_quantized in pairs]
+    outcomes = [left_by_gumbel > 0 and not left_by_quantized for left_by_gumbel, left_by_quantized in pairs]
     return Finding(
         claim=f"{where}: GS leaves concepts without a word, QT does not",
-        holds=verdicts[0],
-        num_holding=sum(verdicts[1:]),
-        num_seeds=len(verdicts) - 1,
+        holds=outcomes[0],
+        num_holding=sum(outcomes[1:]),
+        num_seeds=len(outcomes) - 1,
         figures=f"unmatched {pairs[0][0]:.3f} and {pairs[0][1]:.3f}",
     )
 
