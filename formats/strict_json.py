@@ -3,8 +3,10 @@
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+from ecsuite.config import ConfigError
 from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
 
@@ -62,6 +64,31 @@ def decode(line: bytes) -> list[Any]:
         raise LineError(f"a lone surrogate: {shorten(text)}") from None
     except RecursionError:
         raise LineError("nesting that is too deep") from None
+
+
+def read_json(file: Path) -> Any:
+    """Read a JSON file that a user names or may have changed, such as one of scores.
+
+    Raises:
+        ConfigError: If it cannot be read or is not strict JSON; one line that begins with the file's name.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        value = _DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # raises on a lone surrogate
+        return value
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except LineError as error:
+        reason = f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
+    except RecursionError:
+        reason = "nesting that is too deep"
+    except UnicodeEncodeError:
+        reason = "a lone surrogate"
+    except ValueError as error:
+        reason = str(error)
+    raise ConfigError(f"{file}: not JSON: {reason}")
 
 
 def encode(value: object, indent: int | None = None) -> bytes:

@@ -17,6 +17,7 @@ import numpy as np
 from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.file_formats import without_format
+from ecsuite.formats.strict_json import read_json
 
 UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""
@@ -147,10 +148,7 @@ def _files(path: Path) -> list[Path]:
 
 def _read_file(file: Path) -> Iterator[Result]:
     """The results of one file."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{file}: not JSON: {error}") from None
+    data = read_json(file)
     data = without_format("scores", data, file) if isinstance(data, dict) else data
     if isinstance(data, dict) and isinstance(data.get("scores"), list):
         corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}

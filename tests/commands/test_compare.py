@@ -115,6 +115,8 @@ def test_translations_by_setting_from_a_folder(tmp_path):
     ("text", "message"),
     [
         ("{", "not JSON"),
+        ("[" * 100_000, "not JSON: nesting that is too deep"),
+        ('{"name": "a", "chrf": 1' + "0" * 400 + "}", "not JSON: expected integers below"),
         ('{"name": "a"}', "expected an object with `name` and `chrf`, or a list of such"),
         ("[3]", "expected an object with `name` and `chrf`, or a list of such"),
         ('{"name": "a", "chrf": "x"}', "chrf of a: expected a number, got 'x'"),

@@ -1,6 +1,5 @@
 """Correlation of XferBench with translation scores, from files or from the paper's tables."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.file_formats import without_format
+from ecsuite.formats.strict_json import read_json
 
 METRICS = ("chrf", "bleu")
 """Metrics of translation; higher is better."""
@@ -93,10 +93,7 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
     """Name, setting, score and signature (without seed) of each result; with `lenient`, other JSON is skipped."""
     if not file.is_file():
         raise ConfigError(f"{file}: no such file or folder of translation results")
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{file}: not JSON: {error}") from None
+    data = read_json(file)
     for entry in data if isinstance(data, list) else [data]:
         is_result = isinstance(entry, dict) and isinstance(entry.get("name"), str) and metric in entry
         if not is_result and lenient:

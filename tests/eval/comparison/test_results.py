@@ -175,7 +175,10 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
         (scorecard([4.0]), "expected `by_target`, the cross-entropy on each target language"),
         (scorecard({"da": "4"}), "by_target: expected a number for da, got '4'"),
         (scorecard({"da": True}), "by_target: expected a number for da, got True"),
-        ('{"by_target": {"da": NaN}}', "by_target: expected a number for da, got nan"),
+        ('{"by_target": {"da": NaN}}', "not JSON: got NaN"),
+        ('{"by_target": {"da": 1e999}}', "by_target: expected a number for da, got inf"),
+        ('{"by_target": {"da": 1' + "0" * 400 + "}}", "not JSON: expected integers below"),
+        ("[" * 100_000, "not JSON: nesting that is too deep"),
         (
             scorecard({"da": 4.0}, signature="xferbench|v:1"),
             "expected a signature with one seed, or `by_seed`, got 'xferbench|v:1'",
