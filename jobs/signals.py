@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 StopRequest = Literal["interrupt", "preempted"]
 """Why work is asked to stop: Ctrl-C, or SIGTERM or SIGUSR1 of a scheduler such as Slurm."""
@@ -68,3 +68,13 @@ def _handled(before: dict[int, Any], handler: Callable[[int, FrameType | None], 
     finally:
         for number, usual in before.items():
             signal.signal(number, usual)
+
+
+def end_as_requested(request: StopRequest) -> NoReturn:
+    """End in the way of the signal that asked for it.
+
+    Raises:
+        KeyboardInterrupt: If it was Ctrl-C.
+        SystemExit: With code 75, by which schedulers know work that goes on when it is started again.
+    """
+    raise SystemExit(75) if request == "preempted" else KeyboardInterrupt

@@ -1,0 +1,315 @@
+"""Executors: where jobs are computed. They compute one group of jobs after the other in each of their places.
+
+`here` computes in this process, `local:4` in four processes of this machine. Jobs are sent to processes as the import
+path of a function and JSON; results are written to the store by the process that computed them, each at once.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from ecsuite.config import ConfigError, DamagedError, DivergedError
+from ecsuite.corpus import CorpusError
+from ecsuite.file_formats import FormatError
+from ecsuite.jobs.job import Context, SentJob, Stopped, import_function
+from ecsuite.jobs.store import Store
+
+WORKER_ENVIRONMENT = {
+    # One thread per process: small matrix products gain nothing from more, and lose much on shared cores.
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # The allocator reuses memory instead of returning it to the system and requesting it again in every update.
+    "MALLOC_MMAP_THRESHOLD_": str(2**32),
+    "MALLOC_TRIM_THRESHOLD_": str(2**33),
+    "MALLOC_TOP_PAD_": str(2**26),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+"""Environment variables of worker processes."""
+USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
+"""Errors of inputs, which end the whole work: no other try would help."""
+SECONDS_TO_STOP = 30.0
+"""How long processes that are asked to stop may write checkpoints."""
+
+Group = Sequence[SentJob]
+"""Jobs of one function that are computed together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """What happened to a group."""
+
+    kind: Literal["progress", "kept", "ended", "failed", "died", "stopped"]
+    """kept: one of its results; ended: all of it; died: its process ended without a word."""
+    group: int
+    """The number that the group was submitted with."""
+    text: str = ""
+    """progress: what it is doing; kept: the digest of the job; failed: the message."""
+    share: float = 0.0
+    """progress: the share that is done, 0 to 1."""
+    error: str = ""
+    """failed: the name of the exception's class."""
+
+
+class Executor(Protocol):
+    """A place where jobs are computed."""
+
+    num_slots: int
+    """Number of groups that are computed at the same time."""
+
+    def submit(self, number: int, group: Group) -> None:
+        """Start a group; at most `num_slots` may be unfinished."""
+
+    def poll(self, seconds: float) -> None:
+        """Wait at most this long for events, and report them; `here` computes a whole group meanwhile."""
+
+    def stop(self) -> None:
+        """Ask all groups to stop."""
+
+    def close(self) -> None:
+        """End all processes."""
+
+
+def compute(group: Group, store: Store, context: Callable[[SentJob], Context]) -> Iterator[SentJob]:
+    """Compute a group and keep its results.
+
+    Args:
+        group: The jobs.
+        store: Holds the results of the jobs that they read, and is given theirs.
+        context: Makes the context of a job; a group has that of its first job.
+
+    Yields:
+        Each job when its result is kept.
+    """
+    began = time.monotonic()
+    function = import_function(group[0].function)
+    inputs = [store.receive(job, function) for job in group]
+
+    def keep(job: SentJob, value: Any, failure: str | None = None) -> SentJob:
+        store.write(job, value, seconds=time.monotonic() - began, failure=failure)
+        return job
+
+    try:
+        if function.many is None:
+            (job,) = group
+            yield keep(job, function.function(**inputs[0], context=context(job)))
+        else:
+            for index, value in function.many(inputs, context(group[0])):
+                yield keep(group[index], value)
+    except DivergedError as error:
+        if len(group) > 1:
+            raise  # not known which one: each is computed alone
+        yield keep(group[0], None, str(error))  # every other try would end in the same way
+
+
+class Here:
+    """Computes in this process.
+
+    Args:
+        store: The store.
+        report: Told of events.
+        should_stop: Whether jobs are asked to stop.
+    """
+
+    num_slots = 1
+
+    def __init__(
+        self, store: Store, report: Callable[[Event], None], should_stop: Callable[[], object]
+    ) -> None:
+        self.store, self.report = store, report
+        self.should_stop = should_stop
+        self.next: tuple[int, Group] | None = None
+
+    def submit(self, number: int, group: Group) -> None:
+        """See `Executor`."""
+        self.next = (number, group)
+
+    def poll(self, seconds: float) -> None:
+        """See `Executor`."""
+        if self.next is None:
+            time.sleep(seconds)
+            return
+        (number, group), self.next = self.next, None
+        _compute_and_report(number, group, self.store, self.report, lambda: bool(self.should_stop()))
+
+    def stop(self) -> None:
+        """Do nothing: `should_stop` is asked by the job."""
+
+    def close(self) -> None:
+        """Do nothing: there are no processes."""
+
+
+class Local:
+    """Computes in processes of this machine; each is started when there is a group for it.
+
+    Args:
+        num_workers: Most processes.
+        store: The store.
+        report: Told of events.
+    """
+
+    def __init__(self, num_workers: int, store: Store, report: Callable[[Event], None]) -> None:
+        self.num_slots, self.store, self.report = num_workers, store, report
+        self.idle: list[_Worker] = []
+        self.busy: dict[Connection, tuple[_Worker, int]] = {}
+
+    def submit(self, number: int, group: Group) -> None:
+        """See `Executor`."""
+        worker = self.idle.pop() if self.idle else _Worker(self.store.folder)
+        self.busy[worker.connection] = (worker, number)
+        worker.send([asdict(job) for job in group])
+
+    def poll(self, seconds: float) -> None:
+        """See `Executor`."""
+        if not self.busy:
+            time.sleep(seconds)
+        for ready in connection.wait(list(self.busy), seconds):
+            assert isinstance(ready, Connection)
+            worker, number = self.busy[ready]
+            try:
+                event = Event(**json.loads(ready.recv_bytes()) | {"group": number})
+            except (EOFError, OSError):
+                del self.busy[ready]
+                worker.close()
+                self.report(Event(kind="died", group=number))
+                continue
+            if event.kind in ("ended", "failed", "stopped"):
+                del self.busy[ready]
+                self.idle.append(worker)
+            self.report(event)
+
+    def stop(self) -> None:
+        """See `Executor`."""
+        for worker, _ in self.busy.values():
+            worker.send("stop")
+
+    def close(self) -> None:
+        """See `Executor`."""
+        for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
+            worker.close()
+
+
+class _Worker:
+    """A process that computes groups."""
+
+    def __init__(self, folder: Path) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
+        with _environment(WORKER_ENVIRONMENT):
+            self.process.start()
+        theirs.close()  # so that the end of the process closes the connection
+
+    def send(self, message: Any) -> None:
+        """Send JSON values; if the process has ended, the next receiving notices."""
+        try:
+            self.connection.send_bytes(json.dumps(message).encode())
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def _serve(connection: Connection, folder: str) -> None:
+    """Compute groups until the other end is closed."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all processes; the first one asks the others
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+    def report(event: Event) -> None:
+        connection.send_bytes(json.dumps(asdict(event)).encode())
+
+    is_stopped = False
+
+    def should_stop() -> bool:
+        nonlocal is_stopped
+        if not is_stopped and connection.poll():
+            is_stopped = json.loads(connection.recv_bytes()) == "stop"
+        return is_stopped
+
+    while True:
+        try:
+            message = json.loads(connection.recv_bytes())
+        except (EOFError, OSError):
+            return
+        if message != "stop":
+            group = [SentJob(**each) for each in message]
+            _compute_and_report(0, group, Store(Path(folder)), report, should_stop)
+
+
+def _compute_and_report(
+    number: int,
+    group: Group,
+    store: Store,
+    report: Callable[[Event], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    """Compute a group, and report everything that happens to it."""
+    last = 0.0
+
+    def report_progress(label: str, share: float) -> None:
+        nonlocal last
+        if share >= 1 or time.monotonic() - last > 0.2:  # some jobs report after every update
+            last = time.monotonic()
+            report(Event(kind="progress", group=number, text=label, share=share))
+
+    def context(job: SentJob) -> Context:
+        return Context(scratch=store.scratch(job), report_progress=report_progress, should_stop=should_stop)
+
+    try:
+        for job in compute(group, store, context):
+            report(Event(kind="kept", group=number, text=job.digest))
+    except Stopped:
+        report(Event(kind="stopped", group=number))
+    except Exception as error:
+        kind, text = type(error).__name__, str(error)
+        if kind not in USERS_ERRORS:
+            folder = store.scratch(group[0])
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "error.txt").write_text(traceback.format_exc())
+            text = f"{kind}: {text.partition(chr(10))[0]} ({folder / 'error.txt'})"
+        report(Event(kind="failed", group=number, text=text, error=kind))
+    else:
+        report(Event(kind="ended", group=number))
+
+
+def _exit_with_parent() -> None:
+    """Terminate this process when the one that started it has ended, for any reason."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,287 @@
+"""Plans and runs graphs of jobs: what is kept is read, what is missing is computed, and kept at once.
+
+Of two processes that want the same job at the same time, one computes it and the other one waits for its result.
+"""
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock
+
+from ecsuite.jobs.executors import SECONDS_TO_STOP, USERS_ERRORS, Event, Executor, Here, Local
+from ecsuite.jobs.job import Job, Result
+from ecsuite.jobs.signals import StopRequest, end_as_requested
+from ecsuite.jobs.store import Store
+
+SECONDS_BETWEEN_LOOKS = 0.3
+"""How often a running graph looks for requests to stop and for results of other processes."""
+NUM_TRIES = 2
+"""How often a job is tried whose process died or whose function raised an error that may not come again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What a graph has and what it lacks."""
+
+    kept: Mapping[Job, Result]
+    """Jobs whose results are kept and needed."""
+    missing: tuple[Job, ...]
+    """Jobs to compute; each is after those whose results it reads."""
+
+
+def make_plan(jobs: Iterable[Job], store: Store) -> Plan:
+    """Find which jobs must be computed; a job whose result is kept needs none of its inputs.
+
+    Args:
+        jobs: The jobs whose results are wanted.
+        store: Kept results.
+    """
+    kept: dict[Job, Result] = {}
+    missing: dict[Job, None] = {}
+    has_arrays: set[Job] = set()
+
+    def visit(job: Job, *, needs_arrays: bool) -> None:
+        if job in missing or (job in kept and (job in has_arrays or not needs_arrays)):
+            return
+        result = store.read(job, needs_arrays=needs_arrays)
+        if result is not None:
+            kept[job] = result
+            if needs_arrays:
+                has_arrays.add(job)
+            return
+        kept.pop(job, None)
+        for each in job.after:
+            visit(each, needs_arrays=True)
+        missing[job] = None
+
+    for job in jobs:
+        visit(job, needs_arrays=False)
+    return Plan(kept=kept, missing=tuple(missing))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runner:
+    """How a study is run: where, with how many processes, and who is told."""
+
+    folder: Path | None = None
+    """Folder of kept results; None: they are kept until the end of the run only."""
+    num_workers: int = 1
+    """Most processes; with 1, and for a single job, this one computes."""
+    progress: Callable[[str, float, float], None] = lambda label, done, total: None
+    """Called as `progress(label, done, total)`."""
+    note: Callable[[str], None] = lambda text: None
+    """Told of failed jobs, damaged files, and results that were found."""
+    should_stop: Callable[[], StopRequest | None] = lambda: None
+    """Why the work is asked to stop, if it is."""
+
+    def plan(self, jobs: Iterable[Job]) -> Plan:
+        """Find which jobs must be computed; computes none."""
+        if self.folder is None:
+            return make_plan(jobs, Store(Path(tempfile.gettempdir()) / "ecsuite-without-a-store"))
+        return make_plan(jobs, Store(self.folder))
+
+    def run(self, jobs: Sequence[Job]) -> dict[Job, Result]:
+        """Compute jobs and those that they read.
+
+        Args:
+            jobs: The jobs whose results are wanted.
+
+        Returns:
+            The result of each; that of a failed job says why, and so does that of a job that reads it.
+
+        Raises:
+            ConfigError: If a function refuses its inputs; so do the other errors of inputs.
+            KeyboardInterrupt: If the work was asked to stop by Ctrl-C.
+            SystemExit: With code 75, if it was asked to stop by a scheduler.
+        """
+        with ExitStack() as stack:
+            folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            store = Store(folder, self.note)
+            store.note_former_results()
+            plan = make_plan(jobs, store)
+            if plan.kept and plan.missing:
+                total = len(plan.kept) + len(plan.missing)
+                self.note(f"{len(plan.kept)} of {total} results found in {folder}")
+            running = _Running(self, store, plan)
+            stack.callback(running.close)
+            running.run()
+            return {job: running.results[job] for job in jobs}
+
+
+@dataclass
+class _Running:
+    """The state of a graph that is being computed."""
+
+    runner: Runner
+    store: Store
+    plan: Plan
+    results: dict[Job, Result] = field(init=False)
+    """Of jobs that are done, or failed."""
+    waiting: dict[Job, None] = field(init=False)
+    """Jobs that are not started, in the order of the plan."""
+    groups: dict[int, list[Job]] = field(default_factory=dict)
+    """Jobs that are being computed and have no result yet, by the number of their group."""
+    latest: dict[int, Event] = field(default_factory=dict)
+    """The last progress of each group."""
+    locks: dict[Job, FileLock] = field(default_factory=dict)
+    tries: Counter[Job] = field(default_factory=Counter)
+    num_groups: int = 0
+    done: float = 0.0
+    """Cost of the jobs that were computed."""
+
+    def __post_init__(self) -> None:
+        self.results, self.waiting = dict(self.plan.kept), dict.fromkeys(self.plan.missing)
+        self.total = sum(job.work for job in self.waiting)
+        workers = min(self.runner.num_workers, len(self.waiting))
+        self.executor: Executor = (
+            Local(workers, self.store, self.handle)
+            if workers > 1
+            else Here(self.store, self.handle, self.runner.should_stop)
+        )
+
+    def run(self) -> None:
+        """Compute all jobs."""
+        while self.waiting or self.groups:
+            request = self.runner.should_stop()
+            if request is not None:
+                self.stop()
+                end_as_requested(request)
+            self.start()
+            if self.waiting or self.groups:
+                self.executor.poll(SECONDS_BETWEEN_LOOKS)
+
+    def start(self) -> None:
+        """Start as many groups as there are places."""
+        self.fail_dependents()
+        elsewhere: set[Job] = set()
+        while len(self.groups) < self.executor.num_slots:
+            ready = [
+                job
+                for job in self.waiting
+                if job not in elsewhere and all(each in self.results for each in job.after)
+            ]
+            if not ready:
+                return
+            group = []
+            for job in self.choose(ready):
+                lock = self.store.lock(job)
+                if lock is None:
+                    elsewhere.add(job)
+                    continue
+                self.locks[job] = lock
+                del self.waiting[job]
+                # Another process may have kept it since the plan was made.
+                result = self.store.read(job, needs_arrays=True)
+                if result is None:
+                    group.append(job)
+                else:
+                    self.end(job, result)
+            if group:
+                self.num_groups += 1
+                self.groups[self.num_groups] = group
+                self.executor.submit(self.num_groups, [self.store.send(job) for job in group])
+
+    def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
+        """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
+        groups: list[Sequence[Job]] = []
+        by_function: dict[str, list[Job]] = {}
+        for job in ready:
+            if job.function.grouping is None or self.tries[job]:
+                groups.append([job])
+            else:
+                by_function.setdefault(job.function.path, []).append(job)
+        for jobs in by_function.values():
+            grouping = jobs[0].function.grouping
+            assert grouping is not None
+            groups += grouping(jobs, self.executor.num_slots)
+        left = sum(job.work for job in self.waiting)
+        longest = max(groups, key=_work)
+        return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)
+
+    def fail_dependents(self) -> None:
+        """Give up jobs that read a failed one; each is after those that it reads."""
+        for job in list(self.waiting):
+            for each in job.after:
+                if each in self.results and self.results[each].failure is not None:
+                    del self.waiting[job]
+                    self.results[job] = Result(value=None, failure=self.results[each].failure)
+                    break
+
+    def handle(self, event: Event) -> None:
+        """Take note of what happened to a group."""
+        group = self.groups[event.group]
+        if event.kind == "progress":
+            self.latest[event.group] = event
+        elif event.kind == "kept":
+            job = next(job for job in group if job.digest == event.text)
+            result = self.store.read(job)
+            if result is None:
+                return  # told by the store; the job counts as failed when its group ends
+            group.remove(job)
+            self.done += job.work
+            if result.failure is not None:
+                self.runner.note(f"{job.label}: {result.failure}")
+            self.end(job, result)
+        else:
+            del self.groups[event.group]
+            self.latest.pop(event.group, None)
+            if event.kind == "failed" and event.error in USERS_ERRORS:
+                raise USERS_ERRORS[event.error](event.text)
+            for job in group:
+                self.try_again(job, event)
+        self.show()
+
+    def try_again(self, job: Job, event: Event) -> None:
+        """Put a job without a result back, or give it up."""
+        lock = self.locks.pop(job)
+        self.store.unlock(lock, is_kept=False)
+        if event.kind == "stopped":
+            self.waiting[job] = None
+            return
+        self.tries[job] += 1
+        reason = event.text or "it gave no result"
+        if event.kind == "died":
+            reason = "its process ended (killed? out of memory?); fewer --workers need less memory"
+        if self.tries[job] < NUM_TRIES:
+            self.runner.note(f"{job.label}: {reason}; tried once more")
+            self.waiting[job] = None
+        else:
+            self.runner.note(f"{job.label}: {reason}; given up")
+            self.results[job] = Result(value=None, failure=reason)
+
+    def end(self, job: Job, result: Result) -> None:
+        """Take note of a result, and let others read it."""
+        self.results[job] = result
+        self.store.unlock(self.locks.pop(job), is_kept=True)
+
+    def show(self) -> None:
+        """Report progress."""
+        partial = sum(
+            event.share * _work(self.groups[number])
+            for number, event in self.latest.items()
+            if number in self.groups
+        )
+        label = "  ".join(event.text for event in self.latest.values())
+        self.runner.progress(label, min(self.done + partial, self.total), self.total)
+
+    def stop(self) -> None:
+        """Ask what runs to stop, and wait until it has written its checkpoints."""
+        self.executor.stop()
+        end = time.monotonic() + SECONDS_TO_STOP
+        while self.groups and time.monotonic() < end:
+            self.executor.poll(SECONDS_BETWEEN_LOOKS)
+
+    def close(self) -> None:
+        """End all processes and give back all locks."""
+        self.executor.close()
+        for lock in self.locks.values():
+            self.store.unlock(lock, is_kept=False)
+
+
+def _work(jobs: Iterable[Job]) -> float:
+    return sum(job.work for job in jobs)

@@ -1,0 +1,304 @@
+"""A job: a pure function and its inputs. Its key is a hash of both, and nothing else changes its result.
+
+    @job_function(version=1)
+    def count(*, corpus: Corpus, symbol: int, context: Context) -> int:
+        return int((corpus.messages.values == symbol).sum())
+
+    Job(count, corpus=corpus, symbol=3)
+
+An input may be another job, also inside a list or a mapping: the function is then given its `Result`. Inputs are
+numbers, texts, lists, mappings, dataclasses of these, corpora, and objects with a method `job_key`, which says what of
+them can change a result (a file by its content, never by its path). They go to other processes as JSON, and are read
+there by the annotations of the function.
+"""
+
+import hashlib
+import importlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from ecsuite.config import DivergedError
+from ecsuite.corpus import Corpus
+from ecsuite.jobs.wire import corpus_digest
+
+LABEL_LENGTH = 60
+"""Most characters of a job's name in progress lines."""
+
+
+class Stopped(Exception):
+    """A job ended because it was asked to stop; its scratch folder holds what it needs to go on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """What a running job is given besides its inputs; nothing of it can change the result."""
+
+    scratch: Path
+    """A folder of this job alone, for checkpoints; the job makes it. It is removed when the result is kept."""
+    report_progress: Callable[[str, float], None] = lambda label, share: None
+    """Called from time to time with what the job is doing and the share that is done, 0 to 1."""
+    should_stop: Callable[[], bool] = lambda: False
+    """Whether the job is asked to stop: it writes a checkpoint and raises `Stopped`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a function returns if its result has arrays as well."""
+
+    value: Any
+    """The part that can be read, as JSON."""
+    arrays: bytes
+    """The content of a safetensors file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """The result of a job, as kept in a store."""
+
+    value: Any
+    """What the function returned, as JSON values; None if the job failed."""
+    arrays: Path | None = None
+    """A verified safetensors file; None if the result has none, or nothing needed it."""
+    seconds: float = 0.0
+    """Time that the computation took; shared by jobs that ran together. It is no part of the result."""
+    failure: str | None = None
+    """Why the job failed; None if it did not."""
+
+    def checked(self) -> Any:
+        """The value.
+
+        Raises:
+            DivergedError: If the job failed.
+        """
+        if self.failure is not None:
+            raise DivergedError(self.failure)
+        return self.value
+
+
+class Grouping(Protocol):
+    """Chooses jobs that are computed together."""
+
+    def __call__(self, jobs: "Sequence[Job]", num_workers: int) -> "Sequence[Sequence[Job]]":
+        """Divide jobs of one function into groups; each is computed by one worker."""
+
+
+@dataclass(kw_only=True)
+class JobFunction:
+    """A function that jobs call; made by `job_function`."""
+
+    function: Callable[..., Any]
+    """Takes the inputs and `context` by keyword; returns JSON values, or an `Outcome`."""
+    version: Any
+    """Raised whenever the same inputs would give another result; JSON values."""
+    work: Callable[..., float]
+    """Expected cost from the inputs, in any unit that is the same for all jobs of a study."""
+    label: Callable[..., str]
+    """A name for people from the inputs."""
+    resources: Callable[..., "Resources"]
+    """What a job needs, from the inputs."""
+    many: Callable[[Sequence[Mapping[str, Any]], Context], Iterator[tuple[int, Any]]] | None = None
+    """Computes several jobs at once: takes their inputs, yields the index of each and its result as it ends."""
+    grouping: Grouping | None = None
+    """Which jobs are computed together; None: each alone."""
+
+    @property
+    def path(self) -> str:
+        """Where the function is imported from."""
+        return f"{self.function.__module__}:{self.function.__qualname__}"
+
+    def run_many(self, grouping: Grouping) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register the function that computes several jobs at once; their results must not depend on the group."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.many, self.grouping = function, grouping
+            return function
+
+        return register
+
+    def __call__(self, **inputs: Any) -> Any:
+        """Call the function itself."""
+        return self.function(**inputs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resources:
+    """What a job needs of a machine; told to executors that reserve it."""
+
+    num_threads: int = 1
+    """Threads that it computes with."""
+    memory: float = 2.0
+    """Memory in GiB."""
+    num_gpus: int = 0
+    """GPUs."""
+
+
+def job_function(
+    *,
+    version: Any,
+    work: Callable[..., float] = lambda **_: 1.0,
+    label: Callable[..., str] | None = None,
+    resources: Callable[..., Resources] = lambda **_: Resources(),
+) -> Callable[[Callable[..., Any]], JobFunction]:
+    """Make a function one that jobs can call.
+
+    Args:
+        version: See `JobFunction`.
+        work: Takes the inputs by keyword.
+        label: Takes the inputs by keyword; by default the function's name.
+        resources: Takes the inputs by keyword.
+    """
+
+    def register(function: Callable[..., Any]) -> JobFunction:
+        return JobFunction(
+            function=function,
+            version=version,
+            work=work,
+            label=label or (lambda **_: function.__name__.replace("_", " ")),
+            resources=resources,
+        )
+
+    return register
+
+
+def import_function(path: str) -> JobFunction:
+    """The function of a `JobFunction.path`."""
+    module, _, name = path.partition(":")
+    found = getattr(importlib.import_module(module), name)
+    assert isinstance(found, JobFunction), f"{path} is no job function"
+    return found
+
+
+class Job:
+    """A function and its inputs; jobs with equal keys are equal.
+
+    Args:
+        function: Made by `job_function`.
+        inputs: Its arguments, without `context`.
+    """
+
+    def __init__(self, function: JobFunction, /, **inputs: Any) -> None:
+        self.function, self.inputs = function, inputs
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """Everything that can change the result, as JSON values."""
+        inputs = {name: canonical(value) for name, value in sorted(self.inputs.items())}
+        return {"function": self.function.path, "version": canonical(self.function.version), "inputs": inputs}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the key: the name of the result."""
+        return hash_of(self.key)[:24]
+
+    @cached_property
+    def after(self) -> tuple["Job", ...]:
+        """The jobs among the inputs."""
+        return tuple(dict.fromkeys(_jobs_in(list(self.inputs.values()))))
+
+    @cached_property
+    def work(self) -> float:
+        """Expected cost."""
+        return self.function.work(**self.inputs)
+
+    @property
+    def name(self) -> str:
+        """The name of the file of the result, without its suffix."""
+        return f"{self.function.function.__name__}-{self.digest}"
+
+    @property
+    def label(self) -> str:
+        """A name for people."""
+        return self.function.label(**self.inputs)[:LABEL_LENGTH]
+
+    def __hash__(self) -> int:
+        """Hash of the key."""
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the keys are equal."""
+        return isinstance(other, Job) and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        """The label and the digest."""
+        return f"Job({self.label}, {self.digest})"
+
+
+class Identified(Protocol):
+    """What a store knows of a job: its key and its name."""
+
+    @property
+    def key(self) -> Mapping[str, Any]:
+        """Everything that can change the result, as JSON values."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of the key."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file of the result, without its suffix."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentJob:
+    """A job as JSON values, for other processes and machines."""
+
+    function: str
+    """Where the function is imported from."""
+    key: dict[str, Any]
+    """See `Job`."""
+    digest: str
+    """See `Job`."""
+    name: str
+    """See `Job`."""
+    inputs: dict[str, Any]
+    """See `Store.send`."""
+
+
+def canonical(value: Any) -> Any:
+    """JSON values that identify an input.
+
+    Raises:
+        TypeError: If the input has no identity of its own, such as a path.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise TypeError(f"an input of a job must be finite, got {value}")
+        return value
+    if isinstance(value, Job):
+        return {"job": value.digest}
+    if isinstance(value, Corpus):
+        return {"corpus": corpus_digest(value)}
+    if hasattr(value, "job_key"):
+        return canonical(value.job_key())
+    if is_dataclass(value):
+        return {field.name: canonical(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): canonical(each) for name, each in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [canonical(each) for each in value]
+    raise TypeError(f"{type(value).__name__} cannot be an input of a job: it has no method `job_key`")
+
+
+def hash_of(value: Any) -> str:
+    """SHA-256 of JSON values."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _jobs_in(value: Any) -> Iterator[Job]:
+    if isinstance(value, Job):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _jobs_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _jobs_in(each)

@@ -1,0 +1,205 @@
+"""Kept results: a job that was computed once is read again, by this process and by every other one.
+
+A store is a folder:
+
+    results/NAME-KEY.json           the key, the value, and a checksum of all of it
+    results/NAME-KEY.safetensors    arrays, if the result has any; their checksum is in the JSON
+    inputs/                         corpora, by their hash
+    locks/                          one file for a job that is being computed; the lock is the kernel's
+    scratch/KEY/                    checkpoints of a job that is not finished
+
+What is read back is not believed: a file that is damaged, edited, or of another job counts as absent, with a note.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from ecsuite.config import DamagedError, shown
+from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.file_formats import FormatError, with_format, without_format
+from ecsuite.jobs.job import Identified, Job, JobFunction, Outcome, Result, SentJob, hash_of
+from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
+
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
+"""What reading a damaged file may raise."""
+
+
+class Store:
+    """Results in a folder.
+
+    Args:
+        folder: The folder; made when something is kept.
+        note: Told of damaged files, and once of results of earlier versions.
+    """
+
+    def __init__(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> None:
+        self.folder = folder
+        self._note, self._noted = note, set[str]()
+
+    def note(self, text: str) -> None:
+        """Say something once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
+
+    def note_former_results(self) -> None:
+        """Say that results of versions that kept them elsewhere in the folder are left alone."""
+        former = [*self.folder.glob("*.json"), *self.folder.glob("*.safetensors")]
+        if former:
+            self.note(
+                f"{self.folder}: {len(former)} files of an earlier version of ecsuite are not read; they can be deleted"
+            )
+
+    def read(self, job: Identified, *, needs_arrays: bool = False) -> Result | None:
+        """The kept result of a job; None if there is none, or it cannot be trusted.
+
+        Args:
+            job: The job.
+            needs_arrays: Whether the arrays are needed; if so, they are verified as well.
+
+        Raises:
+            FormatError: If it is a result of a newer version of ecsuite.
+        """
+        file = self.file(job)
+        if not file.is_file():
+            return None
+        try:
+            entry = without_format("job result", json.loads(file.read_bytes()), file)
+            if entry.pop("checksum") != hash_of(entry):
+                raise ValueError("its checksum is another")
+            if entry["key"] != job.key:
+                raise ValueError("it is the result of another job")
+        except FormatError:
+            raise  # a newer version can read it, so it is not replaced
+        except UNREADABLE as error:
+            self.note(f"{file}: not a valid result ({shown(str(error))}), computed again")
+            return None
+        arrays = None
+        if needs_arrays and entry["arrays"] is not None:
+            arrays = file.with_suffix(".safetensors")
+            if not arrays.is_file():
+                return None
+            with arrays.open("rb") as opened:
+                if hashlib.file_digest(opened, "sha256").hexdigest() != entry["arrays"]:
+                    self.note(f"{arrays}: damaged, computed again")
+                    return None
+        return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"], failure=entry["failure"])
+
+    def write(self, job: Identified, value: Any, *, seconds: float, failure: str | None = None) -> None:
+        """Keep the result of a job.
+
+        Args:
+            job: The job.
+            value: What its function returned: JSON values, or an `Outcome`.
+            seconds: Time that the computation took.
+            failure: Why it failed, if it would fail in the same way again.
+        """
+        file = self.file(job)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        sha256 = None
+        if isinstance(value, Outcome):
+            sha256 = hashlib.sha256(value.arrays).hexdigest()
+            write_atomically(file.with_suffix(".safetensors"), value.arrays)
+            value = value.value
+        # As read again, so that a checksum of lists and tuples is the same.
+        value = json.loads(json.dumps(value, allow_nan=False))
+        entry = {
+            "key": job.key,
+            "value": value,
+            "arrays": sha256,
+            "failure": failure,
+            "seconds": round(seconds, 3),
+        }
+        entry["checksum"] = hash_of(entry)
+        write_atomically(file, (json.dumps(with_format("job result", entry), indent=1) + "\n").encode())
+        shutil.rmtree(self.scratch(job), ignore_errors=True)
+
+    def lock(self, job: Identified) -> FileLock | None:
+        """The right to compute a job, until `unlock` or the end of this process; None while another has it."""
+        file = self.folder / "locks" / job.digest
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(file, thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return None
+        return lock
+
+    def unlock(self, lock: FileLock, *, is_kept: bool) -> None:
+        """Give back the right to compute a job.
+
+        Args:
+            lock: Made by `lock`.
+            is_kept: Whether the result is kept. Then the file of the lock is removed: whoever locks it, or makes it
+                anew, looks for the result first. Otherwise one process could lock the removed file, and another one
+                its successor.
+        """
+        if is_kept:
+            Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+    def file(self, job: Identified) -> Path:
+        """The file of a result."""
+        return self.folder / "results" / f"{job.name}.json"
+
+    def scratch(self, job: Identified) -> Path:
+        """The scratch folder of a job; it need not exist."""
+        return self.folder / "scratch" / job.digest
+
+    def send(self, job: Job) -> SentJob:
+        """A job as JSON values; its corpora are written to files of the store."""
+
+        def encode(value: Any) -> Any:
+            if isinstance(value, Job):
+                return {"$result": value.name}
+            if isinstance(value, Corpus):
+                digest = corpus_digest(value)
+                file = self._corpus_file(digest)
+                if not file.is_file():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    write_atomically(file, corpus_to_bytes(value))
+                return {"$corpus": digest}
+            return value
+
+        return SentJob(
+            function=job.function.path,
+            key=job.key,
+            digest=job.digest,
+            name=job.name,
+            inputs=to_wire(job.inputs, encode),
+        )
+
+    def receive(self, job: SentJob, function: JobFunction) -> dict[str, Any]:
+        """The inputs of a job that was sent, with the results of other jobs in their place.
+
+        Raises:
+            DamagedError: If a corpus was damaged since it was sent.
+        """
+
+        def decode(kind: str, name: str) -> Result | Corpus:
+            if kind == "result":
+                return self._verified_before(name)
+            file = self._corpus_file(name)
+            corpus = read_corpus_file(file)
+            if corpus_digest(corpus) != name:
+                file.unlink()
+                raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
+            return corpus
+
+        return from_wire(job.inputs, function.function, decode)
+
+    def _verified_before(self, name: str) -> Result:
+        """A result that was verified when the job that reads it was started."""
+        file = self.folder / "results" / f"{name}.json"
+        entry = json.loads(file.read_bytes())
+        arrays = None if entry["arrays"] is None else file.with_suffix(".safetensors")
+        return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"])
+
+    def _corpus_file(self, digest: str) -> Path:
+        return self.folder / "inputs" / f"{digest[:24]}.safetensors"

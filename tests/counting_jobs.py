@@ -1,0 +1,107 @@
+"""Job functions of the tests; they write a line to a file each time that they compute something."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from ecsuite.config import ConfigError, DivergedError
+from ecsuite.corpus import Corpus
+from ecsuite.jobs.job import Outcome, Result, Stopped, job_function
+
+LOG = "ECSUITE_TEST_LOG"
+
+
+def log(text):
+    with open(os.environ[LOG], "a") as file:
+        file.write(f"{text}\n")
+
+
+@job_function(version=1, work=lambda number, **_: number, label=lambda number, **_: f"square of {number}")
+def square(*, number: int, context) -> dict:
+    log(f"square {number}")
+    context.report_progress("half", 0.5)
+    return {"square": number**2, "pair": (number, None)}
+
+
+@job_function(version=1)
+def total(*, parts: list[Result], context) -> int:
+    log("total")
+    return sum(part.value["square"] for part in parts)
+
+
+@job_function(version=1)
+def fill(*, size: int, context) -> Outcome:
+    log(f"fill {size}")
+    return Outcome(value={"size": size}, arrays=save({"ones": np.ones(size)}))
+
+
+@job_function(version=1)
+def add_up(*, source: Result, times: int, context) -> float:
+    log(f"add up {times}")
+    return float(load_file(source.arrays)["ones"].sum()) * times
+
+
+@job_function(version=1)
+def count_symbols(*, corpus: Corpus, context) -> int:
+    log("count")
+    return len(corpus.messages.values)
+
+
+@job_function(version=1)
+def misbehave(*, how: str, mark: Path | None = None, context) -> str:
+    """Fail in one of several ways; with a mark only at the first call."""
+    log(f"misbehave {how}")
+    if mark is not None and mark.exists():
+        return "done"
+    if mark is not None:
+        mark.write_text("")
+    if how == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "diverge":
+        raise DivergedError("the loss is nan at step 3")
+    if how == "refuse":
+        raise ConfigError("data.txt: expected text, found none")
+    if how == "wait":
+        while not context.should_stop():
+            time.sleep(0.01)
+        context.scratch.mkdir(parents=True, exist_ok=True)
+        (context.scratch / "checkpoint").write_text("half")
+        raise Stopped
+    raise OSError("no space left")
+
+
+@job_function(version=1, work=lambda number, **_: number)
+def cube(*, number: int, base: Result | None = None, context) -> int:
+    return next(value for _, value in cubes([{"number": number}], context))
+
+
+@cube.run_many(lambda jobs, num_workers: [jobs[start : start + 3] for start in range(0, len(jobs), 3)])
+def cubes(inputs, context):
+    log(f"cubes {' '.join(str(each['number']) for each in inputs)}")
+    for index in reversed(range(len(inputs))):
+        number = inputs[index]["number"]
+        if number == 13:
+            raise DivergedError("13 is unlucky")
+        yield index, number**3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """An input whose key is not all of it."""
+
+    name: str
+    path: str
+
+    def job_key(self) -> str:
+        return self.name
+
+
+@job_function(version=1)
+def named_length(*, named: Named, context) -> int:
+    log(f"named {named.name}")
+    return len(named.name)
