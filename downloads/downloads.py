@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import textwrap
-import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.corpus import write_atomically
+from ecsuite.corpus import remove_abandoned, write_atomically
 
 HUB = "huggingface.co"
 SOURCES = "sources.json"
@@ -27,8 +26,6 @@ SOURCES = "sources.json"
 ROWS_BETWEEN_REPORTS = 500
 MESSAGE_LENGTH = 240
 """Maximum length of an error of the hub, which lists hundreds of configs if one is missing."""
-SECONDS_UNTIL_ABANDONED = 24 * 3600
-"""Age at which an incomplete file is taken to be of a killed process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +103,7 @@ def make_file(
     }
     if _is_complete(path, expected, source.unit, note):
         return
-    _remove_abandoned(path)
+    remove_abandoned(path.parent, path.name)
     note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
     digest = hashlib.sha256()
     count = characters = 0
@@ -164,13 +161,6 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
         reason = f"is damaged: its checksum differs from {SOURCES}"
     note(f"{path.name}: {reason}; downloading it again")
     return False
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove old temporary files of killed processes; a recent one may be of a running process."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        if time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED:
-            leftover.unlink(missing_ok=True)
 
 
 def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:

@@ -1,9 +1,12 @@
+import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged, write_atomically
+from ecsuite.corpus import SECONDS_UNTIL_ABANDONED, Corpus, Ragged, remove_abandoned, write_atomically
 
 
 def rows(ragged: Ragged) -> list[list[int]]:
@@ -75,3 +78,36 @@ def test_the_old_file_survives_a_failure_half_way(tmp_path):
         write_atomically(tmp_path / "file", pieces())
     assert (tmp_path / "file").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_writers_with_equal_process_numbers_do_not_collide(tmp_path):
+    """As two threads, or processes of two containers that share a folder."""
+    file = tmp_path / "file"
+    contents = [bytes([number]) * 1000 for number in range(4)]
+
+    def write(content):
+        for _ in range(25):
+            write_atomically(file, content)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, contents))
+    assert file.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_killed_processes_left_is_removed_after_an_hour(tmp_path):
+    (tmp_path / "weights").mkdir()
+    old = [tmp_path / ".a.json.99999.tmp", tmp_path / "weights" / ".b[1].safetensors.7.tmp"]
+    kept = [tmp_path / "a.json", tmp_path / ".hidden", tmp_path / ".mine.tmp", tmp_path / "c.json.7.tmp"]
+    for file in (*old, *kept):
+        file.write_bytes(b"half")
+        long_ago = time.time() - SECONDS_UNTIL_ABANDONED - 1
+        os.utime(file, (long_ago, long_ago))
+    young = tmp_path / ".a.json.123.tmp"
+    young.write_bytes(b"half")
+    remove_abandoned(tmp_path / "weights", "b[1].safetensors")
+    assert [file.exists() for file in old] == [True, False]
+    remove_abandoned(tmp_path)
+    remove_abandoned(tmp_path / "none")
+    assert not any(file.exists() for file in old)
+    assert all(file.exists() for file in (*kept, young))

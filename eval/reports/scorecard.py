@@ -1,12 +1,12 @@
 """The scorecard: selected metrics of one corpus, as a table and as JSON."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +17,7 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.console import write_json
 from ecsuite.eval.statistics.counting import flat
 from ecsuite.file_formats import with_format, without_format
+from ecsuite.formats.strict_json import read_json
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
@@ -146,25 +147,29 @@ def read_scores(file: Path) -> dict[str, Any]:
     """The content of the scores file of a run folder; empty if there is none, or it is not a JSON object.
 
     Raises:
+        ConfigError: If it is not JSON.
         FormatError: If a newer version of ecsuite wrote it.
     """
-    try:
-        before = json.loads(file.read_text())
-    except (OSError, ValueError):
+    if not file.exists():
         return {}
+    before = read_json(file)
     return without_format("scores", before, file) if isinstance(before, dict) else {}
 
 
 def save_scores(file: Path, data: dict[str, Any]) -> None:
-    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept."""
-    before = read_scores(file)
-    try:
-        is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
-        older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
-    except (KeyError, TypeError):
-        older = {}  # no file, or not a scores file
-    newer = {(score["name"], score["signature"]): score for score in data["scores"]}
-    write_json(file, {**data, "scores": list((older | newer).values())})
+    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
+
+    The file is locked meanwhile, so that of two processes neither loses the other's scores.
+    """
+    with FileLock(file.with_name(f".{file.name}.lock")):
+        before = read_scores(file)
+        try:
+            is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
+            older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
+        except (KeyError, TypeError):
+            older = {}  # no file, or not a scores file
+        newer = {(score["name"], score["signature"]): score for score in data["scores"]}
+        write_json(file, {**data, "scores": list((older | newer).values())})
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

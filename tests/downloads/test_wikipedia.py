@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
+from ecsuite.corpus import SECONDS_UNTIL_ABANDONED
 from ecsuite.downloads import downloads, wikipedia
 from ecsuite.downloads.downloads import data_folder, read_sources
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
@@ -224,7 +225,7 @@ prepare_wikipedia(["da"], Path({str(tmp_path / "wiki")!r}))
     (path,) = prepare("da")
     assert lines(path) == TEXTS["da"]
     assert leftover.exists(), "a young file may belong to a process that is at work"
-    yesterday = time.time() - downloads.SECONDS_UNTIL_ABANDONED - 1
+    yesterday = time.time() - SECONDS_UNTIL_ABANDONED - 1
     os.utime(leftover, (yesterday, yesterday))
     prepare("da", num_articles=2)
     assert names(path.parent) == ["da.jsonl.gz", "sources.json"]

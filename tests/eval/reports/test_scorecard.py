@@ -3,6 +3,8 @@
 import functools
 import io
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -259,6 +261,36 @@ def test_a_run_folder_keeps_scores_of_the_same_corpus(tmp_path):
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [3, 2]
     save_scores(file, card("b", 4, "x"))
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [4]
-    file.write_text("not JSON")
+    file.write_text("[]")
     save_scores(file, card("b", 5, "x"))
     assert [score["value"] for score in json.loads(file.read_text())["scores"]] == [5]
+
+
+@pytest.mark.parametrize("content", ["not JSON", "[" * 100_000, "1" * 401])
+def test_a_scores_file_that_is_not_json_is_refused_before_the_work(ecsuite, tmp_path, content):
+    """It may be somebody's work, so it is not overwritten."""
+    assert ecsuite("grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--out", "run")[0] == 0
+    (tmp_path / "run" / "scores.json").write_text(content)
+    code, out, err = ecsuite("score", "run", "--metrics", "elcc")
+    assert (code, out) == (2, "")
+    assert err.startswith("run/scores.json: not JSON: ") and err.count("\n") == 1
+    assert (tmp_path / "run" / "scores.json").read_text() == content
+
+
+def test_two_processes_lose_no_scores_of_each_other(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from ecsuite.eval.reports.scorecard import save_scores
+own = sys.argv[1]
+for number in range(40):
+    score = {"name": "cbm", "value": number, "signature": f"{own}{number}"}
+    save_scores(Path("scores.json"), {"corpus": {"sha256": "a"}, "scores": [score]})
+"""
+    commands = [[sys.executable, "-c", program, own] for own in "ab"]
+    writers = [subprocess.Popen(command, cwd=tmp_path) for command in commands]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    kept = json.loads((tmp_path / "scores.json").read_text())["scores"]
+    assert {score["signature"] for score in kept} == {
+        f"{own}{number}" for own in "ab" for number in range(40)
+    }
