@@ -58,6 +58,29 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
         torch.set_float32_matmul_precision(before)
 
 
+@contextmanager
+def computing(
+    device: torch.device, precision: str = "fp32", *, seed: int, num_threads: int = 1
+) -> Iterator[None]:
+    """Fix what a computation must not take from its surroundings, and restore it on exit.
+
+    Args:
+        device: Device of the products.
+        precision: See `routed_products`.
+        seed: Seed of torch's global generators, from which dropout draws.
+        num_threads: Threads of products on the CPU; sums depend on their number.
+    """
+    threads = torch.get_num_threads()
+    devices = [torch.cuda.current_device()] if device.type == "cuda" else []
+    with routed_products(device, precision), torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        torch.set_num_threads(num_threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+
 def _cpu_has(feature: str) -> bool:
     """Whether the CPU has a feature according to torch's private functions; False if torch lacks the function."""
     is_supported = getattr(torch.cpu, f"_is_{feature}_supported", None)

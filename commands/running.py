@@ -1,0 +1,84 @@
+"""Running a study for a command: kept results, processes, progress, requests to stop, and the plan."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.jobs.executors import num_cores
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job
+from ecsuite.jobs.signals import stop_signals
+
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Show which jobs are kept and which would run, and compute nothing.")
+]
+Finding = TypeVar("Finding")
+
+
+def run_study(
+    measure: Callable[[Runner], Finding], *, cache: Path, workers: int | None, device: str = "cpu"
+) -> Finding:
+    """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
+
+    Args:
+        measure: Runs the study and returns what it found.
+        cache: Folder of kept results.
+        workers: Most processes; None: one for each core, or one for a GPU.
+        device: Type of the device on which the jobs compute.
+    """
+    with Reporter(cache_dir=cache) as reporter, stop_signals() as should_stop:
+        return measure(
+            Runner(
+                folder=cache,
+                num_workers=workers or (num_cores() if device == "cpu" else 1),
+                progress=reporter.progress,
+                note=reporter.note,
+                should_stop=should_stop,
+            )
+        )
+
+
+def print_plan(jobs: Iterable[Job], *, cache: Path, as_json: bool) -> None:
+    """Print which jobs of a study are kept and which would run.
+
+    Args:
+        jobs: The jobs whose results the study wants.
+        cache: Folder of kept results.
+        as_json: Whether to print JSON.
+    """
+    plan = Runner(folder=cache).plan(jobs)
+    total = sum(job.work for job in plan.missing) or 1.0
+    rows = [(job, True) for job in plan.kept] + [(job, False) for job in plan.missing]
+    if as_json:
+        print_json(
+            {
+                "jobs": [
+                    {
+                        "name": job.label,
+                        "key": job.digest,
+                        "is_kept": is_kept,
+                        "work": 0.0 if is_kept else job.work / total,
+                        "after": [each.digest for each in job.after],
+                        "num_threads": job.function.resources(**job.inputs).num_threads,
+                        "memory_gib": job.function.resources(**job.inputs).memory,
+                        "num_gpus": job.function.resources(**job.inputs).num_gpus,
+                    }
+                    for job, is_kept in rows
+                ]
+            }
+        )
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("job")
+    table.add_column("share of the work", justify="right")
+    for job, is_kept in rows:
+        table.add_row(job.label, "kept" if is_kept else f"{job.work / total:.0%}")
+    Console().print(table)
+    print(f"{len(rows)} jobs: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute")
