@@ -4,19 +4,15 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from ecsuite.config import DamagedError
-from ecsuite.corpus import write_atomically
+from ecsuite.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
 
 RENAMED = {"question.": "receiver_projection.", "task.encode.": "receiver_perception."}
 """Present names of weights by the names that version 0.1.0 gave them."""
@@ -37,13 +33,8 @@ def save_checkpoint(
         **state: Further values to save; they must be JSON-serialisable.
     """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    for index, entries in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in entries.items()}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    values = json.dumps({"step": step, **state}, sort_keys=True)
-    # One entry, because safetensors writes several in any order, and equal runs make equal bytes.
-    metadata = {"ecsuite": f"{_digest(tensors, values)} {values}"}
-    write_atomically(folder / f"checkpoint-{step:09d}.safetensors", save(tensors, metadata=metadata))
+    tensors |= optimizer_tensors(optimizer)
+    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **state})
     for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
 
@@ -79,7 +70,7 @@ def load_checkpoint(
     found = checkpoints(folder)
     for file in found:
         try:
-            tensors, values = _read(file)
+            tensors, values = read_tensors(file)
             _restore(tensors, model, optimizer)
         except DamagedError as error:
             note(f"{file.name} is damaged: {error}; trying the previous checkpoint")
@@ -90,49 +81,17 @@ def load_checkpoint(
     return None
 
 
-def _read(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and the other values of one checkpoint, after checking its checksum."""
-    data = file.read_bytes()
-    try:
-        tensors = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        digest, _, values = header["__metadata__"]["ecsuite"].partition(" ")
-        if digest != _digest(tensors, values):
-            raise DamagedError("its checksum does not match its content")
-        return tensors, json.loads(values)
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise DamagedError(str(error)) from None
-
-
 def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Load the tensors of a checkpoint into the model and the optimizer."""
-    weights, states = {}, dict[int, dict[str, Tensor]]()
+    weights = {}
     for name, tensor in tensors.items():
         owner, _, rest = name.partition(".")
         if owner == "model":
             for former, present in RENAMED.items():
                 rest = present + rest.removeprefix(former) if rest.startswith(former) else rest
             weights[rest] = tensor
-        else:
-            index, _, key = rest.partition(".")
-            states.setdefault(int(index), {})[key] = tensor
     try:
         model.load_state_dict(weights)
     except RuntimeError:
         raise DamagedError("its tensors do not fit this model") from None
-    # Fused Adam reads a weight and its moments in memory order, so they must have the same strides.
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    for number, state in states.items():
-        for name, tensor in state.items():
-            if tensor.shape == parameters[number].shape:
-                state[name] = torch.empty_like(parameters[number]).copy_(tensor)
-    optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
-def _digest(tensors: dict[str, Tensor], values: str) -> str:
-    """SHA-256 of everything in a checkpoint."""
-    digest = hashlib.sha256(values.encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.numpy().tobytes())
-    return digest.hexdigest()
+    restore_optimizer(optimizer, tensors)

@@ -1,6 +1,6 @@
 """Windows of symbols for language models, made from a corpus or a text."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +47,6 @@ class Windows:
             targets[targets == self.ignored] = IGNORED
         return rows[:, :-1], targets
 
-    def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[Tensor]:
-        """Batches of window indices, in a new random order each epoch; the last batch may be smaller."""
-        for _ in range(num_epochs):
-            yield from torch.split(torch.randperm(len(self), generator=generator), batch)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
@@ -77,6 +72,12 @@ class Target:
     """Held-out data."""
     repeats: float
     """Size of a fine-tuning epoch divided by the size of the text; above 1 the text was too short."""
+
+
+def shuffled(num_rows: int, batch: int, generator: torch.Generator) -> Sequence[Tensor]:
+    """Batches of the row numbers 0 to `num_rows` - 1 in random order; the last batch may be smaller."""
+    batches: Sequence[Tensor] = torch.split(torch.randperm(num_rows, generator=generator), batch)
+    return batches
 
 
 def gather(messages: Ragged, order: NDArray[np.int64]) -> NDArray[np.int32]:

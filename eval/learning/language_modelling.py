@@ -6,16 +6,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.learning.bpe import encode
-from ecsuite.eval.learning.data import stretches
+from ecsuite.eval.learning.checkpoints import Checkpoint
+from ecsuite.eval.learning.data import shuffled, stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
+from ecsuite.eval.learning.training import rate_by_update, train
 from ecsuite.eval.learning.vocabulary import SubWords
 
 WARMUP_UPDATES = 20
 """Most updates over which the learning rate rises from 0; at most a tenth of all updates."""
-CHECK_EVERY = 50
-"""Updates between two checks that the loss is finite; each check synchronises with the device."""
 
 
 def train_language_model(
@@ -29,6 +28,8 @@ def train_language_model(
     parameters: Iterable[nn.Parameter],
     generator: torch.Generator,
     report_progress: Callable[[float], None],
+    checkpoint: Checkpoint | None = None,
+    should_stop: Callable[[], object] = lambda: False,
 ) -> None:
     """Train a backbone in place to predict symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -42,43 +43,35 @@ def train_language_model(
         parameters: The parameters to train; all others are frozen.
         generator: Draws the order of the windows and the masked symbols.
         report_progress: Called after every update with the share that is done, 0 to 1.
+        checkpoint: See `train`.
+        should_stop: See `train`.
 
     Raises:
-        DivergedError: If the loss is not finite.
+        DivergedError: If the loss or the final weights are not finite.
+        Stopped: If the training was asked to stop.
     """
     device = backbone.embedding.weight.device
     num_updates = num_epochs * -(-len(windows) // batch)
-    order = (
-        index
-        for _ in range(num_epochs)
-        for index in torch.split(torch.randperm(len(windows), generator=generator), batch)
-    )
+    warmup = min(WARMUP_UPDATES, num_updates // 10)
     trained = list(parameters)
     backbone.requires_grad_(False)
     for parameter in trained:
         parameter.requires_grad_(True)
-    optimizer = torch.optim.AdamW(trained, lr=lr, weight_decay=0.01, fused=True)
     backbone.train()
-    for update, index in enumerate(order):
-        optimizer.param_groups[0]["lr"] = lr * schedule(
-            update, num_updates, min(WARMUP_UPDATES, num_updates // 10)
-        )
-        loss = backbone.loss(windows[index].long().to(device), mask_symbol, generator)
-        if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
-            raise DivergedError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(trained, 1.0)
-        optimizer.step()
-        report_progress((update + 1) / num_updates)
+    train(
+        trained,
+        lambda: shuffled(len(windows), batch, generator),
+        lambda index: backbone.loss(windows[index].long().to(device), mask_symbol, generator),
+        total=num_updates,
+        lr=lr,
+        schedule=lambda update: rate_by_update(update, num_updates, warmup),
+        weight_decay=0.01,
+        generators=[generator],
+        report_progress=report_progress,
+        checkpoint=checkpoint,
+        should_stop=should_stop,
+    )
     backbone.requires_grad_(True)
-
-
-def schedule(update: int, num_updates: int, warmup: int) -> float:
-    """Factor of the learning rate: rises linearly over `warmup` updates, then falls linearly to 0."""
-    rising = (update + 1) / warmup if update < warmup else 1.0
-    falling = (num_updates - update) / max(1, num_updates - warmup)
-    return min(rising, falling, 1.0)
 
 
 def text_windows(

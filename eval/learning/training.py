@@ -1,199 +1,144 @@
-"""Batches of blocks and of sentence pairs, and the training loop for both."""
+"""The training loop of all models that learn a corpus, and its schedules of the learning rate."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ecsuite.config import DivergedError
-from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.learning.infilling import infill
+from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
+from ecsuite.jobs.job import Stopped
 
-BATCHES_SORTED = 16
-"""Number of batches within which pairs are sorted by length, to reduce padding."""
+CHECK_EVERY = 50
+"""Updates between two checks that the loss is finite; each check synchronises with the device."""
+COMPILED_WIDTH = 512
+"""Minimum width of models that are compiled on a GPU."""
 
-Advance = Callable[[int], None]
-"""Progress callback, called after every step with its number of source tokens."""
-Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Encoded:
-    """Tokenised sentence pairs, each sentence with its end token."""
-
-    sources: Sequence[NDArray[np.int64]]
-    """Source sentences, each (length,)."""
-    targets: Sequence[NDArray[np.int64]]
-    """Target sentences, each (length,)."""
+Batch = TypeVar("Batch")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Batch:
-    """Inputs and labels."""
+def train(
+    parameters: Sequence[nn.Parameter],
+    draw_epoch: Callable[[], Sequence[Batch]],
+    loss_of: Callable[[Batch], Tensor],
+    *,
+    total: int,
+    lr: float,
+    schedule: Callable[[int], float],
+    weight_decay: float,
+    generators: Sequence[Generator],
+    report_progress: Callable[[float], None],
+    size_of: Callable[[Batch], int] = lambda _: 1,
+    decays_vectors: bool = True,
+    checkpoint: Checkpoint | None = None,
+    should_stop: Callable[[], object] = lambda: False,
+) -> None:
+    """Train parameters in place: AdamW, gradients clipped to norm 1.
 
-    inputs: Tensor
-    """Source tokens, int64, padded, shape (batch, source length)."""
-    attended: Tensor
-    """Attention mask: 0 where `inputs` is padding, otherwise 1, shape (batch, source length)."""
-    labels: Tensor
-    """Target tokens, `IGNORED` after their ends, shape (batch, target length)."""
-    num_tokens: int
-    """Source tokens without padding."""
+    A training that was stopped or killed goes on from its checkpoint when it is called again with the same arguments
+    and the same initial weights, and ends with the weights of an uninterrupted one.
 
+    Args:
+        parameters: The parameters to train.
+        draw_epoch: Draws the batches of the next epoch, in their order; may be called again for the same epoch.
+        loss_of: The loss of a batch.
+        total: Units of data to train on; training ends with the batch that reaches it.
+        lr: Maximum learning rate.
+        schedule: From the units done to the factor of the learning rate.
+        weight_decay: Weight decay of AdamW.
+        generators: All generators from which `draw_epoch` and `loss_of` draw, besides torch's global ones.
+        report_progress: Called after every update with the share that is done, 0 to 1.
+        size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
+        decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
+        checkpoint: Where the state is saved; None saves nothing.
+        should_stop: Called after every update; true ends the training, with a checkpoint.
 
-def padded(rows: Sequence[Integers], fill: int) -> Integers:
-    """Rows of different lengths as a padded array, shape (num_rows, longest)."""
-    lengths = np.array([len(row) for row in rows])
-    table = np.full((len(rows), lengths.max()), fill, dtype=np.int64)
-    table[np.arange(table.shape[1]) < lengths[:, None]] = np.concatenate(rows)
-    return table
-
-
-def pair_batch(encoded: Encoded, index: Integers, special: Specials) -> Batch:
-    """The batch of the pairs at `index`, shape (batch,)."""
-    sources = [encoded.sources[i] for i in index]
-    inputs = torch.from_numpy(padded(sources, special.pad))
-    return Batch(
-        inputs=inputs,
-        attended=(inputs != special.pad).long(),
-        labels=torch.from_numpy(padded([encoded.targets[i] for i in index], IGNORED)),
-        num_tokens=sum(map(len, sources)),
+    Raises:
+        DivergedError: If the loss or the final weights are not finite.
+        Stopped: If the training was asked to stop before its end.
+    """
+    parameters = list(parameters)
+    decayed = [each for each in parameters if each.dim() > 1 or decays_vectors]
+    others = [each for each in parameters if each.dim() <= 1 and not decays_vectors]
+    groups: list[dict[str, Any]] = [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(
+        [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
+    generators = [*generators, *_global_generators(parameters[0].device)]
+    position, saver = Position(), None
+    if checkpoint is not None:
+        identity = {"total": total, "lr": lr, "weight_decay": weight_decay, "generators": len(generators)}
+        saver = Saver(checkpoint, identity, parameters, optimizer)
+        restored = saver.restore()
+        if restored is not None:
+            position = restored
+            set_states(generators, position.now)
+    while position.done < total:
+        if position.num_batches == 0:
+            position.before_epoch = states_of(generators)
+            batches = draw_epoch()
+        else:
+            # A restored position within an epoch.
+            set_states(generators, position.before_epoch)
+            batches = draw_epoch()
+            set_states(generators, position.now)
+        for batch in batches[position.num_batches :]:
+            size = size_of(batch)
+            is_last = position.done + size >= total
+            for group in optimizer.param_groups:
+                group["lr"] = lr * schedule(position.done)
+            loss = loss_of(batch)
+            if (position.num_updates % CHECK_EVERY == 0 or is_last) and not torch.isfinite(loss):
+                raise DivergedError(
+                    f"the loss is {loss.item()} at update {position.num_updates + 1}, "
+                    f"after {position.done / total:.0%} of the training"
+                )
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+            position.num_updates += 1
+            position.num_batches += 1
+            position.done += size
+            report_progress(min(1.0, position.done / total))
+            is_stopped = not is_last and bool(should_stop())
+            if saver is not None and (is_stopped or saver.is_due):
+                position.now = states_of(generators)
+                saver.save(position)
+            if is_stopped:
+                raise Stopped
+            if is_last:
+                break
+        position.num_batches = 0
+    if not all(bool(parameter.isfinite().all()) for parameter in parameters):
+        raise DivergedError("the weights are not finite after the last update")
 
 
-def pair_batches(
-    encoded: Encoded, num_tokens: int, batch: int, special: Specials, rng: np.random.Generator
-) -> Iterator[Batch]:
-    """Batches in random order, over repeated epochs, until they have at least `num_tokens` source tokens."""
-    lengths = np.array([len(row) for row in encoded.sources])
-    num_seen = 0
-    while True:
-        order = rng.permutation(len(lengths))
-        pools = np.array_split(order, range(batch * BATCHES_SORTED, len(order), batch * BATCHES_SORTED))
-        chunks = []
-        for pool in pools:
-            by_length = pool[np.argsort(lengths[pool], kind="stable")]
-            chunks += np.array_split(by_length, range(batch, len(by_length), batch))
-        for number in rng.permutation(len(chunks)):
-            batch_of_pairs = pair_batch(encoded, chunks[number], special)
-            yield batch_of_pairs
-            num_seen += batch_of_pairs.num_tokens
-            if num_seen >= num_tokens:
-                return
+def rate_by_update(update: int, num_updates: int, warmup: int) -> float:
+    """Factor of the learning rate: rises linearly over `warmup` updates, then falls linearly to 0."""
+    rising = (update + 1) / warmup if update < warmup else 1.0
+    falling = (num_updates - update) / max(1, num_updates - warmup)
+    return min(rising, falling, 1.0)
 
 
-def block_batches(
-    blocks: Integers, num_epochs: int, batch: int, special: Specials, rng: np.random.Generator
-) -> Iterator[Batch]:
-    """Blocks (num_blocks, block) in a new random order each epoch, with new noise; all symbols are labels."""
-    for _ in range(num_epochs):
-        order = rng.permutation(len(blocks))
-        for index in np.array_split(order, range(batch, len(order), batch)):
-            original = blocks[index]
-            infilled = infill(original, mask=special.mask, pad=special.pad, rng=rng)
-            attended = np.arange(infilled.symbols.shape[1]) < infilled.lengths[:, None]
-            yield Batch(
-                inputs=torch.from_numpy(infilled.symbols),
-                attended=torch.from_numpy(attended.astype(np.int64)),
-                labels=torch.from_numpy(original),
-                num_tokens=original.size,
-            )
+def rate_by_share(done: float, warmup: float) -> float:
+    """Factor of the learning rate when the share `done` of the training is done.
 
-
-def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
-    """Mean cross-entropy of the labels that are not ignored, in nats per token."""
-    device = next(model.parameters()).device
-    with autocast(device, precision):
-        loss: Tensor = model(
-            input_ids=batch.inputs.to(device),
-            attention_mask=batch.attended.to(device),
-            labels=batch.labels.to(device),
-            use_cache=False,
-        ).loss
-    return loss
-
-
-def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """PyTorch's autocast for bf16 on CUDA; on CPU, `devices` selects the precision of products."""
-    if device.type == "cuda" and precision == "bf16":
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return nullcontext()
-
-
-def schedule(done: float, warmup: float) -> float:
-    """Learning rate relative to its maximum, when the fraction `done` of the training is done.
-
-    Linear warm-up until the fraction `warmup`, then linear decay to 0. The warm-up starts at 0.01, as a step with a
+    Linear warm-up until the share `warmup`, then linear decay to 0. The warm-up starts at 0.01, as a step with a
     learning rate of 0 has no effect.
     """
     rise = 1.0 if warmup == 0 else min(1.0, 0.01 + done / warmup)
     return min(rise, max(0.0, (1 - done) / (1 - warmup)))
 
 
-def train(
-    model: Any,
-    batches: Iterator[Batch],
-    num_tokens: int,
-    *,
-    lr: float,
-    warmup: float,
-    weight_decay: float,
-    precision: str,
-    advance: Advance,
-) -> None:
-    """Train a model in place on `num_tokens` source tokens: AdamW, gradients clipped to norm 1.
-
-    Args:
-        model: The model.
-        batches: Training batches.
-        num_tokens: Source tokens of all batches.
-        lr: Maximum learning rate.
-        warmup: See `schedule`.
-        weight_decay: Weight decay of AdamW, applied to matrices only.
-        precision: bf16 or fp32.
-        advance: Progress callback.
-
-    Raises:
-        DivergedError: If the loss is not finite; the weights are then those of the step before.
-    """
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [each for each in parameters if each.dim() > 1], "weight_decay": weight_decay},
-        {"params": [each for each in parameters if each.dim() <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=True)
-    model.train()
-    num_seen = 0
-    for step, batch in enumerate(batches):
-        for group in optimizer.param_groups:
-            group["lr"] = lr * schedule(num_seen / num_tokens, warmup)
-        loss = loss_of(model, batch, precision)
-        if not torch.isfinite(loss):
-            raise DivergedError(
-                f"the loss is {loss.item()} at step {step + 1}, {num_seen} of {num_tokens} tokens"
-            )
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        num_seen += batch.num_tokens
-        advance(batch.num_tokens)
+def compile_if_wide(model: nn.Module, width: int, device: torch.device) -> None:
+    """Compile a model in place, if it is wide enough for this to pay, on a GPU."""
+    if device.type == "cuda" and width >= COMPILED_WIDTH:
+        model.compile()
 
 
-@torch.no_grad()
-def cross_entropy(model: Any, encoded: Encoded, batch: int, special: Specials, precision: str) -> float:
-    """Mean cross-entropy in nats of a target token, including end tokens, given the source and previous tokens."""
-    model.eval()
-    total = num_labels = 0.0
-    for index in np.array_split(np.arange(len(encoded.sources)), range(batch, len(encoded.sources), batch)):
-        batch_of_pairs = pair_batch(encoded, index, special)
-        count = int((batch_of_pairs.labels != IGNORED).sum())
-        total += loss_of(model, batch_of_pairs, precision).item() * count
-        num_labels += count
-    return total / num_labels
+def _global_generators(device: torch.device) -> list[torch.Generator]:
+    """Torch's global generators, from which dropout draws."""
+    on_gpu = [torch.cuda.default_generators[device.index]] if device.type == "cuda" else []
+    return [torch.default_generator, *on_gpu]

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.learning.training import Encoded
+from ecsuite.eval.learning.encoder_decoder import Encoded
 from ecsuite.eval.translation.pairs import Pair, Split
 from ecsuite.eval.translation.presets import Preset, Tuning
 from ecsuite.eval.translation.vocabulary import encode

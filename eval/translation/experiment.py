@@ -22,12 +22,12 @@ from ecsuite.eval.learning.bart import (
     with_new_embedding,
 )
 from ecsuite.eval.learning.data import dense, repeat
-from ecsuite.eval.learning.training import (
+from ecsuite.eval.learning.encoder_decoder import (
+    BlockBatches,
     Encoded,
-    block_batches,
+    PairBatches,
     cross_entropy,
-    pair_batches,
-    train,
+    train_encoder_decoder,
 )
 from ecsuite.eval.metrics.score import no_progress, signature
 from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
@@ -142,15 +142,15 @@ def _measure(
         if tuning.is_frozen:
             freeze(model)
         torch.manual_seed(run.seed)
-        train(
+        train_encoder_decoder(
             model,
-            pair_batches(training, num_tuned, sizes.batch, special, np.random.default_rng([run.seed, 1])),
+            PairBatches(training, sizes.batch, special, np.random.default_rng([run.seed, 1])),
             num_tuned,
             lr=tuning.lr,
             warmup=sizes.warmup,
             weight_decay=sizes.weight_decay,
             precision=run.precision,
-            advance=run.reporter("tuning"),
+            report_progress=run.share_reporter("tuning", num_tuned),
         )
         save(model, tuned)
     if tuning.is_frozen:
@@ -207,15 +207,15 @@ def _pretrained(run: Run, corpus: Corpus | None) -> Any:
     model.to(run.device)
     num_blocks = max(1, len(symbols) // sizes.block)
     blocks = symbols[: num_blocks * sizes.block].reshape(num_blocks, sizes.block)
-    train(
+    train_encoder_decoder(
         model,
-        block_batches(blocks, sizes.pretrain_epochs, sizes.batch, Specials.of(vocab_size), rng),
+        BlockBatches(blocks, sizes.batch, Specials.of(vocab_size), rng),
         blocks.size * sizes.pretrain_epochs,
         lr=sizes.pretrain_lr,
         warmup=sizes.warmup,
         weight_decay=sizes.weight_decay,
         precision=run.precision,
-        advance=run.reporter("pretraining"),
+        report_progress=run.share_reporter("pretraining", sizes.pretrain_tokens * sizes.pretrain_epochs),
     )
     save(model, path)
     return model

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.learning.training import Advance, autocast, padded
+from ecsuite.eval.learning.encoder_decoder import autocast, padded
 from ecsuite.eval.translation.presets import Preset
+from ecsuite.eval.translation.stages import Advance
 from ecsuite.eval.translation.vocabulary import decode
 
 

@@ -14,10 +14,11 @@ from safetensors.torch import load_file, save_file
 
 from ecsuite.config import DamagedError
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.training import Advance
 from ecsuite.eval.translation.presets import Preset, Tuning
 
 Progress = Callable[[str, float, float], None]
+Advance = Callable[[int], None]
+"""Progress callback, called with the number of new units done."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -51,6 +52,16 @@ class Run:
             self.progress(f"translate: {label}", min(self.done, self.total), self.total)
 
         return advance
+
+    def share_reporter(self, label: str, num_tokens: int) -> Callable[[float], None]:
+        """A function that takes the share that is done of `num_tokens` more tokens, and reports progress."""
+        before = self.done
+
+        def report(share: float) -> None:
+            self.done = before + share * num_tokens
+            self.progress(f"translate: {label}", min(self.done, self.total), self.total)
+
+        return report
 
     def path(self, stage: str, key: Mapping[str, Any], suffix: str) -> Path | None:
         """Cache file of a stage's result, named by a hash of everything that can change it; None without a folder."""

@@ -1,7 +1,7 @@
 """The two stages of XferBench as pure functions with cacheable results: pretraining, then fine-tuning and test."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save
-from torch import nn
 
-from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
-from ecsuite.eval.learning.data import Windows
+from ecsuite.eval.learning import training
+from ecsuite.eval.learning.checkpoints import Checkpoint
+from ecsuite.eval.learning.data import Windows, shuffled
 from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.learning.training import compile_if_wide, rate_by_share
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import Text
@@ -24,10 +25,6 @@ from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 3
 """Increased whenever the same input would give another result."""
-COMPILED_WIDTH = 512
-"""Minimum width of models that are compiled on a GPU."""
-CHECK_EVERY = 50
-"""Updates between checks that the loss is finite; each check synchronises with the device."""
 
 
 def stage_key(preset: Preset, protocol: str, seed: int, device: str, precision: str) -> dict[str, Any]:
@@ -124,6 +121,8 @@ def train(
     weight_decay: float,
     generator: torch.Generator,
     report_progress: ProgressCallback,
+    checkpoint: Checkpoint | None = None,
+    should_stop: Callable[[], object] = lambda: False,
 ) -> None:
     """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -131,32 +130,36 @@ def train(
         model: The model.
         windows: Training windows.
         num_epochs: Passes over the windows.
-        lr: Learning rate of the first step.
+        lr: Learning rate of the first update.
         preset: Defines the batch size.
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
         report_progress: Called with the fraction done after every update.
+        checkpoint: See `ecsuite.eval.learning.training.train`.
+        should_stop: See there.
 
     Raises:
-        DivergedError: If the loss is not finite.
+        DivergedError: If the loss or the final weights are not finite.
+        Stopped: If the training was asked to stop.
     """
     device = model.positions.weight.device
     windows = windows.to(device)
-    num_steps = num_epochs * -(-len(windows) // preset.batch)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
-    if device.type == "cuda" and preset.width >= COMPILED_WIDTH:
-        model.compile()
+    num_updates = num_epochs * -(-len(windows) // preset.batch)
+    compile_if_wide(model, preset.width, device)
     model.train()
-    for step, index in enumerate(windows.shuffled(preset.batch, num_epochs, generator)):
-        optimizer.param_groups[0]["lr"] = lr * (1 - step / num_steps)
-        loss = model.loss(*windows.take(index.to(device)))
-        if (step % CHECK_EVERY == 0 or step == num_steps - 1) and not torch.isfinite(loss):
-            raise DivergedError(f"the loss is {loss.item()} at step {step + 1} of {num_steps}")
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        report_progress("pretraining", (step + 1) / num_steps)
+    training.train(
+        list(model.parameters()),
+        lambda: shuffled(len(windows), preset.batch, generator),
+        lambda index: model.loss(*windows.take(index.to(device))),
+        total=num_updates,
+        lr=lr,
+        schedule=lambda update: rate_by_share(update / num_updates, 0.0),
+        weight_decay=weight_decay,
+        generators=[generator],
+        report_progress=lambda share: report_progress("pretraining", share),
+        checkpoint=checkpoint,
+        should_stop=should_stop,
+    )
 
 
 @torch.no_grad()

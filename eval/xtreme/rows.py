@@ -1,6 +1,6 @@
 """Rows: inputs of a backbone and targets of a head."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -46,12 +46,10 @@ class Rows:
         by_length = sorted(order or range(len(self)), key=lambda row: len(self.ids[row]))
         return [by_length[start : start + batch] for start in range(0, len(by_length), batch)]
 
-    def shuffled(self, batch: int, num_epochs: int, generator: torch.Generator) -> Iterator[list[int]]:
-        """Batches as above, drawn anew in each epoch, in random order."""
-        for _ in range(num_epochs):
-            batches = self.batches(batch, torch.randperm(len(self), generator=generator).tolist())
-            for position in torch.randperm(len(batches), generator=generator).tolist():
-                yield batches[position]
+    def shuffled(self, batch: int, generator: torch.Generator) -> list[list[int]]:
+        """Batches as above, in random order; rows of equal length are in random order, too."""
+        batches = self.batches(batch, torch.randperm(len(self), generator=generator).tolist())
+        return [batches[position] for position in torch.randperm(len(batches), generator=generator).tolist()]
 
 
 def _pad(rows: Sequence[Sequence[int]], padding: int) -> Tensor:

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.config import DivergedError
+from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.language_modelling import CHECK_EVERY, schedule
+from ecsuite.eval.learning.training import rate_by_update, train
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
@@ -27,6 +27,8 @@ def finetune(
     trains_backbone: bool,
     generator: torch.Generator,
     report_progress: Callable[[float], None],
+    checkpoint: Checkpoint | None = None,
+    should_stop: Callable[[], object] = lambda: False,
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
@@ -39,33 +41,40 @@ def finetune(
         trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
         report_progress: Called after every update with the share that is done, 0 to 1.
+        checkpoint: See `ecsuite.eval.learning.training.train`.
+        should_stop: See there.
 
     Raises:
-        DivergedError: If the loss is not finite.
+        DivergedError: If the loss or the final weights are not finite.
+        Stopped: If the training was asked to stop.
     """
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
-    optimizer = torch.optim.AdamW(
-        parameters, lr=tuning.lr, weight_decay=tuning.weight_decay, fused=True, eps=1e-8
-    )
     backbone.train(trains_backbone)
     # States of a frozen backbone are computed once.
     cached_states = [] if trains_backbone else states_of(backbone, rows, device)
-    for update, index in enumerate(rows.shuffled(tuning.batch, tuning.epochs, generator)):
-        optimizer.param_groups[0]["lr"] = tuning.lr * schedule(update, num_updates, tuning.warmup)
+
+    def loss_of(index: list[int]) -> Tensor:
         ids, mask, targets = rows.take(index, device)
         if trains_backbone:
             states = backbone.states(ids, mask)  # (batch, length, width)
         else:
             states = pad_sequence([cached_states[row] for row in index], batch_first=True)
-        loss = head.loss(states, mask, targets)
-        if (update % CHECK_EVERY == 0 or update == num_updates - 1) and not torch.isfinite(loss):
-            raise DivergedError(f"the loss is {loss.item()} at update {update + 1} of {num_updates}")
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        report_progress((update + 1) / num_updates)
+        return head.loss(states, mask, targets)
+
+    train(
+        parameters,
+        lambda: rows.shuffled(tuning.batch, generator),
+        loss_of,
+        total=num_updates,
+        lr=tuning.lr,
+        schedule=lambda update: rate_by_update(update, num_updates, tuning.warmup),
+        weight_decay=tuning.weight_decay,
+        generators=[generator],
+        report_progress=report_progress,
+        checkpoint=checkpoint,
+        should_stop=should_stop,
+    )
 
 
 @torch.no_grad()

@@ -1,12 +1,17 @@
-"""Language modelling: learning-rate schedule, windows of texts, and trained parameters."""
+"""Language modelling: windows of texts, and trained parameters."""
+
+import itertools
+from dataclasses import replace
 
 import pytest
 import torch
 
 from ecsuite.config import DivergedError
+from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.language_modelling import schedule, text_windows, train_language_model
+from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
 from ecsuite.eval.learning.vocabulary import train_subwords
+from ecsuite.jobs.job import Stopped
 
 NUM_SYMBOLS = 12
 KINDS = pytest.mark.parametrize("kind", BACKBONES)
@@ -23,7 +28,14 @@ def make(tiny):
 
 
 def trained(
-    backbone, windows, parameters=None, num_epochs=1, lr=0.01, batch=4, report_progress=lambda share: None
+    backbone,
+    windows,
+    parameters=None,
+    num_epochs=1,
+    lr=0.01,
+    batch=4,
+    report_progress=lambda share: None,
+    **options,
 ):
     train_language_model(
         backbone,
@@ -35,6 +47,7 @@ def trained(
         parameters=backbone.parameters() if parameters is None else parameters,
         generator=torch.Generator().manual_seed(2),
         report_progress=report_progress,
+        **options,
     )
     return backbone
 
@@ -46,20 +59,6 @@ def counting(num_windows, length=16):
 
 def weights(backbone):
     return {name: weight.clone() for name, weight in backbone.state_dict().items()}
-
-
-@pytest.mark.parametrize(
-    ("num_updates", "warmup", "wanted"),
-    [
-        (4, 0, [1, 0.75, 0.5, 0.25]),
-        (6, 2, [0.5, 1, 1, 0.75, 0.5, 0.25]),
-        (1, 0, [1]),
-        # More warm-up updates than updates.
-        (2, 4, [0.25, 0.5]),
-    ],
-)
-def test_the_learning_rate_rises_and_falls(num_updates, warmup, wanted):
-    assert [schedule(update, num_updates, warmup) for update in range(num_updates)] == wanted
 
 
 def test_each_text_gives_the_same_number_of_subwords():
@@ -110,6 +109,32 @@ def test_the_same_seed_gives_the_same_weights(make, kind):
     assert all(torch.equal(weight, second[name]) for name, weight in first.items())
 
 
+@KINDS
+def test_a_resumed_training_ends_with_the_same_weights(tiny, kind, tmp_path):
+    """Masks are drawn from the generator of the order, between the epochs."""
+
+    def run(checkpoint=None, stops_after=None):
+        torch.manual_seed(0)
+        calls = itertools.count(1)
+        backbone = BACKBONES[kind](replace(tiny, dropout=0.2), torch.Generator().manual_seed(0))
+        backbone.set_embedding(initial_embedding(NUM_SYMBOLS, tiny.width, torch.Generator().manual_seed(1)))
+        trained(
+            backbone,
+            counting(10),
+            num_epochs=3,
+            checkpoint=checkpoint,
+            should_stop=lambda: next(calls) == stops_after,
+        )
+        return weights(backbone)
+
+    checkpoint = Checkpoint(file=tmp_path / "checkpoint")
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            run(checkpoint, stops_after=4)
+    plain = run()
+    assert all(torch.equal(weight, plain[name]) for name, weight in run(checkpoint).items())
+
+
 def test_progress_is_reported(make):
     shares = []
     trained(make("decoder"), counting(9), num_epochs=2, report_progress=shares.append)
@@ -121,5 +146,5 @@ def test_a_loss_that_is_not_finite_is_an_error(make):
     backbone = make("decoder")
     with torch.no_grad():
         backbone.embedding.weight[3] = torch.nan
-    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1 of 2$"):
+    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1, after 0% of the training$"):
         trained(backbone, counting(8))

@@ -108,7 +108,7 @@ def test_finished_stages_are_kept(corpus, pairs, tmp_path, monkeypatch):
         patch.setattr(module, "translate", fail)
         translate_experiment(corpus, pairs, preset="nano", out=folder)
     assert sorted(path.name.partition("-")[0] for path in folder.iterdir()) == ["pretrained", "tuned"]
-    monkeypatch.setattr(module, "train", fail)
+    monkeypatch.setattr(module, "train_encoder_decoder", fail)
     calls: list[tuple[str, float, float]] = []
     went_on = translate_experiment(
         corpus, pairs, preset="nano", out=folder, progress=lambda *call: calls.append(call)

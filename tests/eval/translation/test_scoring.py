@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials, build
-from ecsuite.eval.learning.training import Encoded, cross_entropy, pair_batches, train
+from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
 from ecsuite.eval.translation.pairs import Pair
 from ecsuite.eval.translation.presets import NANO
 from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
@@ -17,7 +17,7 @@ from ecsuite.eval.translation.vocabulary import decode, encode, learn
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 
 
-def ignore(number: int) -> None:
+def ignore(number: float) -> None:
     """Ignore progress."""
 
 
@@ -68,8 +68,16 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     torch.manual_seed(0)
     model = build(sizes, 300)
     assert cross_entropy(model, pairs, 16, special, "fp32") == pytest.approx(np.log(300), abs=0.5)
-    batches = pair_batches(pairs, 6_000, 12, special, np.random.default_rng(0))
-    train(model, batches, 6_000, lr=1e-2, warmup=0.0, weight_decay=0.01, precision="fp32", advance=ignore)
+    train_encoder_decoder(
+        model,
+        PairBatches(pairs, 12, special, np.random.default_rng(0)),
+        6_000,
+        lr=1e-2,
+        warmup=0.0,
+        weight_decay=0.01,
+        precision="fp32",
+        report_progress=ignore,
+    )
     for beam in (1, 3):
         said, ended = translate(model, tokenizer, rows, sizes, beam=beam, precision="fp32", advance=ignore)
         assert ended == 1

@@ -1,5 +1,6 @@
 """The stages: known results on simple data, determinism and cache keys."""
 
+import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
 from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import Target, Windows, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench import stages
@@ -18,6 +21,7 @@ from ecsuite.eval.xferbench.presets import FULL, MINI, NANO, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.stages import cross_entropy, pretrain, stage_key, train, tune_and_test
 from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.jobs.job import Stopped
 
 
 class Known:
@@ -122,9 +126,27 @@ def test_a_loss_that_is_not_finite_stops_before_the_update() -> None:
     with torch.no_grad():
         model.norm.weight.fill_(math.nan)
     before = model.embedding.weight.clone()
-    with pytest.raises(DivergedError, match="the loss is nan at step 1 of"):
+    with pytest.raises(DivergedError, match="the loss is nan at update 1,"):
         train(model, windows_of(np.arange(200) % 5), 1, 1e-3, NANO, 0.01, torch.Generator(), ignore)
     assert torch.equal(model.embedding.weight, before)
+
+
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
+    preset, checkpoint = replace(NANO, dropout=0.2, batch=4), Checkpoint(file=tmp_path / "training")
+
+    def weights(checkpoint: Checkpoint | None = None, stops_after: int = 0) -> Tensor:
+        torch.manual_seed(0)
+        generator, calls = torch.Generator().manual_seed(0), itertools.count(1)
+        model = LanguageModel(5, preset, generator)
+        windows = windows_of(np.arange(10 * NANO.context + 1) % 5)
+        stop = lambda: next(calls) == stops_after  # noqa: E731
+        train(model, windows, 3, 1e-2, preset, 0.01, generator, ignore, checkpoint, stop)
+        return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            weights(checkpoint, stops_after=4)
+    assert torch.equal(weights(checkpoint), weights())
 
 
 def test_learning_rate_falls_to_zero(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +158,7 @@ def test_learning_rate_falls_to_zero(monkeypatch: pytest.MonkeyPatch) -> None:
             assert self.param_groups[0]["weight_decay"] == 0.3
             return super().step(closure)
 
-    monkeypatch.setattr(stages.torch.optim, "AdamW", Spy)
+    monkeypatch.setattr(torch.optim, "AdamW", Spy)
     model = LanguageModel(5, NANO, torch.Generator().manual_seed(0))
     windows, preset = windows_of(np.arange(10 * NANO.context + 1) % 5), replace(NANO, batch=1)
     train(model, windows, 1, 1.0, preset, 0.3, torch.Generator(), ignore)

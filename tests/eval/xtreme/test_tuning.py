@@ -1,17 +1,20 @@
 """Fine-tuning: a head learns labels from states, for rows of any length."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
 import torch
 
 from ecsuite.config import DivergedError
+from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.tuning import finetune, logits_of
+from ecsuite.jobs.job import Stopped
 
 NUM_SYMBOLS = 9
 RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)
@@ -22,8 +25,8 @@ KINDS = pytest.mark.parametrize("kind", BACKBONES)
 def make(tiny):
     """Builds a backbone and a head."""
 
-    def make(kind="decoder"):
-        backbone = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
+    def make(kind="decoder", dropout=0.0):
+        backbone = BACKBONES[kind](replace(tiny, dropout=dropout), torch.Generator().manual_seed(0))
         backbone.set_embedding(
             torch.nn.functional.normalize(initial_embedding(NUM_SYMBOLS, tiny.width, generator()))
         )
@@ -54,6 +57,7 @@ def trained(
     trains_backbone,
     parameters=None,
     report_progress=lambda share: None,
+    **options,
 ):
     trained = [*head.parameters(), *(backbone.parameters() if trains_backbone else ())]
     finetune(
@@ -65,6 +69,7 @@ def trained(
         trains_backbone=trains_backbone,
         generator=generator(),
         report_progress=report_progress,
+        **options,
     )
 
 
@@ -109,6 +114,29 @@ def test_the_same_seed_gives_the_same_weights(make):
         trained(backbone, head, rows(), trains_backbone=True)
     assert torch.equal(first[1].linear.weight, second[1].linear.weight)
     assert torch.equal(first[0].embedding.weight, second[0].embedding.weight)
+
+
+@pytest.mark.parametrize("trains_backbone", [True, False])
+def test_a_resumed_training_ends_with_the_same_weights(make, tmp_path, trains_backbone):
+    def run(checkpoint=None, stops_after=None):
+        torch.manual_seed(0)
+        (backbone, head), calls = make(dropout=0.2), itertools.count(1)
+        trained(
+            backbone,
+            head,
+            rows(),
+            replace(RULES, epochs=4, batch=3),
+            trains_backbone=trains_backbone,
+            checkpoint=checkpoint,
+            should_stop=lambda: next(calls) == stops_after,
+        )
+        return torch.cat([each.detach().flatten() for each in (*backbone.parameters(), *head.parameters())])
+
+    checkpoint = Checkpoint(file=tmp_path / "checkpoint")
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            run(checkpoint, stops_after=5)
+    assert torch.equal(run(checkpoint), run())
 
 
 def test_spans_are_learnt(make):
@@ -167,5 +195,5 @@ def test_a_loss_that_is_not_finite_is_an_error(make):
     backbone, head = make()
     with torch.no_grad():
         head.linear.bias.fill_(torch.inf)
-    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1 of 60$"):
+    with pytest.raises(DivergedError, match=r"^the loss is nan at update 1, after 0% of the training$"):
         trained(backbone, head, rows(), trains_backbone=False)
