@@ -92,7 +92,7 @@ def tune_and_test(
     rules = PROTOCOLS[protocol]
     place = torch.device(device)
     report_progress(text.name, 0.0)
-    target = tokenised(text, preset, protocol, tokens)
+    target = tokenised(text, preset, protocol, tokens, lambda message: report_progress(message, 0.0))
     name = hashlib.blake2b(text.name.encode(), digest_size=4).digest()
     own_seed = (seed << 32) + int.from_bytes(name)
     generator = torch.Generator().manual_seed(own_seed)

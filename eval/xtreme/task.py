@@ -129,7 +129,6 @@ def _retrieve(
 ) -> dict[str, Any]:
     """Find translations by the states of sentences, without training."""
     by_language: dict[str, Any] = {}
-    device = backbone.embedding.weight.device
     tuning, pooling = preset.tuning[setting.task], PUBLISHED_POOLING[setting.task]
     if pooling == "first" and not backbone.is_bidirectional:
         pooling = "last"
@@ -141,12 +140,13 @@ def _retrieve(
             split += ", its threshold from itself" if split == "dev" else ""
 
         def embedded(sentences: Sequence[str], current_language: str) -> Floats:
+            sub_words = prepare_vocabulary(current_language)
             return embed(
                 backbone,
-                prepare_vocabulary(current_language),
+                sub_words,
                 sentences,
                 tuning.batch,
-                device,
+                backbone.embedding.weight.device,  # to which `prepare_vocabulary` moves it
                 pooling=pooling,
                 states=backbone.retrieval_states,
                 context=tuning.context,

@@ -1,6 +1,6 @@
 """Fine-tuning: train a head, and optionally the backbone, on a task; compute logits of other examples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -52,7 +52,9 @@ def finetune(
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
     backbone.train(trains_backbone)
     # States of a frozen backbone are computed once.
-    cached_states = [] if trains_backbone else states_of(backbone, rows, device)
+    cached_states = (
+        {} if trains_backbone else {row: each.clone() for row, each in states_of(backbone, rows, device)}
+    )
 
     def loss_of(index: list[int]) -> Tensor:
         ids, mask, targets = rows.take(index, device)
@@ -78,19 +80,23 @@ def finetune(
 
 
 @torch.no_grad()
-def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> list[Tensor]:
-    """Hidden states of each row, (length, width), without gradients."""
+def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> Iterator[tuple[int, Tensor]]:
+    """Number and hidden states (length, width) of each row, without gradients; computed a batch at a time."""
     backbone.eval()
-    states_by_row: list[Tensor] = [torch.empty(0)] * len(rows)
     for index in rows.batches(TEST_BATCH):
         ids, mask, _ = rows.take(index, device)
         states = backbone.states(ids, mask)
         for place, row in enumerate(index):
-            states_by_row[row] = states[place, : len(rows.ids[row])].clone()
-    return states_by_row
+            yield row, states[place, : len(rows.ids[row])]
 
 
 @torch.no_grad()
 def logits_of(backbone: Backbone, head: Head, rows: Rows) -> list[Tensor]:
-    """Logits of each row, (length, outputs), on the CPU, without gradients."""
-    return [head(states).float().cpu() for states in states_of(backbone, rows, head.linear.weight.device)]
+    """Logits of each row, (length, outputs), on the CPU, without gradients.
+
+    The states of one batch are in memory at a time. The head is applied row by row, so that the size of the batch does
+    not change how its products are rounded.
+    """
+    device = head.linear.weight.device
+    logits_by_row = {row: head(states).float().cpu() for row, states in states_of(backbone, rows, device)}
+    return [logits_by_row[row] for row in range(len(rows))]

@@ -62,14 +62,15 @@ def test_what_decides_the_tokens_is_in_the_name(tmp_path: Path, made: list[str])
     assert len(made) == 8 and len(list(tmp_path.iterdir())) == 8
 
 
-@pytest.mark.parametrize("harm", [b"", b"{}", b"\x08\0\0\0\0\0\0\0{}      ", None])
-def test_what_is_damaged_is_made_anew(tmp_path: Path, made: list[str], harm: bytes | None) -> None:
-    first = tokenised(TEXT, NANO, "strict", tmp_path)
+def test_a_damaged_file_is_made_anew_with_a_note(tmp_path: Path, made: list[str]) -> None:
+    first, notes = tokenised(TEXT, NANO, "strict", tmp_path), []
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2] if harm is None else harm)
-    assert same(tokenised(TEXT, NANO, "strict", tmp_path), first) and len(made) == 2
-    assert same(tokenised(TEXT, NANO, "strict", tmp_path), first) and len(made) == 2
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert same(tokenised(TEXT, NANO, "strict", tmp_path, notes.append), first) and len(made) == 2
+    assert file.read_bytes() == whole and len(notes) == 1 and str(file) in notes[0]
+    assert same(tokenised(TEXT, NANO, "strict", tmp_path, notes.append), first) and len(made) == 2
+    assert len(notes) == 1
 
 
 def test_a_new_version_makes_everything_anew(

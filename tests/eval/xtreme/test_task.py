@@ -166,6 +166,33 @@ def test_how_sentences_are_compared(run, monkeypatch, name, kind, pooling, sides
     assert prepared_languages == sides and used == [pooling] * len(sides)
 
 
+@pytest.mark.parametrize("name", ["tatoeba", "bucc2018"])
+def test_sentences_are_compared_on_the_device_of_the_backbone(tiny, write_data, monkeypatch, name):
+    """Preparing a vocabulary moves the backbone, here to the device `meta`."""
+    backbone = BACKBONES["decoder"](tiny, torch.Generator().manual_seed(0))
+    devices = []
+
+    def prepare_vocabulary(language):
+        backbone.to("meta")
+        return SUB_WORDS
+
+    def embed(backbone, sub_words, sentences, batch, device, **options):
+        devices.append(device.type)
+        return torch.eye(len(sentences), tiny.width).numpy()
+
+    monkeypatch.setattr(module, "embed", embed)
+    setting = TransferSetting(
+        data=write_data(name),
+        task=name,
+        train_language="en",
+        test_languages=("ru",),
+        is_zero_shot=True,
+        swaps_embedding=True,
+    )
+    run_task(backbone, prepare_vocabulary, setting, tiny, torch.Generator(), lambda label, share: None)
+    assert set(devices) == {"meta"}
+
+
 def test_a_threshold_tuned_on_the_test_split_is_noted(run, write_data):
     data = write_data("bucc2018", parts={"ru": ("dev",)})
     found, _, _ = run("bucc2018", data=data, test_languages=("ru",))

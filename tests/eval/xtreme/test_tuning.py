@@ -162,6 +162,30 @@ def test_logits_do_not_depend_on_the_batch(make, monkeypatch):
     assert not backbone.training and not together[0].requires_grad
 
 
+def test_states_of_one_batch_are_kept_at_a_time(make, monkeypatch):
+    """Test sets have thousands of rows, and states are far larger than logits."""
+    monkeypatch.setattr(module, "TEST_BATCH", 3)
+    backbone, head = make()
+    num_waiting, most = 0, 0
+    states, forward = backbone.states, head.forward
+
+    def counted_states(ids, mask):
+        nonlocal num_waiting, most
+        num_waiting += len(ids)
+        most = max(most, num_waiting)
+        return states(ids, mask)
+
+    def counted_forward(given):
+        nonlocal num_waiting
+        num_waiting -= 1
+        return forward(given)
+
+    monkeypatch.setattr(backbone, "states", counted_states)
+    monkeypatch.setattr(head, "forward", counted_forward)
+    assert len(logits_of(backbone, head, rows())) == len(rows())
+    assert (num_waiting, most) == (0, 3)
+
+
 def test_progress_is_reported(make):
     shares = []
     backbone, head = make()
