@@ -5,7 +5,7 @@ import re
 import reprlib
 import sys
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -64,6 +64,48 @@ def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
+
+
+def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Collection[str]]) -> list[str]:
+    """Those options that other choices read and none of the chosen ones does.
+
+    Args:
+        names: Names of options; one that `reads` does not have is read by every choice.
+        chosen: The choices, keys of `reads` or choices without options of their own.
+        reads: By choice (a protocol, a metric, a source), the names of the options that not every choice reads.
+    """
+    shared = set().union(*reads.values())
+    read = set().union(*(reads.get(choice, ()) for choice in chosen))
+    return [name for name in names if name in shared and name not in read]
+
+
+def refuse_unread(
+    choice: str, chosen: Collection[str], given: Mapping[str, str], reads: Mapping[str, Collection[str]]
+) -> None:
+    """Refuse an option that a user gave and that has no effect with what the user chose.
+
+    Args:
+        choice: How the choice is written, such as `--protocol metrics`.
+        chosen: See `unread`.
+        given: How each given option is written, such as `--cap`, by its name in `reads`.
+        reads: See `unread`.
+
+    Raises:
+        ConfigError: If there is such an option; the message names it and the choices that read it.
+    """
+    for name in unread(given, chosen, reads):
+        readers = ", ".join(other for other, names in reads.items() if name in names)
+        raise ConfigError(f"{given[name]}: not read by {choice}; read by {readers}")
+
+
+def missing_extra(needs: str, extra: str) -> ConfigError:
+    """The error where packages of an optional extra are not installed.
+
+    Args:
+        needs: What needs which packages, such as `a picture needs matplotlib`.
+        extra: The name of the extra in `pyproject.toml`.
+    """
+    return ConfigError(f"{needs}: pip install 'ecsuite[{extra}]'")
 
 
 Count = Annotated[int, Meta(ge=1, le=2**63 - 1)]

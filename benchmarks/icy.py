@@ -255,7 +255,8 @@ def time_row(model: str, num_workers: int, device: str) -> None:
         config, num_workers=num_workers, device=device, folder=None, progress=lambda label, done, total: None
     )
     print(f"{model}: a row of seed {SEED} with {num_workers} processes: {time.perf_counter() - began:.1f} s")
-    rich.print(report.table)
+    for table in report.tables:
+        rich.print(table)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,35 @@
 """`ecsuite baseline`: XferBench scores of reference sources."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ecsuite.commands.options import (
-    CACHE,
     Cache,
     Device,
     Json,
     Out,
     Preset,
     Protocol,
+    Seed,
     Seeds,
     Targets,
     Workers,
-    consecutive_seeds,
+    require_read,
+    xferbench_options,
 )
 from ecsuite.config import look_up
+from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
+
+READS = {"human": ("text",), "paren_real": ("text",)}
+"""By source, the options that it reads beside those of all sources."""
 
 
 def baseline(
+    ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(help="paren_synth, paren_real, random, no_pretrain or human.", show_default=False)
     ],
@@ -33,46 +40,43 @@ def baseline(
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    seed: Seed = 0,
     seeds: Seeds = None,
-    cache: Cache = CACHE,
+    cache: Cache = Path("runs/xferbench"),
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
-    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.protocols import PROTOCOLS
-    from ecsuite.eval.xferbench.sources import Request, make_source
-    from ecsuite.eval.xferbench.texts import preset_folder
+    from ecsuite.eval.xferbench.sources import SOURCES, Request, make_source
     from ecsuite.eval.xferbench.transfer import score_source
-    from ecsuite.jobs.runner import num_cores
 
-    chosen = consecutive_seeds(seeds, seed)
-    sizes = look_up("preset", preset, PRESETS)
-    look_up("protocol", protocol, PROTOCOLS)
+    look_up("baseline", name, SOURCES)
+    require_read(ctx, name, [name], READS)
+    options = xferbench_options(
+        ctx,
+        seed=seed,
+        seeds=seeds,
+        preset=preset,
+        protocol=protocol,
+        targets=targets,
+        cache=cache,
+        workers=workers,
+        device=device,
+    )
+    chosen = range(options.seed, options.seed + options.num_seeds)
     if out is not None:
         prepare_output_file(out)
+    remove_abandoned(cache)
     with Reporter(cache_dir=cache) as reporter:
-        options = Options(
-            seed=chosen.start,
-            num_seeds=len(chosen),
-            preset=preset,
-            protocol=protocol,
-            targets=preset_folder(targets, sizes),
-            cache=cache,
-            num_workers=workers or num_cores(),
-            device=device,
-            progress=reporter.progress,
-        )
         corpora = {
-            each: make_source(name, Request(preset=sizes, protocol=protocol, seed=each, text=text))
+            each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
             for each in chosen
         }
-        score = score_source(corpora, options)
+        score = score_source(corpora, replace(options, progress=reporter.progress))
     known = {"source_path": name if text is None else f"{name} {text.name}"}
     corpus = corpora[chosen.start]
     sizes_of = {} if corpus is None else describe(corpus)

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers
-from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import Reporter, prepare_output_file, require_matplotlib
+from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers, read_seeds
+from ecsuite.corpus import remove_abandoned
+from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 
 def cbm(
@@ -29,18 +30,15 @@ def cbm(
     as_json: Json = False,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
-    from ecsuite.commands.options import read_seeds
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
     from ecsuite.jobs.runner import num_cores
 
     chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
-    for file in (out, picture):
-        if file is not None:
-            prepare_output_file(file)
     if picture is not None:
-        require_matplotlib()
+        prepare_picture(picture)
+    if out is not None:
+        prepare_output_file(out)
+    remove_abandoned(folder)
     from ecsuite.devices import choose_device
     from ecsuite.eval.concept_games.measuring import measure_rows
     from ecsuite.eval.concept_games.report import report

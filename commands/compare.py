@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Out, Results
-from ecsuite.config import ConfigError
-from ecsuite.eval.reports.console import prepare_output_file, require_matplotlib
+from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.reports.console import prepare_output_file
 
 
 def compare(
@@ -24,13 +24,10 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare XferBench scores: differences by language, with intervals and the noise between seeds."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise ConfigError(f"{picture}: expected the name of a picture, ending in .svg or .png")
-    for file in (out, picture):
-        if file is not None:
-            prepare_output_file(file)
     if picture is not None:
-        require_matplotlib()
+        prepare_picture(picture)
+    if out is not None:
+        prepare_output_file(out)
     from ecsuite.eval.comparison.results import gather
     from ecsuite.eval.xferbench.comparison.comparison import compare as compare_results
     from ecsuite.eval.xferbench.comparison.comparison_report import report

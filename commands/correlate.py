@@ -5,12 +5,16 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out
+from ecsuite.commands.options import Json, Out, require_read
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import prepare_output_file
 
+READS = {"--paper": (), "--translation": ("results", "translation", "metric")}
+"""By origin of the scores, the options that it reads beside those of both."""
+
 
 def correlate(
+    ctx: typer.Context,
     results: Annotated[
         list[Path] | None,
         typer.Argument(help="XferBench results, as for `ecsuite compare`.", show_default=False),
@@ -31,8 +35,8 @@ def correlate(
     """Correlate XferBench scores with translation scores over sources, as in the paper's Table 2."""
     if out is not None:
         prepare_output_file(out)
-    if paper and (results or translation):
-        raise ConfigError("--paper: cannot be combined with results or --translation")
+    source = "--paper" if paper else "--translation"
+    require_read(ctx, source, [source], READS)
     if not paper and not (results and translation):
         raise ConfigError("expected XferBench results and --translation FILE, or --paper")
     from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json
-from ecsuite.config import ConfigError, look_up
+from ecsuite.commands.options import Json, require_read
+from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, print_json
 
 KINDS = {
@@ -17,11 +17,12 @@ KINDS = {
 }
 """What there is to prepare."""
 
-OPTIONS = {"wikipedia": "--languages and --articles", "wmt14": "--pairs", "xtreme": "--tasks"}
-"""Of which each has its own."""
+READS = {"wikipedia": ("languages", "articles"), "wmt14": ("pairs",), "xtreme": ("tasks",)}
+"""By data set, the options that it reads beside those of all."""
 
 
 def data(
+    ctx: typer.Context,
     what: Annotated[
         str,
         typer.Argument(
@@ -54,15 +55,7 @@ def data(
 ) -> None:
     """Download and prepare data sets; complete files are not downloaded again."""
     look_up("data", what, KINDS)
-    given = {
-        "wikipedia": languages is not None or articles is not None,
-        "wmt14": pairs is not None,
-        "xtreme": tasks is not None,
-    }
-    for owner, is_given in given.items():
-        if is_given and owner != what:
-            verb = "are" if " and " in OPTIONS[owner] else "is"
-            raise ConfigError(f"{OPTIONS[owner]} {verb} for {owner}; {what} has {OPTIONS[what]}")
+    require_read(ctx, what, [what], READS)
     from ecsuite.downloads.downloads import data_folder, read_sources
     from ecsuite.downloads.languages import XFERBENCH_TARGETS
     from ecsuite.downloads.wikipedia import prepare_wikipedia

@@ -5,12 +5,19 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device
+from ecsuite.commands.options import Device, Seed, require_read
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
+READS = {
+    "--images": ("images", "encoder", "device"),
+    "synthetic features": ("seed", "num_classes", "images_per_class", "num_features", "num_attributes"),
+}
+"""By what is written, the options that it reads."""
+
 
 def features(
+    ctx: typer.Context,
     out: Annotated[Path, typer.Argument(help="The npz file to write.")],
     images: Annotated[
         Path | None, typer.Option(help="Folder of images, or of one subfolder of images per class.")
@@ -20,7 +27,7 @@ def features(
         typer.Option(help="Image encoder: a folder, or a name on the Hugging Face hub; default a ResNet."),
     ] = None,
     device: Device = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of synthetic features.")] = 0,
+    seed: Seed = 0,
     num_classes: Annotated[int, typer.Option(help="Number of synthetic classes.")] = 40,
     images_per_class: Annotated[int, typer.Option(help="Synthetic rows per class.")] = 40,
     num_features: Annotated[int, typer.Option(help="Width of a synthetic feature vector.")] = 64,
@@ -29,8 +36,8 @@ def features(
     """Write a feature file: an encoder's features of your images, or synthetic features to try a game with."""
     if out.suffix != ".npz":
         raise ConfigError(f"{out}: expected the name of a feature file, ending in .npz")
-    if encoder is not None and images is None:
-        raise ConfigError("--encoder: expected together with --images")
+    source = "synthetic features" if images is None else "--images"
+    require_read(ctx, source, [source], READS)
     prepare_output_file(out)
     from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 

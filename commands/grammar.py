@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json
+from ecsuite.commands.options import Json, OutFolder, Seed
 from ecsuite.eval.reports.console import print_json
 
 
@@ -13,8 +13,8 @@ def grammar(
     name: Annotated[
         str, typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas.")
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder of the corpus; default runs/NAME.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    out: OutFolder = None,
+    seed: Seed = 0,
     num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning; default 5.")] = None,
     num_values: Annotated[int | None, typer.Option(help="Values of an attribute; default 10.")] = None,
     word_length: Annotated[int | None, typer.Option(help="Symbols of a word; default 4.")] = None,

@@ -5,12 +5,44 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Out, Seeds, Workers
+from ecsuite.commands.options import (
+    Cache,
+    Device,
+    Json,
+    Out,
+    Seeds,
+    Workers,
+    given_options,
+    read_seeds,
+    require_read,
+)
 from ecsuite.config import ConfigError
+from ecsuite.corpus import remove_abandoned
+from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
+
+FIELDS = {
+    "model": "models",
+    "receiver": "receivers",
+    "channel": "channels",
+    "grammar": "grammars",
+    "cap": "cap_ratio",
+    "early_stop": "early_verdict",
+}
+"""Settings of a study whose option has another name."""
+_RUNS = ("cache", "workers", "device")
+READS = {
+    "exact": (*_RUNS, "save_corpora"),
+    "paper": (*_RUNS, "save_corpora"),
+    "budget": _RUNS,
+    "end-to-end": (*_RUNS, "picture"),
+    "metrics": ("picture",),
+}
+"""By protocol, the options of the command alone that it reads; `READS` of a study has those of its settings."""
 
 
 def icy(
+    ctx: typer.Context,
     study: Annotated[
         str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
     ] = None,
@@ -54,25 +86,23 @@ def icy(
     vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
     out: Out = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw a PNG; protocols metrics and end-to-end only.")
+        Path | None,
+        typer.Option(help="Draw the results of protocol metrics or end-to-end: .svg or .png."),
     ] = None,
     save_corpora: Annotated[
         Path | None,
         typer.Option(help="Write each trained sender's messages for all meanings into this folder."),
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder of finished runs, which are not computed again; default runs/icy."),
-    ] = None,
+    cache: Cache = Path("runs/icy"),
     workers: Workers = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
-    from ecsuite.commands.options import read_seeds
     from ecsuite.eval.icy.study import FIRST_SEED, load_study
     from ecsuite.jobs.runner import num_cores
 
+    given = given_options(ctx)
     config = load_study(
         study,
         {
@@ -96,32 +126,34 @@ def icy(
             "word_length": word_length,
             "vocab_size": vocab_size,
         },
+        {FIELDS.get(name, name): option for name, option in given.items()},
     )
-    for file in (out, picture):
-        if file is not None:
-            prepare_output_file(file)
-    if picture is not None and not config.has_picture:
-        raise ConfigError(
-            "--picture: expected --protocol metrics, or end-to-end with one model and one channel"
-        )
+    require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)
     if save_corpora is not None:
         if not config.can_save_corpora:
-            raise ConfigError("--save-corpora: expected senders and --protocol exact or paper")
-        if cache is not None:
+            raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
+        if "cache" in given:
             raise ConfigError(
                 "--save-corpora: cannot be combined with --cache, results are saved beside the corpora"
             )
+        cache = save_corpora / "results"
+    if picture is not None:
+        if not config.has_picture:
+            raise ConfigError("--picture: expected one model and one channel")
+        prepare_picture(picture)
+    if out is not None:
+        prepare_output_file(out)
+    remove_abandoned(cache)
     from ecsuite.devices import choose_device
     from ecsuite.eval.icy.measuring import measure
 
     chosen = choose_device(device).type
-    kept = save_corpora / "results" if save_corpora is not None else cache or Path("runs") / "icy"
-    with Reporter(cache_dir=kept) as reporter:
+    with Reporter(cache_dir=cache) as reporter:
         report = measure(
             config,
             num_workers=workers or (num_cores() if chosen == "cpu" else 1),
             device=chosen,
-            folder=kept,
+            folder=cache,
             save_corpora=save_corpora,
             progress=reporter.progress,
         )

@@ -1,15 +1,34 @@
 """Options that several commands have, each written once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, look_up, refuse_unread
+
+if TYPE_CHECKING:
+    from ecsuite.eval.metrics.score import Options as MetricOptions
+
+MAX_SEED = 2**31 - 1
+"""Largest seed on the command line: XferBench and others make larger numbers of it, of at most 63 bits."""
+MAX_SEEDS = 10_000
+"""Most seeds of a study."""
+
+
+def _require_usable(seed: int | None) -> int | None:
+    """The callback of `--seed`: refuses a seed that is out of bounds."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"--seed: expected 0 to {MAX_SEED:,}, got {seed}")
+    return seed
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only, on standard output.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+_SEED = typer.Option(callback=_require_usable, help="Seed of every random draw.")
+Seed = Annotated[int, _SEED]
+OptionalSeed = Annotated[int | None, _SEED]
 Seeds = Annotated[
     str | None, typer.Option(help="A number of seeds (10), a range (123-132) or a list (123,125).")
 ]
@@ -25,10 +44,8 @@ Targets = Annotated[
     Path | None,
     typer.Option(help="Folder of target texts (da.txt.gz ...) for XferBench; default those of the preset."),
 ]
-Cache = Annotated[Path, typer.Option(help="Folder of finished stages, which are not computed again.")]
-CACHE = Path("runs/xferbench")
-MAX_SEEDS = 10_000
-"""Most seeds of a study."""
+OutFolder = Annotated[Path | None, typer.Option(help="The folder to write; default runs/NAME.")]
+Cache = Annotated[Path, typer.Option(help="Folder of finished work, which is not computed again.")]
 Results = Annotated[
     list[Path],
     typer.Argument(
@@ -36,6 +53,17 @@ Results = Annotated[
         show_default=False,
     ),
 ]
+
+
+def given_options(ctx: typer.Context) -> dict[str, str]:
+    """The parameters of a command that the user gave: how each is written, such as `--cap`, by its name."""
+    given = {}
+    for parameter in ctx.command.params:
+        assert parameter.name is not None
+        source = ctx.get_parameter_source(parameter.name)
+        if source is not None and source.name == "COMMANDLINE":
+            given[parameter.name] = parameter.opts[0]
+    return given
 
 
 def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
@@ -46,7 +74,7 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
         first: Where seeds begin if only their number is given.
 
     Raises:
-        ConfigError: If it is none of these.
+        ConfigError: If it is none of these, or a seed is out of bounds.
     """
     if text is None:
         return None
@@ -61,11 +89,74 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
         # Not len(), which has no number for a range of more than 2^63.
         if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
             raise ValueError
-        return tuple(seeds)
     except ValueError:
         raise ConfigError(
             f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
         ) from None
+    if not 0 <= min(seeds) <= max(seeds) <= MAX_SEED:
+        raise ConfigError(f"--seeds {text}: expected seeds from 0 to {MAX_SEED:,}")
+    return tuple(seeds)
+
+
+def require_read(
+    ctx: typer.Context, choice: str, chosen: Collection[str], reads: Mapping[str, Collection[str]]
+) -> None:
+    """Refuse options that the user gave and that have no effect with what was chosen.
+
+    Args:
+        ctx: The context of the command.
+        choice: How the choice is written, such as `--metrics topsim`.
+        chosen: What was chosen, keys of `reads`.
+        reads: By choice, the parameters of the command that it reads; those that are in none are read by all.
+
+    Raises:
+        ConfigError: If there is such an option; the message names it and the choices that read it.
+    """
+    refuse_unread(choice, chosen, given_options(ctx), reads)
+
+
+def xferbench_options(
+    ctx: typer.Context,
+    *,
+    seed: int,
+    seeds: str | None,
+    preset: str,
+    protocol: str,
+    targets: Path | None,
+    cache: Path,
+    workers: int | None,
+    device: str,
+) -> "MetricOptions":
+    """Options of the metrics from those of a command that runs XferBench, checked; progress is not shown.
+
+    Raises:
+        ConfigError: If a name is unknown, the seeds are not consecutive, texts are missing, or `--seeds` names all
+            seeds and `--seed` the first one.
+    """
+    from ecsuite.eval.metrics.score import Options as MetricOptions
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.protocols import PROTOCOLS
+    from ecsuite.eval.xferbench.texts import preset_folder
+    from ecsuite.jobs.executors import num_cores
+
+    has_first = seeds is not None and not seeds.strip().isdecimal()
+    kind = "--seeds FIRST-LAST" if has_first else "--seeds COUNT"
+    require_read(ctx, f"--seeds {seeds}", [kind], {"--seeds COUNT": ("seed",)})
+    chosen = consecutive_seeds(seeds, seed)
+    sizes = look_up("preset", preset, PRESETS)
+    look_up("protocol", protocol, PROTOCOLS)
+    if targets is not None and not targets.is_dir():
+        raise ConfigError(f"--targets {targets}: no such folder")
+    return MetricOptions(
+        seed=chosen.start,
+        num_seeds=len(chosen),
+        preset=preset,
+        protocol=protocol,
+        targets=preset_folder(targets, sizes),
+        cache=cache,
+        num_workers=workers or num_cores(),
+        device=device,
+    )
 
 
 def consecutive_seeds(text: str | None, first: int) -> range:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Set
-from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.eval.reports.canvas import prepare_picture
 
 
 def preview(
@@ -21,7 +21,7 @@ def preview(
 
     experiment = load_experiment(game, assign or [])
     file = out or Path(f"{experiment.name}.png")
-    prepare_output_file(file)
+    prepare_picture(file)
     from ecsuite.games.preview import show_rounds
 
     for line in show_rounds(experiment, file, num_rounds=rounds, split=split):

@@ -1,44 +1,49 @@
 """`ecsuite score`: compute the metrics of a corpus."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ecsuite.commands.options import (
-    CACHE,
     Cache,
     Device,
     Json,
     Out,
     Preset,
     Protocol,
+    Seed,
     Seeds,
     Targets,
     Workers,
-    consecutive_seeds,
+    require_read,
+    xferbench_options,
 )
-from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.reports.console import (
-    Reporter,
-    prepare_output_file,
-    print_json,
-    require_matplotlib,
-    write_json,
-)
+from ecsuite.corpus import remove_abandoned
+from ecsuite.eval.reports.canvas import require_matplotlib
+from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
 from ecsuite.formats import read_corpus
+
+XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "device")
+"""The options that xferbench reads."""
+SAMPLING = ("seed",)
+"""The option that metrics with random draws read; the other options are read with any metric."""
+UNSAMPLED = ("elcc",)
+"""Metrics without random draws."""
 
 
 def score(
+    ctx: typer.Context,
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     metrics: Annotated[str | None, typer.Option(help="Names separated by commas; default all.")] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    seed: Seed = 0,
     seeds: Seeds = None,
-    cache: Cache = CACHE,
+    cache: Cache = Path("runs/xferbench"),
     workers: Workers = None,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
@@ -50,43 +55,39 @@ def score(
 ) -> None:
     """Score a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
     from ecsuite.eval.metrics import METRICS, load_metric
-    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.protocols import PROTOCOLS
-    from ecsuite.eval.xferbench.texts import preset_folder
-    from ecsuite.jobs.runner import num_cores
 
     names = list(METRICS.parts) if metrics is None else [name.strip() for name in metrics.split(",")]
     for name in names:
         load_metric(name)
-    chosen = consecutive_seeds(seeds, seed)
-    sizes = look_up("preset", preset, PRESETS)
-    look_up("protocol", protocol, PROTOCOLS)
-    if targets is not None and not targets.is_dir():
-        raise ConfigError(f"--targets {targets}: no such folder")
+    reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
+    require_read(ctx, f"--metrics {','.join(names)}", names, reads)
+    options = xferbench_options(
+        ctx,
+        seed=seed,
+        seeds=seeds,
+        preset=preset,
+        protocol=protocol,
+        targets=targets,
+        cache=cache,
+        workers=workers,
+        device=device,
+    )
     if out is not None:
         prepare_output_file(out)
     has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
     if has_scores:
-        read_scores(corpus / "scores.json")  # so that a newer format is refused before the computation
+        read_scores(
+            corpus / "scores.json"
+        )  # so that one that cannot be read is refused before the computation
+        remove_abandoned(corpus, "scores.json")
     draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
+    remove_abandoned(cache)
     with Reporter(cache_dir=cache) as reporter:
-        options = Options(
-            seed=chosen.start,
-            num_seeds=len(chosen),
-            preset=preset,
-            protocol=protocol,
-            targets=preset_folder(targets, sizes),
-            cache=cache,
-            num_workers=workers or num_cores(),
-            device=device,
-            progress=reporter.progress,
-        )
         messages = read_corpus(corpus)
-        scorecard = score_corpus(messages, names, options)
+        scorecard = score_corpus(messages, names, replace(options, progress=reporter.progress))
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)

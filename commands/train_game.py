@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Set
+from ecsuite.commands.options import Device, Json, OptionalSeed, OutFolder, Set
 from ecsuite.config import DivergedError
 from ecsuite.eval.reports.console import Reporter, print_json
 
 
 def train_game(
     game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
-    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/NAME.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of weights, examples and noise.")] = None,
+    out: OutFolder = None,
+    seed: OptionalSeed = None,
     sender: Annotated[
         str | None, typer.Option(help="The sender, such as lstm or husendz:dgsend,hidden_size=64.")
     ] = None,

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Out
+from ecsuite.commands.options import Cache, Device, Json, Out, Seed
 from ecsuite.config import look_up
+from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 
@@ -21,11 +22,9 @@ def translate(
     ] = None,
     setting: Annotated[str, typer.Option(help="What is fine-tuned: full, frozen or reduced.")] = "full",
     preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random draw.")] = 0,
+    seed: Seed = 0,
     out: Out = None,
-    cache: Annotated[
-        Path, typer.Option(help="Folder of translations and finished stages, which are not computed again.")
-    ] = Path("runs/translate"),
+    cache: Cache = Path("runs/translate"),
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -33,6 +32,7 @@ def translate(
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
     if out is not None:
         prepare_output_file(out)
+    remove_abandoned(cache)
     from ecsuite.eval.translation.experiment import translate_experiment
     from ecsuite.formats import read_corpus
 

@@ -5,14 +5,24 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Out, Seeds, Workers
+from ecsuite.commands.options import Cache, Device, Json, Out, Seeds, Workers, read_seeds, require_read
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.reports.console import Reporter, prepare_output_file, require_matplotlib
+from ecsuite.corpus import remove_abandoned
+from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 ALL = "all"
+_TUNING = ("preset", "seeds", "cache", "picture", "workers", "device")
+READS = {
+    "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
+    "--model": _TUNING,
+    "--baselines": (),
+}
+"""By what is evaluated, the options that it reads beside those of all."""
 
 
 def xtreme(
+    ctx: typer.Context,
     corpus: Annotated[
         Path | None,
         typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool."),
@@ -48,7 +58,7 @@ def xtreme(
         typer.Option(help="A text in a human language, for an additional control: .txt or .txt.gz."),
     ] = None,
     seeds: Seeds = None,
-    cache: Annotated[Path, typer.Option(help="Cache folder of finished stages.")] = Path("runs/xtreme"),
+    cache: Cache = Path("runs/xtreme"),
     picture: Annotated[
         Path | None, typer.Option(help="Draw scores by family and by script: .svg or .png.")
     ] = None,
@@ -64,7 +74,8 @@ def xtreme(
     """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
     if (corpus is not None) + (model is not None) + baselines != 1:
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
-    from ecsuite.commands.options import read_seeds
+    source = "--baselines" if baselines else "CORPUS" if model is None else "--model"
+    require_read(ctx, source, [source], READS)
     from ecsuite.downloads.downloads import data_folder
     from ecsuite.eval.xtreme.presets import PRESETS
     from ecsuite.eval.xtreme.protocols import PROTOCOLS
@@ -76,11 +87,10 @@ def xtreme(
     names = tuple(TASKS) if tasks == ALL else _names(tasks)
     for name in names:
         look_up("task", name, TASKS)
-    for file in (out, picture):
-        if file is not None:
-            prepare_output_file(file)
     if picture is not None:
-        require_matplotlib()
+        prepare_picture(picture)
+    if out is not None:
+        prepare_output_file(out)
     folder_of_tasks = data or data_folder("xtreme")
     test_languages = () if languages is None else _names(languages)
     if baselines:
@@ -95,6 +105,7 @@ def xtreme(
     from ecsuite.eval.xtreme.study import Request
     from ecsuite.formats import read_corpus
 
+    remove_abandoned(cache)
     with Reporter(cache_dir=cache) as reporter:
         result = xtreme_transfer(
             Request(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, unknown_name
+from ecsuite.config import ConfigError, missing_extra, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
     try:
         from matplotlib.figure import Figure  # not pyplot, which has global state and may need a display
     except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
+        raise missing_extra("a picture needs matplotlib", "plots") from None
 
     for shown in rounds:
         check_drawable(shown.objects)

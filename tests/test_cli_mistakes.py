@@ -84,10 +84,8 @@ MISTAKES = {
         "--max-minutes",
         "-1",
     ): "command line: training.max_minutes: expected float > 0.0, got -1.0",
-    ("train-game", "disc_tiny", "--seed", "-1"): "command line: training.seed: expected int >= 0, got -1",
-    ("train-game", "disc_tiny", "--seed", str(2**64)): (
-        "command line: training.seed: expected int <= 9223372036854775807, got 18446744073709551616"
-    ),
+    ("train-game", "disc_tiny", "--seed", "-1"): "--seed: expected 0 to 2,147,483,647, got -1",
+    ("train-game", "disc_tiny", "--seed", str(2**31)): "--seed: expected 0 to 2,147,483,647, got 2147483648",
     (
         "train-game",
         "disc_tiny",
@@ -114,9 +112,24 @@ MISTAKES = {
         "thing_qt",
         "--out",
         "sheet.gif",
-    ): "sheet.gif: expected the name of a picture, ending in .png or .svg",
+    ): "sheet.gif: expected the name of a picture, ending in .svg or .png",
     ("features", "birds.csv"): "birds.csv: expected the name of a feature file, ending in .npz",
-    ("features", "birds.npz", "--encoder", "resnet"): "--encoder: expected together with --images",
+    (
+        "features",
+        "birds.npz",
+        "--encoder",
+        "resnet",
+    ): "--encoder: not read by synthetic features; read by --images",
+    (
+        "features",
+        "birds.npz",
+        "--device",
+        "cuda",
+    ): "--device: not read by synthetic features; read by --images",
+    ("features", "birds.npz", "--images", "photos", "--num-classes", "3"): (
+        "--num-classes: not read by --images; read by synthetic features"
+    ),
+    ("features", "birds.npz", "--seed", str(2**31)): "--seed: expected 0 to 2,147,483,647, got 2147483648",
     ("features", "birds.npz", "--images", "nowhere"): "--images nowhere: expected a folder of images",
     ("features", "birds.npz", "--num-classes", "0"): "num_classes: expected at least 1, got 0",
     ("train-game", "mu_cub", "--features", "nowhere.npz"): "nowhere.npz: can't be read: ",
@@ -145,10 +158,104 @@ MISTAKES = {
     ("score", "good.jsonl", "--metrics", "xferbench", "--preset", "danish"): (
         "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give --targets FOLDER"
     ),
+    ("score", "good.jsonl", "--metrics", "topsim", "--preset", "full"): (
+        "--preset: not read by --metrics topsim; read by xferbench\n"
+    ),
+    ("score", "good.jsonl", "--metrics", "elcc,topsim", "--targets", "nowhere"): (
+        "--targets: not read by --metrics elcc,topsim; read by xferbench\n"
+    ),
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "cbm",
+        "--protocol",
+        "strict",
+    ): "--protocol: not read by --metrics cbm; ",
+    ("score", "good.jsonl", "--metrics", "cbm", "--seeds", "1"): "--seeds: not read by --metrics cbm; ",
+    ("score", "good.jsonl", "--metrics", "cbm", "--cache", "kept"): "--cache: not read by --metrics cbm; ",
+    ("score", "good.jsonl", "--metrics", "cbm", "--workers", "2"): "--workers: not read by --metrics cbm; ",
+    ("score", "good.jsonl", "--metrics", "cbm", "--device", "cpu"): "--device: not read by --metrics cbm; ",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "elcc",
+        "--seed",
+        "3",
+    ): "--seed: not read by --metrics elcc; read by cbm, ",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--seed",
+        str(2**31),
+    ): "--seed: expected 0 to 2,147,483,647",
+    (
+        "score",
+        "good.jsonl",
+        "--metrics",
+        "xferbench",
+        "--seeds",
+        f"1-{2**31}",
+    ): f"--seeds 1-{2**31}: expected how",
+    ("score", "good.jsonl", "--metrics", "xferbench", "--seed", str(2**31 - 1), "--seeds", "2"): (
+        "--seeds 2: expected seeds from 0 to 2,147,483,647\n"
+    ),
+    ("score", "good.jsonl", "--metrics", "xferbench", "--seed", "3", "--seeds", "5-7"): (
+        "--seed: not read by --seeds 5-7; read by --seeds COUNT\n"
+    ),
+    (
+        "baseline",
+        "random",
+        "--text",
+        "nowhere.txt",
+    ): "--text: not read by random; read by human, paren_real\n",
+    ("baseline", "no_pretrain", "--text", "nowhere.txt"): "--text: not read by no_pretrain; read by human, ",
+    (
+        "baseline",
+        "paren_synth",
+        "--seed",
+        "99999999999999999999",
+    ): "--seed: expected 0 to 2,147,483,647, got 9999",
+    (
+        "translate",
+        "good.jsonl",
+        "--pairs",
+        "x",
+        "--seed",
+        "99999999999999999999",
+    ): "--seed: expected 0 to 2,147",
+    ("grammar", "perm", "--seed", str(2**31)): "--seed: expected 0 to 2,147,483,647, got 2147483648\n",
+    ("correlate", "--paper", "--metric", "bogus"): "--metric: not read by --paper; read by --translation\n",
+    (
+        "xtreme",
+        "--baselines",
+        "--picture",
+        "a.svg",
+    ): "--picture: not read by --baselines; read by CORPUS, --model\n",
+    ("xtreme", "--baselines", "--human", "nowhere.txt"): "--human: not read by --baselines; read by CORPUS\n",
+    ("xtreme", "--baselines", "--seeds", "5"): "--seeds: not read by --baselines; read by CORPUS, --model\n",
+    ("xtreme", "--model", "bert", "--human", "nowhere.txt"): "--human: not read by --model; read by CORPUS\n",
+    ("xtreme", "--model", "bert", "--protocol", "adapt"): "--protocol: not read by --model; read by CORPUS\n",
+    (
+        "xtreme",
+        "good.jsonl",
+        "--picture",
+        "a.txt",
+    ): "a.txt: expected the name of a picture, ending in .svg or .png\n",
+    (
+        "icy",
+        "--protocol",
+        "metrics",
+        "--picture",
+        "a.txt",
+    ): "a.txt: expected the name of a picture, ending in ",
     ("baseline", "randon"): "unknown baseline 'randon'; did you mean 'random'?",
     ("baseline", "human"): "human needs a text: give --text FILE",
     ("compare", "nowhere.json"): "nowhere.json: ",
-    ("data", "wikipedia", "--pairs", "3"): "--pairs is for wmt14; wikipedia has --languages and --articles",
+    ("data", "wikipedia", "--pairs", "3"): "--pairs: not read by wikipedia; read by wmt14",
     ("score", "good.jsonl", "--metrics", "elcc", "--out", "a_file/scores.json"): "[Errno ",
 }
 

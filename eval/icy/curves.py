@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.config import ConfigError
-from ecsuite.corpus import write_atomically
-from ecsuite.eval.icy.drawing import COLOURS
+from ecsuite.eval.reports.canvas import COLOURS, new_figure, save
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
 if TYPE_CHECKING:
@@ -50,26 +48,23 @@ def curves(row: "PairRow") -> dict[str, dict[str, Curve]]:
     return found
 
 
-def draw_curves(row: "PairRow") -> bytes:
+def write_curves(row: "PairRow", file: Path) -> None:
     """Draw a panel per measure and a line per grammar, with the 95 % interval shaded.
 
-    Returns:
-        A PNG.
+    Args:
+        row: The measured pair.
+        file: The .svg or .png to write.
 
     Raises:
-        ConfigError: If matplotlib is not installed, or there is no run.
+        ConfigError: If matplotlib is not installed, the file has another suffix, or there is no run.
     """
-    try:
-        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
-    except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
     found = curves(row)
     if not found:
         raise ConfigError(
             "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
         )
 
-    figure = Figure(figsize=(10, 6.4), dpi=150, layout="constrained")
+    figure = new_figure(10, 6.4, layout="constrained")
     panels = figure.subplots(2, 2, sharex=True).ravel()
     for axes, (name, label) in zip(panels, PANELS.items(), strict=True):
         for index, (grammar, measures) in enumerate(found.items()):
@@ -92,16 +87,7 @@ def draw_curves(row: "PairRow") -> bytes:
     figure.suptitle(f"{row.sender} and {row.receiver} over {row.channel}, {seeds}{shaded}", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(found), frameon=False, fontsize=9)
-    buffer = BytesIO()
-    figure.savefig(
-        buffer, format="png", metadata={"Software": None}
-    )  # no version, so that bytes are reproducible
-    return buffer.getvalue()
-
-
-def write_curves(row: "PairRow", path: Path | str) -> None:
-    """Write the plot as a PNG. See `draw_curves`."""
-    write_atomically(path, draw_curves(row))
+    save(figure, file)
 
 
 def _curve(runs: Sequence[Mapping[str, Sequence[float]]], name: str) -> Curve:

@@ -1,17 +1,13 @@
 """The figure of protocol `metrics`: bars as in the ICY paper's figure 3."""
 
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
-from ecsuite.config import ConfigError
-from ecsuite.corpus import write_atomically
 from ecsuite.eval.icy.grammar_metrics import Study
 from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.reports.canvas import COLOURS, new_figure, save
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00", "#F0E442", "#000000")
-"""The palette of Okabe and Ito, which colour-blind people can distinguish."""
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Hatching, so that bars differ without colour, too."""
 
@@ -23,19 +19,14 @@ def draw_bars(study: Study, file: Path) -> None:
 
     Args:
         study: The measured study.
-        file: The PNG to write.
+        file: The .svg or .png to write.
 
     Raises:
-        ConfigError: If matplotlib is not installed.
+        ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
-    try:
-        from matplotlib.figure import Figure  # not pyplot, which keeps global state and may want a display
-    except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
-
     shares = [name for name in study.metrics if not MEASURES[name].unit]
     others = [name for name in study.metrics if MEASURES[name].unit]
-    figure = Figure(figsize=(2 + 1.4 * len(study.grammars), 4.6), dpi=150, layout="constrained")
+    figure = new_figure(2 + 1.4 * len(study.grammars), 4.6, layout="constrained")
     left = figure.subplots()
     right = left.twinx() if others and shares else left
     rows = {(row.grammar, row.measure): row for row in study.rows}
@@ -84,8 +75,4 @@ def draw_bars(study: Study, file: Path) -> None:
     figure.legend(
         handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False, fontsize=9
     )
-    buffer = BytesIO()
-    figure.savefig(
-        buffer, format="png", metadata={"Software": None}
-    )  # no version, so that bytes are reproducible
-    write_atomically(file, buffer.getvalue())
+    save(figure, file)

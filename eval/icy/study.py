@@ -2,16 +2,27 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
-from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs
+from ecsuite.config import (
+    ConfigError,
+    build,
+    checked,
+    look_up,
+    read_yaml,
+    refuse_unread,
+    shipped_configs,
+    unread,
+)
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
+
+ProtocolName = Literal["exact", "paper", "budget", "end-to-end", "metrics"]
 
 FIRST_SEED = 123
 """First seed if only a number of seeds is given, as in the paper."""
@@ -28,6 +39,17 @@ PROTOCOLS = {
 }
 """Descriptions of the protocols, by the names that users write."""
 
+_TRAINING = ("models", "target", "clip", "held_out", "precision", "hidden_size")
+_ACQUISITION = (*_TRAINING, "role", "cap_ratio", "early_verdict", "published")
+READS = {
+    "exact": _ACQUISITION,
+    "paper": _ACQUISITION,
+    "budget": (*_TRAINING, "role", "channels", "max_steps"),
+    "end-to-end": (*_TRAINING, "receivers", "channels", "cap_ratio", "max_steps", "supervised"),
+    "metrics": ("metrics", "published"),
+}
+"""By protocol, the settings that it reads and not every protocol does."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyConfig:
@@ -36,7 +58,7 @@ class StudyConfig:
     name: str = "icy"
     about: str = ""
     """Description, one line."""
-    protocol: Literal["exact", "paper", "budget", "end-to-end", "metrics"] = "exact"
+    protocol: ProtocolName = "exact"
     """See `PROTOCOLS`."""
     role: Literal["sender", "receiver"] = "sender"
     """Role of the models."""
@@ -85,15 +107,12 @@ class StudyConfig:
         """Reject invalid settings before any training.
 
         Raises:
-            ConfigError: If a setting is invalid, or not used by the protocol.
+            ConfigError: If a setting is invalid, or not read by the protocol.
         """
-        is_of_grammars = self.protocol == "metrics"
-        if not self.models and not is_of_grammars:
+        names = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        refuse_unread(f"--protocol {self.protocol}", [self.protocol], {name: name for name in names}, READS)
+        if not self.models and self.protocol != "metrics":
             raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
-        if self.models and is_of_grammars:
-            raise ConfigError("models: --protocol metrics measures grammars, not models; leave out --model")
-        if self.metrics and not is_of_grammars:
-            raise ConfigError(f"metrics: only for --protocol metrics, got {self.protocol}")
         models = [parse_model(self.role, model) for model in self.models]
         if self.protocol != "end-to-end":  # there, a sender may be paired with several receivers
             _refuse_repeats("models", self.models, models)
@@ -101,36 +120,22 @@ class StudyConfig:
         for width in (self.hidden_size, *(int(dict(agent.options).get("hidden", 1)) for agent in agents)):
             if not 1 <= width <= MAX_WIDTH:
                 raise ConfigError(f"hidden_size: expected 1 to {MAX_WIDTH:,}, got {width:,}")
-        if self.protocol == "end-to-end":
-            if len(self.receivers) not in (1, len(self.models)):
-                raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
-            if self.role != "sender":
-                raise ConfigError("end-to-end: models are the senders; leave out --role receiver")
-        elif self.receivers:
-            raise ConfigError(f"--receiver: only for --protocol end-to-end, got {self.protocol}")
+        if self.protocol == "end-to-end" and len(self.receivers) not in (1, len(self.models)):
+            raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
         for channel in self.channels:
             parse_channel(channel)
-        if set(self.channels) - {"soft"} and self.protocol not in ("budget", "end-to-end"):
-            raise ConfigError(
-                f"--channel {self.channels[0]}: only for --protocol budget or end-to-end; {self.protocol} uses soft"
-            )
         _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
             raise ConfigError(f"target: expected an accuracy, more than 0 and at most 1, got {self.target:g}")
         if not 1 <= self.cap_ratio < math.inf:
             raise ConfigError(f"cap_ratio: expected 1 or more, got {self.cap_ratio:g}")
-        if self.max_steps is not None:
-            if self.protocol not in ("budget", "end-to-end"):
-                raise ConfigError(
-                    f"--max-steps: only for --protocol budget or end-to-end, got {self.protocol}"
-                )
-            if self.max_steps < 1:
-                raise ConfigError(f"max_steps: expected 1 or more, got {self.max_steps}")
+        if self.max_steps is not None and self.max_steps < 1:
+            raise ConfigError(f"max_steps: expected 1 or more, got {self.max_steps}")
         if self.clip is not None and not 0 < self.clip < math.inf:
             raise ConfigError(f"clip: expected a number above 0, got {self.clip:g}")
         if not all(0 <= seed < 2**63 for seed in self.seeds) or len(set(self.seeds)) < len(self.seeds):
             raise ConfigError("seeds: expected different numbers from 0 to 2^63 - 1")
-        if self.published is not None and self.protocol in ("exact", "paper"):
+        if self.published is not None and self.protocol != "metrics":
             look_up("table", self.published, ACQUISITION)
         if not 0 <= self.held_out <= 0.9:
             raise ConfigError(f"held_out: expected a fraction from 0 to 0.9, got {self.held_out:g}")
@@ -164,15 +169,20 @@ class StudyConfig:
         )
 
 
-def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyConfig:
+def load_study(
+    name_or_file: str | None, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
+) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
+
+    If the changes have another protocol than the file, settings of the file that this one does not read are left out.
 
     Args:
         name_or_file: Name of a shipped study or path of a YAML file; None: all settings have their defaults.
         changes: Values by key; None leaves a setting unchanged.
+        options: How users write the keys of `changes`, such as `--cap`; None: as the keys.
 
     Raises:
-        ConfigError: If there is no such study, or a key or value is wrong.
+        ConfigError: If there is no such study, a key or value is wrong, or the protocol does not read a key.
     """
     tree: dict[str, Any] = {}
     if name_or_file is not None:
@@ -180,8 +190,18 @@ def load_study(name_or_file: str | None, changes: Mapping[str, Any]) -> StudyCon
             name_or_file if name_or_file.endswith((".yaml", ".yml")) else name_or_file.removeprefix("paper/")
         )
         tree = read_yaml(name, "study", _shipped())
+    source = name_or_file or "ecsuite icy"
     given = {key: value for key, value in changes.items() if value is not None}
-    return build(StudyConfig, tree | given, name_or_file or "ecsuite icy")  # type: ignore[no-any-return]
+    former, protocol = ((tree | layer).get("protocol", "exact") for layer in ({}, given))
+    checked(protocol, ProtocolName, f"{source}: protocol")
+    if protocol != former:
+        left_out = unread(tree, [protocol], READS)
+        tree = {key: value for key, value in tree.items() if key not in left_out}
+    written = {key: f"{source}: {key}" for key in tree} | {
+        key: (options or {}).get(key, key) for key in given
+    }
+    refuse_unread(f"--protocol {protocol}", [protocol], written, READS)
+    return build(StudyConfig, tree | given, source)  # type: ignore[no-any-return]
 
 
 def named_studies() -> dict[str, str]:

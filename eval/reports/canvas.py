@@ -4,8 +4,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import write_atomically
+from ecsuite.eval.reports.console import prepare_output_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,6 +17,26 @@ FONT_SIZE = 8
 """Font size of labels in points."""
 MAX_LABEL = 28
 """Maximum number of characters of a label; longer ones are cut."""
+
+
+def prepare_picture(file: Path) -> None:
+    """Check before the work starts that a figure can be drawn into a file, and create its folder.
+
+    Raises:
+        ConfigError: If the name does not end in .svg or .png, matplotlib is not installed, or the file is a folder.
+    """
+    _require_suffix(file)
+    require_matplotlib()
+    prepare_output_file(file)
+
+
+def require_matplotlib() -> None:
+    """Check before the work starts that figures can be drawn.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    new_figure(1, 1)
 
 
 def new_figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> "Figure":
@@ -32,7 +53,7 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
     try:
         from matplotlib.figure import Figure  # not pyplot, which has global state and may need a display
     except ImportError:
-        raise ConfigError("a picture needs matplotlib: pip install 'ecsuite[plots]'") from None
+        raise missing_extra("a picture needs matplotlib", "plots") from None
     return Figure(figsize=(width, height), dpi=150, layout=layout)
 
 
@@ -45,8 +66,7 @@ def save(figure: "Figure", *paths: Path) -> None:
     import matplotlib
 
     for path in paths:
-        if path.suffix not in (".svg", ".png"):
-            raise ConfigError(f"{path}: expected the name of a picture, ending in .svg or .png")
+        _require_suffix(path)
     for path in paths:
         buffer = BytesIO()
         is_svg = path.suffix == ".svg"
@@ -55,6 +75,12 @@ def save(figure: "Figure", *paths: Path) -> None:
                 buffer, format=path.suffix[1:], metadata={"Date": None} if is_svg else {"Software": None}
             )
         write_atomically(path, buffer.getvalue())
+
+
+def _require_suffix(file: Path) -> None:
+    """Refuse a file whose suffix is not that of a format of pictures."""
+    if file.suffix not in (".svg", ".png"):
+        raise ConfigError(f"{file}: expected the name of a picture, ending in .svg or .png")
 
 
 def label(name: str | int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.config import ConfigError
-from ecsuite.corpus import write_atomically
+from ecsuite.corpus import remove_abandoned, write_atomically
 from ecsuite.file_formats import with_format
 
 if TYPE_CHECKING:
@@ -127,21 +127,15 @@ class Reporter:
 
 
 def prepare_output_file(file: Path) -> None:
-    """Create the folder of an output file before the work starts; raise a ConfigError if the file is a folder."""
+    """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
+
+    Raises:
+        ConfigError: If the file is a folder.
+    """
     if file.is_dir():
         raise ConfigError(f"{file}: expected a file name, got a folder")
     file.parent.mkdir(parents=True, exist_ok=True)
-
-
-def require_matplotlib() -> None:
-    """Check before the work starts that figures can be drawn.
-
-    Raises:
-        ConfigError: If matplotlib is not installed.
-    """
-    from ecsuite.eval.reports.canvas import new_figure
-
-    new_figure(1, 1)
+    remove_abandoned(file.parent, file.name)
 
 
 def print_json(data: Any) -> None:

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError, look_up, refuse_unread
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.downloads.languages import LANGUAGES
@@ -39,6 +39,10 @@ PUBLISHED = Protocol(
     is_zero_shot=True,
 )
 """The usual use of the benchmark."""
+
+
+READS = {"corpus": ("protocol", "body", "texts", "human"), "model": ()}
+"""By what is evaluated, the settings of a request that it reads and the other does not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,11 +90,14 @@ class Study:
         request: What a user requests.
 
     Raises:
-        ConfigError: If a name is unknown, or data that are needed are missing.
+        ConfigError: If a name is unknown, data that are needed are missing, or a setting is not read.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        source = "corpus" if request.model is None else "model"
+        names = [field.name for field in fields(request) if getattr(request, field.name) != field.default]
+        refuse_unread(f"a {source}", [source], {name: name for name in names}, READS)
         self.preset: Preset = look_up("preset", request.preset, PRESETS)
         look_up("backbone", request.body, BACKBONES)
         self.published = ""

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, missing_extra
 from ecsuite.devices import choose_device
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
@@ -102,7 +102,7 @@ def _load(encoder: str) -> tuple[Any, Any]:
         import PIL  # noqa: F401
         import transformers
     except ImportError:
-        raise ConfigError("--images needs transformers and pillow: pip install 'ecsuite[images]'") from None
+        raise missing_extra("--images needs transformers and pillow", "images") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:

@@ -167,7 +167,7 @@ def test_no_translations(tmp_path):
     [
         ([], "expected XferBench results and --translation FILE, or --paper"),
         (["runs"], "expected XferBench results and --translation FILE, or --paper"),
-        (["runs", "--paper"], "--paper: cannot be combined with results or --translation"),
+        (["runs", "--paper"], "results: not read by --paper; read by --translation"),
         (["runs", "--translation", "runs", "--metric", "blue"], "unknown metric 'blue'; did you mean 'bleu'"),
     ],
 )

@@ -86,11 +86,11 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14, xtreme"),
-        (["wikipedia", "--pairs", "3"], "--pairs is for wmt14; wikipedia has --languages and --articles"),
-        (["wmt14", "--articles", "3"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
-        (["wmt14", "--languages", "da"], "--languages and --articles are for wikipedia; wmt14 has --pairs"),
-        (["wikipedia", "--tasks", "panx"], "--tasks is for xtreme; wikipedia has --languages and --articles"),
-        (["xtreme", "--pairs", "3"], "--pairs is for wmt14; xtreme has --tasks"),
+        (["wikipedia", "--pairs", "3"], "--pairs: not read by wikipedia; read by wmt14"),
+        (["wmt14", "--articles", "3"], "--articles: not read by wmt14; read by wikipedia"),
+        (["wmt14", "--languages", "da"], "--languages: not read by wmt14; read by wikipedia"),
+        (["wikipedia", "--tasks", "panx"], "--tasks: not read by wikipedia; read by xtreme"),
+        (["xtreme", "--pairs", "3"], "--pairs: not read by xtreme; read by wmt14"),
         (["xtreme", "--tasks", "panx,"], "unknown task ''; choices: xnli, pawsx, udpos, panx, xquad, mlqa,"
          " tydiqa, bucc2018, tatoeba"),
         (["wikipedia", "--languages", "xx"],

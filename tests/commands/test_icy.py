@@ -267,6 +267,8 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
         "2",
     ]
     data = as_json(*command, "--picture", "deep/bars.png")
+    assert as_json(*command, "--picture", "bars.svg") == data
+    assert Path("bars.svg").read_text().startswith("<?xml ")
     assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}
     assert Path("deep/bars.png").read_bytes().startswith(b"\x89PNG")
     assert all(
@@ -294,9 +296,16 @@ MISTAKES = {
     "icy --model lstm --model LSTM": "ecsuite icy: models: expected different names, got lstm twice",
     "icy --model lstm --role speaker": "ecsuite icy: role: unknown value 'speaker'; did you mean 'sender'?",
     "icy --model lstm --protocol exakt": "ecsuite icy: protocol: unknown value 'exakt'; did you mean 'exact'?",
-    "icy --model lstm --channel gumball": "ecsuite icy: unknown channel 'gumball'; did you mean 'gumbel'?",
-    "icy --model lstm --channel gumbel": "ecsuite icy: --channel gumbel: only for --protocol budget or end-to-end",
-    "icy --model lstm --receiver gru": "ecsuite icy: --receiver: only for --protocol end-to-end, got exact",
+    "icy --model lstm --channel gumbel": "--channel: not read by --protocol exact; read by budget, end-to-end",
+    "icy --model lstm --protocol budget --channel gumball": "ecsuite icy: unknown channel 'gumball'; did",
+    "icy --model lstm --receiver gru": "--receiver: not read by --protocol exact; read by end-to-end",
+    "icy --model lstm --protocol budget --cap 3": "--cap: not read by --protocol budget; read by exact, paper, end-",
+    "icy --model lstm --protocol budget --early-stop": "--early-stop: not read by --protocol budget; read by exact, ",
+    "icy --model lstm --protocol end-to-end --role sender": "--role: not read by --protocol end-to-end; read by exact",
+    "icy --model lstm --protocol budget --save-corpora x": "--save-corpora: not read by --protocol budget; read by ex",
+    "icy --model lstm --role receiver --save-corpora x": "--save-corpora: expected senders, and none of them a hash",
+    "icy --model lstm --save-corpora x --cache y": "--save-corpora: cannot be combined with --cache, results are",
+    "icy --model lstm --picture bars.png": "--picture: not read by --protocol exact; read by end-to-end, metrics",
     "icy --model lstm --protocol end-to-end": "ecsuite icy: end-to-end: expected one receiver, or one for each",
     "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy --model lstm --grammar perm,x=1": "ecsuite icy: grammar 'perm,x=1': perm has no options, got 'x=1'",
@@ -308,11 +317,11 @@ MISTAKES = {
     "icy --model lstm --seeds ,": "--seeds ,: expected how many (10), a range (123-132) or a list (123,125)",
     "icy --model lstm --seeds 1000000000": "--seeds 1000000000: expected how many (10), ",
     "icy --model lstm --seeds 1,1": "ecsuite icy: seeds: expected different numbers from 0 to 2^63 - 1",
-    "icy --model lstm --seeds 1,9999999999999999999": "ecsuite icy: seeds: expected different numbers from 0 to 2^63",
+    "icy --model lstm --seeds 1,2147483648": "--seeds 1,2147483648: expected seeds from 0 to 2,147,483,647",
     "icy --model lstm --target 2": "ecsuite icy: target: expected an accuracy, more than 0 and at most 1, got 2",
     "icy --model lstm --cap 0.5": "ecsuite icy: cap_ratio: expected 1 or more, got 0.5",
     "icy --model lstm --cap inf": "ecsuite icy: cap_ratio: expected 1 or more, got inf",
-    "icy --model lstm --max-steps 9": "ecsuite icy: --max-steps: only for --protocol budget or end-to-end, got exact",
+    "icy --model lstm --max-steps 9": "--max-steps: not read by --protocol exact; read by budget, end-to-end",
     "icy --model lstm --clip 0": "ecsuite icy: clip: expected a number above 0, got 0",
     "icy --model lstm --held-out 1": "ecsuite icy: held_out: expected a fraction from 0 to 0.9, got 1",
     "icy --model lstm --precision fp16": "ecsuite icy: precision: unknown value 'fp16'; did you mean 'bf16'?",
@@ -324,8 +333,8 @@ MISTAKES = {
     "icy --model lstm --word-length 1 --workers 1": "10 values need 10 different words, but words of 1 symbols over 4",
     "icy --model lstm --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "icy --model lstm --out a_file/rows.json": "[Errno ",
-    "icy --model lstm --picture a_file/bars.png": "[Errno ",
-    "icy --protocol metrics --model lstm": "ecsuite icy: models: --protocol metrics measures grammars, not models",
+    "icy --protocol metrics --picture a_file/bars.png": "[Errno ",
+    "icy --protocol metrics --picture bars.jpeg": "bars.jpeg: expected the name of a picture, ending in .svg or .png",
     "icy --protocol metrics --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_figure3, ",
     "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
@@ -336,7 +345,7 @@ MISTAKES = {
     "grammar nope": "unknown grammar 'nope'; did you mean 'perm'? choices: concat, hol, perm, ",
     "grammar perm+concat": "grammar 'perm+concat': concat makes messages, so it must be the first of a chain",
     "grammar shufdet,decides=x": "unknown decides of shufdet 'x'; choices: last, first",
-    "grammar perm --seed -1": "--seed: expected at least 0, got -1",
+    "grammar perm --seed -1": "--seed: expected 0 to 2,147,483,647, got -1",
     "grammar perm --num-values 100000000": "100000000^5 meanings in messages of 20 symbols do not fit in memory",
     "grammar perm --num-attributes 0": "--num-attributes: expected 1 to 30, got 0",
     "grammar perm --word-length 1": "10 values need 10 different words, but words of 1 symbols over 4 make only 4",
@@ -352,6 +361,22 @@ MISTAKES = {
     "grammar text_parentheses --text a_file": "a_file: expected words, found none",
     "grammar perm --out a_file": "[Errno ",
 }
+
+
+UNREAD = {
+    "--model": "lstm", "--role": "receiver", "--receiver": "gru", "--channel": "soft", "--target": "0.5", "--cap": "3",
+    "--max-steps": "9", "--clip": "1", "--held-out": "0.5", "--early-stop": None, "--precision": "bf16",
+    "--hidden-size": "64", "--save-corpora": "said", "--cache": "kept", "--workers": "2", "--device": "cpu",
+}  # fmt: skip
+"""Options without effect on metrics of grammars."""
+
+
+@pytest.mark.parametrize("option", UNREAD)
+def test_metrics_of_grammars_refuse_every_option_of_training(ecsuite, option):
+    value = [] if UNREAD[option] is None else [UNREAD[option]]
+    code, out, err = ecsuite("icy", "--protocol", "metrics", "--grammar", "perm", *SMALL, option, *value)
+    assert (code, out, files()) == (2, "", set())
+    assert err.startswith(f"{option}: not read by --protocol metrics; read by ") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("line", MISTAKES)
@@ -389,8 +414,8 @@ def test_usage_errors_exit_with_2(ecsuite, line):
     ("line", "message"),
     [
         (
-            f"{' '.join(ROW)} 1 --picture bars.png",
-            "--picture: expected --protocol metrics, or end-to-end with",
+            "icy --protocol end-to-end --model gru --model lstm --receiver gru --picture bars.png",
+            "--picture: expected one model and one channel",
         ),
         (f"{' '.join(ROW)} 1 --cache a_file", "[Errno "),
         (f"{' '.join(ROW)} 1 --save-corpora a_file", "[Errno "),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.curves import PANELS, curves, draw_curves, write_curves
+from ecsuite.eval.icy.curves import PANELS, curves, write_curves
 
 
 def run(shift, reason=None):
@@ -39,15 +39,18 @@ def test_grammars_without_runs_are_left_out():
     assert list(curves(given)) == ["concat"]
 
 
-def test_nothing_to_draw():
+def test_nothing_to_draw(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(ConfigError, match="nothing to draw: no pair was pretrained to the target"):
-        draw_curves(row(("rot", [{"reason": "not learnt"}])))
+        write_curves(row(("rot", [{"reason": "not learnt"}])), tmp_path / "figure.png")
 
 
 def test_plots_are_reproducible(tmp_path):
     pytest.importorskip("matplotlib")
     given = row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))
-    write_curves(given, tmp_path / "figure.png")
-    written = (tmp_path / "figure.png").read_bytes()
-    assert written[:8] == b"\x89PNG\r\n\x1a\n" and written == draw_curves(given)
+    for suffix, start in ((".png", b"\x89PNG\r\n\x1a\n"), (".svg", b"<?xml ")):
+        files = [(tmp_path / name).with_suffix(suffix) for name in ("first", "second")]
+        for file in files:
+            write_curves(given, file)
+        first, second = (file.read_bytes() for file in files)
+        assert first.startswith(start) and first == second

@@ -162,11 +162,12 @@ def test_rows_are_json(study, tmp_path):
 
 def test_the_plot_is_reproducible(study, tmp_path):
     pytest.importorskip("matplotlib")
-    for name in ("first.png", "second.png"):
-        draw_bars(study, tmp_path / name)
-    data = (tmp_path / "first.png").read_bytes()
-    assert data.startswith(b"\x89PNG")
-    assert data == (tmp_path / "second.png").read_bytes()
+    for suffix, start in (("png", b"\x89PNG"), ("svg", b"<?xml ")):
+        for name in ("first", "second"):
+            draw_bars(study, tmp_path / f"{name}.{suffix}")
+        data = (tmp_path / f"first.{suffix}").read_bytes()
+        assert data.startswith(start)
+        assert data == (tmp_path / f"second.{suffix}").read_bytes()
 
 
 def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):

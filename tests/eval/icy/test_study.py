@@ -1,11 +1,13 @@
 """Studies: shipped ones, YAML files, changes from the command line, seeds as users write them, and invalid settings."""
 
+from dataclasses import fields
+
 import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published_acquisition import ACQUISITION
-from ecsuite.eval.icy.study import StudyConfig, load_study, named_studies
+from ecsuite.eval.icy.study import PROTOCOLS, READS, StudyConfig, load_study, named_studies
 from ecsuite.grammars.geometry import Geometry
 
 
@@ -43,19 +45,19 @@ MISTAKES = {
     ),
     "end to end of receivers": (
         {"protocol": "end-to-end", "role": "receiver", "receivers": ("gru",)},
-        "end-to-end: models are the senders; leave out --role receiver",
+        "role: not read by --protocol end-to-end; read by exact, paper, budget",
     ),
     "a receiver alone": (
         {"receivers": ("gru",)},
-        "--receiver: only for --protocol end-to-end, got exact",
+        "receivers: not read by --protocol exact; read by end-to-end",
     ),
     "a channel alone": (
         {"channels": ("gumbel",)},
-        "--channel gumbel: only for --protocol budget or end-to-end; exact uses soft",
+        "channels: not read by --protocol exact; read by budget, end-to-end",
     ),
     "most steps alone": (
         {"max_steps": 10},
-        "--max-steps: only for --protocol budget or end-to-end, got exact",
+        "max_steps: not read by --protocol exact; read by budget, end-to-end",
     ),
     "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
     "unknown grammar": ({"grammars": ("perm", "prooj")}, "unknown grammar 'prooj'; did you mean 'proj'?"),
@@ -92,11 +94,11 @@ MISTAKES = {
     "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols do not fit"),
     "models of grammars": (
         {"protocol": "metrics"},
-        "models: --protocol metrics measures grammars, not models; leave out --model",
+        "models: not read by --protocol metrics; read by exact, paper, budget, end-to-end",
     ),
     "metrics of models": (
         {"metrics": ("topsim",)},
-        "metrics: only for --protocol metrics, got exact",
+        "metrics: not read by --protocol exact; read by metrics",
     ),
 }
 
@@ -148,6 +150,24 @@ def test_changes_override_the_file_and_none_leaves_it_unchanged():
     assert changed.published == "table12"
 
 
+def test_every_setting_that_is_read_exists():
+    names = {field.name for field in fields(StudyConfig)}
+    assert READS.keys() == PROTOCOLS.keys()
+    assert all(names.issuperset(read) for read in READS.values())
+
+
+def test_another_protocol_leaves_out_what_it_does_not_read_in_the_file():
+    """As another kind of a part does with the options that it has and the new one lacks."""
+    study = load_study("icy_figure7", {"protocol": "budget"})
+    assert (study.receivers, study.channels, study.max_steps) == ((), ("reinforce",), 10_000)
+    study = load_study("icy_table16", {"protocol": "exact", "cap_ratio": 5.0})
+    assert (study.channels, study.cap_ratio, study.target) == ((), 5.0, 0.99)
+    with pytest.raises(
+        ConfigError, match=r"^--cap: not read by --protocol metrics; read by exact, paper, end-to-end$"
+    ):
+        load_study("icy_figure3", {"cap_ratio": 5.0}, {"cap_ratio": "--cap"})
+
+
 def test_a_yaml_file_is_a_study(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("models: [gru, 'husendz:dgsend']\nseeds: [1, 2]\ntarget: 9e-1\nheld_out: 0\n")
@@ -173,6 +193,12 @@ FILES = {
     "models: [lstm]\nhidden_size: 1.5": "mine.yaml: hidden_size: expected int, got 1.5",
     "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",
     "models: [lstm]\ncap_ratio: 0": "mine.yaml: cap_ratio: expected 1 or more, got 0",
+    "models: [lstm]\nprotocol: [exact]": "mine.yaml: protocol: unknown value",
+    "protocol: metrics\ncap_ratio: 20": "mine.yaml: cap_ratio: not read by --protocol metrics; read by exact, paper, ",
+    "models: [lstm]\nprotocol: budget\nearly_verdict: true": (
+        "mine.yaml: early_verdict: not read by --protocol budget; read by exact, paper"
+    ),
+    "models: [lstm]\nsupervised: same": "mine.yaml: supervised: not read by --protocol exact; read by end-to-end",
 }
 
 
