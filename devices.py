@@ -70,15 +70,25 @@ def computing(
         seed: Seed of torch's global generators, from which dropout draws.
         num_threads: Threads of products on the CPU; sums depend on their number.
     """
-    threads = torch.get_num_threads()
     devices = [torch.cuda.current_device()] if device.type == "cuda" else []
-    with routed_products(device, precision), torch.random.fork_rng(devices=devices):
+    with (
+        routed_products(device, precision),
+        torch.random.fork_rng(devices=devices),
+        fixed_threads(num_threads),
+    ):
         torch.manual_seed(seed)
-        torch.set_num_threads(num_threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
+        yield
+
+
+@contextmanager
+def fixed_threads(number: int) -> Iterator[None]:
+    """Compute with this number of threads; the previous one is restored on exit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _cpu_has(feature: str) -> bool:

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers, read_seeds
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import Reporter, prepare_output_file
+from ecsuite.eval.reports.console import prepare_output_file
 
 
 def cbm(
@@ -25,37 +26,34 @@ def cbm(
     folder: Annotated[Path, typer.Option(help="Folder of runs; finished ones are not trained again.")] = Path(
         "runs/cbm"
     ),
+    plan: Plan = False,
     workers: Workers = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
+    from ecsuite.eval.concept_games.jobs import plan as plan_jobs
+    from ecsuite.eval.concept_games.result import measure
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
-    from ecsuite.jobs.runner import num_cores
 
-    chosen = load_study(study, seeds=read_seeds(seeds, FIRST_SEED), rows=row or (), assignments=assign or ())
+    chosen = load_study(
+        study,
+        seeds=read_seeds(seeds, FIRST_SEED),
+        rows=row or (),
+        assignments=assign or (),
+        device=device,
+    )
     if picture is not None:
         prepare_picture(picture)
     if out is not None:
         prepare_output_file(out)
     remove_abandoned(folder)
-    from ecsuite.devices import choose_device
-    from ecsuite.eval.concept_games.measuring import measure_rows
+    if plan:
+        print_plan(plan_jobs(chosen, folder).values(), cache=folder, as_json=as_json)
+        return
+    rows = run_study(
+        lambda runner: measure(chosen, runner), cache=folder, workers=workers, device=chosen.device.type
+    )
     from ecsuite.eval.concept_games.report import report
-    from ecsuite.jobs.runner import JobRunner
-    from ecsuite.jobs.signals import exit_at_sigterm
 
-    place = choose_device(device).type
-    processes = workers or (num_cores() if place == "cpu" else 1)
-    with exit_at_sigterm(), Reporter() as reporter:  # training runs write a checkpoint
-        try:
-            with JobRunner(
-                num_workers=processes, folder=folder / "results", progress=reporter.progress
-            ) as runner:
-                rows = measure_rows(chosen, runner=runner, folder=folder, device=place)
-        except (KeyboardInterrupt, SystemExit):
-            reporter.note(
-                f"stopped; finished work is cached in {folder}, and the same command continues from there"
-            )
-            raise
     report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from ecsuite.config import DivergedError
 from ecsuite.jobs.executors import SECONDS_TO_STOP, USERS_ERRORS, Event, Executor, Here, Local
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.signals import StopRequest, end_as_requested
@@ -32,6 +33,17 @@ class Plan:
     """Jobs whose results are kept and needed."""
     missing: tuple[Job, ...]
     """Jobs to compute; each is after those whose results it reads."""
+
+
+def require_results(results: Mapping[Job, Result]) -> None:
+    """Check that at least one job did not fail.
+
+    Raises:
+        DivergedError: With the reason of the first one, if all failed.
+    """
+    failures = [f"{job.label}: {result.failure}" for job, result in results.items() if result.failure]
+    if results and len(failures) == len(results):
+        raise DivergedError(failures[0])
 
 
 def make_plan(jobs: Iterable[Job], store: Store) -> Plan:

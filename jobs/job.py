@@ -47,6 +47,17 @@ class Context:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Location:
+    """An input that says where something is; it is no part of the key, so its content must be in another input."""
+
+    path: Path
+    """A file or folder."""
+
+    def job_key(self) -> None:
+        """Nothing: wherever it is, the result is the same."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What a function returns if its result has arrays as well."""
 

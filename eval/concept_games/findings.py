@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ecsuite.eval.concept_games.measuring import MeasuredRow
+from ecsuite.eval.concept_games.result import MeasuredRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
 
     Rows are identified by world, channel (gumbel or quantized) and length of the rules.
     """
-    by_settings = {_settings(measured): measured for measured in rows}
+    by_settings = {_settings(measured): measured for measured in rows if measured.runs}
     found = []
     for world, channel, length in by_settings:
         partner = by_settings.get((world, "quantized", length))

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 Figures = Mapping[str, float]
-"""Figures of a row, by the measures of `ecsuite.eval.concept_games.measuring`."""
+"""Figures of a row, by the measures of `ecsuite.eval.concept_games.jobs`."""
 
 _CONTENT: Mapping[str, Any] = yaml.safe_load(
     resources.files(__package__).joinpath("published.yaml").read_text("utf-8")

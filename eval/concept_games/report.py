@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.concept_games.findings import check_findings
-from ecsuite.eval.concept_games.measuring import MeasuredRow, sensitivity_curves
 from ecsuite.eval.concept_games.published import MISPRINTS
+from ecsuite.eval.concept_games.result import MeasuredRow, sensitivity_curves
 from ecsuite.eval.concept_games.study import Study
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.corpus_plots import draw_sensitivity
@@ -88,12 +88,18 @@ def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table
 def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
     """Notes on seeds, columns, stopped runs, misprints and signatures."""
     seeds = ", ".join(map(str, study.header.seeds))
+    chance = next(run["chance"]["accuracy"] for measured in rows for run in measured.runs)
     spread = "means, ± standard deviation; " if len(study.header.seeds) > 1 else ""
     lines = [
         f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; chance level of acc: "
-        f"{rows[0].runs[0]['chance']['accuracy']:.2f}. acc: candidates classified correctly; set: rounds without an "
+        f"{chance:.2f}. acc: candidates classified correctly; set: rounds without an "
         "error; TopS: topographic similarity as in the paper; ours: as in `ecsuite score`; unm: unmatched concepts, as "
         "in the paper's program; other columns as in the paper."
+    ]
+    lines += [
+        f"{measured.row.name}, seed {seed}: left out: {reason}."
+        for measured in rows
+        for seed, reason in measured.failures.items()
     ]
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]

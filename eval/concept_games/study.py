@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from typing import Any
 
+import torch
+
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, unknown_name
+from ecsuite.devices import choose_device
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 from ecsuite.games.experiment import Experiment, load_experiment
 
@@ -55,6 +58,8 @@ class Study:
 
     header: Header
     rows: tuple[Row, ...]
+    device: torch.device
+    """Where the games are trained."""
 
 
 def load_study(
@@ -63,6 +68,7 @@ def load_study(
     seeds: tuple[int, ...] | None = None,
     rows: Iterable[str] = (),
     assignments: Iterable[str] = (),
+    device: str = "cpu",
 ) -> Study:
     """Read a shipped study (`paper/cbm_table1`, or `cbm_table1`) or a YAML file, and change it.
 
@@ -71,6 +77,7 @@ def load_study(
         seeds: Replace the seeds of the study; None keeps them.
         rows: Names of the rows to keep; all if empty.
         assignments: `section.key=value` for every game, applied after the settings of the study.
+        device: auto, cpu or cuda.
 
     Raises:
         ConfigError: If there is no such study, or a key, a value or a row's name is wrong.
@@ -102,7 +109,8 @@ def load_study(
     for each in wanted:
         if each not in names:
             raise unknown_name("row", each, names)
-    return Study(header=header, rows=tuple(row for row in read if not wanted or row.name in wanted))
+    chosen = tuple(row for row in read if not wanted or row.name in wanted)
+    return Study(header=header, rows=chosen, device=choose_device(device))
 
 
 def named_studies() -> dict[str, str]:

@@ -49,10 +49,10 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     assert [row["config"]["channel"]["kind"] for row in data["rows"]] == ["gumbel", "quantized"]
     assert data["rows"][1]["published"]["cbm"] == 0.73
     (run,) = data["rows"][0]["runs"]
-    assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|v:1"
+    assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|v:2"
 
     with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
-        patch.setattr("ecsuite.eval.concept_games.measuring.train", None)
+        patch.setattr("ecsuite.eval.concept_games.jobs.train", None)
         code, out, err = ecsuite(*arguments, "--row", "thing_qt", "--json")
     assert (code, err) == (0, "")
     (row,) = json.loads(out)["rows"]

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.concept_games.measuring import job
+from ecsuite.eval.concept_games.jobs import Game
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
@@ -74,7 +74,7 @@ def test_jobs_of_studies_know_the_content(tmp_path):
     for seed, name in ((0, "a.npz"), (1, "a.npz"), (0, "b.npz")):
         write_features(tmp_path / name, synthetic_features(seed))
         experiment = load_experiment("mu_cub", flags={"world.features": str(tmp_path / name)})
-        keys.append(job(experiment, tmp_path, "cpu").key)
+        keys.append(Game.of(experiment).job_key())
     assert keys[0] == keys[2] != keys[1]
 
 

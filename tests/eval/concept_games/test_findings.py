@@ -3,7 +3,7 @@
 import pytest
 
 from ecsuite.eval.concept_games.findings import Finding, check_findings
-from ecsuite.eval.concept_games.measuring import MeasuredRow
+from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.concept_games.study import load_study
 
 
@@ -12,7 +12,10 @@ def rows(change=lambda name, figures: figures, seeds=1):
     study = load_study("paper/cbm_table1")
     return [
         MeasuredRow(
-            row=row, runs=tuple({"values": change(row.name, dict(row.published))} for _ in range(seeds))
+            row=row,
+            runs=tuple(
+                {"seed": seed, "values": change(row.name, dict(row.published))} for seed in range(seeds)
+            ),
         )
         for row in study.rows
     ]

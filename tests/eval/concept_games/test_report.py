@@ -4,8 +4,9 @@ import io
 
 from rich.console import Console
 
-from ecsuite.eval.concept_games.measuring import COUNTS, MeasuredRow
+from ecsuite.eval.concept_games.jobs import COUNTS
 from ecsuite.eval.concept_games.report import report
+from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.concept_games.study import load_study
 
 SHARES = (

@@ -1,0 +1,107 @@
+"""What came out of a study: for each game the results of all seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecsuite.eval.concept_games.jobs import plan, run_folder_of
+from ecsuite.eval.concept_games.study import Row, Study
+from ecsuite.jobs.graph import Runner, require_results
+from ecsuite.jobs.job import Job, Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredRow:
+    """A game with the results of all seeds."""
+
+    row: Row
+    runs: tuple[dict[str, Any], ...]
+    """One result per seed that has one, in the order of the seeds; see `play_and_score`."""
+    failures: Mapping[int, str] = field(default_factory=dict)
+    """Why a seed has no result, by seed."""
+
+    def values(self, measure: str) -> list[float | None]:
+        """A measure for each seed, in ascending order; None where it is not defined, or the run failed."""
+        found = dict.fromkeys(self.failures) | {run["seed"]: run["values"][measure] for run in self.runs}
+        return [found[seed] for seed in sorted(found)]
+
+    def mean(self, measure: str) -> float | None:
+        """Mean over the runs; None unless defined for all of them."""
+        values = self._defined(measure)
+        return None if values is None else float(np.mean(values))
+
+    def deviation(self, measure: str) -> float | None:
+        """Standard deviation over the runs (n - 1); None for one run or without a mean."""
+        values = self._defined(measure)
+        return None if values is None or len(values) == 1 else float(np.std(values, ddof=1))
+
+    def _defined(self, measure: str) -> list[float] | None:
+        """A measure for each run; None if there is no run, or it is not defined for one."""
+        values = [run["values"][measure] for run in self.runs]
+        return values if values and None not in values else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        names = list(self.runs[0]["values"]) if self.runs else []
+        return {
+            "name": self.row.name,
+            "config": self.row.experiment.to_tree(),
+            "mean": {name: self.mean(name) for name in names},
+            "sd": {name: self.deviation(name) for name in names},
+            "published": dict(self.row.published),
+            "runs": list(self.runs),
+            "failures": {str(seed): reason for seed, reason in self.failures.items()},
+        }
+
+
+def collect(study: Study, results: Mapping[Job, Result], folder: Path) -> list[MeasuredRow]:
+    """The rows of a study from the results of its jobs.
+
+    Args:
+        study: What was asked.
+        results: The results of the jobs of `plan`.
+        folder: Parent of the run folders.
+
+    Raises:
+        DivergedError: If no run of any row ended.
+    """
+    jobs = plan(study, folder)
+    require_results(results)
+
+    def runs(row: Row) -> Sequence[dict[str, Any]]:
+        return [
+            {
+                **results[job].value,
+                "folder": str(run_folder_of(job.inputs["game"], folder)),
+                "seconds": results[job].seconds,
+            }
+            for (name, _), job in jobs.items()
+            if name == row.name and results[job].failure is None
+        ]
+
+    return [
+        MeasuredRow(
+            row=row,
+            runs=tuple(runs(row)),
+            failures={
+                seed: reason
+                for (name, seed), job in jobs.items()
+                if name == row.name and (reason := results[job].failure) is not None
+            },
+        )
+        for row in study.rows
+    ]
+
+
+def measure(study: Study, runner: Runner) -> list[MeasuredRow]:
+    """Train and score every game of a study with every seed; run folders are in the folder of the runner."""
+    folder = runner.folder or Path("runs/cbm")
+    return collect(study, runner.run(list(plan(study, folder).values())), folder)
+
+
+def sensitivity_curves(rows: Sequence[MeasuredRow]) -> dict[str, Any]:
+    """Match scores by sample size, for the first seed of each row; input of `draw_sensitivity`."""
+    return {measured.row.name: measured.runs[0]["sensitivity"] for measured in rows if measured.runs}
