@@ -189,6 +189,7 @@ def _pretrained(run: Run, corpus: Corpus | None) -> Any:
         return build(sizes, sizes.vocab_size)
     key = {
         "version": VERSION,
+        "holds": "random_state",  # which files of earlier versions lack
         "sizes": repr(replace(sizes, settings={})),  # not used in pretraining
         "corpus": fingerprint(corpus),
         "seed": run.seed,
@@ -201,7 +202,8 @@ def _pretrained(run: Run, corpus: Corpus | None) -> Any:
     vocab_size = max(sizes.vocab_size, num_types + NUM_SPECIAL)
     model = build(sizes, vocab_size)
     if path is not None and path.is_file():
-        load(model, path)
+        # The new embedding is drawn from the same numbers as after pretraining, which has drawn its dropout.
+        torch.set_rng_state(load(model, path)["random_state"])
         run.reporter("pretraining")(sizes.pretrain_tokens * sizes.pretrain_epochs)
         return model
     model.to(run.device)
@@ -217,7 +219,7 @@ def _pretrained(run: Run, corpus: Corpus | None) -> Any:
         precision=run.precision,
         report_progress=run.share_reporter("pretraining", sizes.pretrain_tokens * sizes.pretrain_epochs),
     )
-    save(model, path)
+    save(model, path, random_state=torch.get_rng_state())
     return model
 
 

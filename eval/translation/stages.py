@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from ecsuite.config import DamagedError
 from ecsuite.corpus import Corpus
@@ -82,19 +83,18 @@ def fingerprint(corpus: Corpus | None) -> str:
     return content.hexdigest()
 
 
-def save(model: Any, path: Path | None) -> None:
-    """Save a model's parameters, tied ones once; nothing if `path` is None."""
+def save(model: Any, path: Path | None, **others: Tensor) -> None:
+    """Save a model's parameters, tied ones once, and other tensors; nothing if `path` is None."""
     if path is not None:
         temporary = path.with_suffix(".part")
-        save_file(
-            {name: each.detach().cpu().contiguous() for name, each in model.named_parameters()}, temporary
-        )
+        parameters = {name: each.detach().cpu().contiguous() for name, each in model.named_parameters()}
+        save_file(parameters | others, temporary)
         temporary.replace(path)
 
 
 @torch.no_grad()
-def load(model: Any, path: Path) -> None:
-    """Load saved parameters into a model.
+def load(model: Any, path: Path) -> dict[str, Tensor]:
+    """Load saved parameters into a model; return all tensors of the file.
 
     Raises:
         DamagedError: If the file can't be read.
@@ -105,3 +105,4 @@ def load(model: Any, path: Path) -> None:
         raise DamagedError(f"{path}: cannot be read ({error}); delete it, and it is computed again") from None
     for name, parameter in model.named_parameters():
         parameter.copy_(saved[name])
+    return saved

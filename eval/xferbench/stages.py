@@ -1,7 +1,8 @@
 """The two stages of XferBench as pure functions with cacheable results: pretraining, then fine-tuning and test."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save
 
+from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.devices import PRECISIONS, routed_products
 from ecsuite.eval.learning import training
@@ -25,6 +27,19 @@ from ecsuite.jobs.runner import ProgressCallback
 
 VERSION = 3
 """Increased whenever the same input would give another result."""
+LARGEST_SEED = 2**32 - 1
+"""A seed is the upper half of the 64-bit seed of fine-tuning; the lower half is of the text."""
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Check seeds before the work starts.
+
+    Raises:
+        ConfigError: If a seed is not usable.
+    """
+    for seed in seeds:
+        if not 0 <= seed <= LARGEST_SEED:
+            raise ConfigError(f"XferBench: expected a seed from 0 to {LARGEST_SEED}, got {seed}")
 
 
 def stage_key(preset: Preset, protocol: str, seed: int, device: str, precision: str) -> dict[str, Any]:
@@ -164,7 +179,11 @@ def train(
 
 @torch.no_grad()
 def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[float, int]:
-    """Mean cross-entropy in nats per token, and the number of scored tokens."""
+    """Mean cross-entropy in nats per token, and the number of scored tokens.
+
+    Raises:
+        DivergedError: If the cross-entropy is not finite.
+    """
     device = model.positions.weight.device
     windows = windows.to(device)
     total = torch.zeros((), dtype=torch.float64, device=device)
@@ -175,7 +194,10 @@ def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[f
         num_here = (targets >= 0).sum()
         total += model.loss(symbols, targets).double() * num_here
         num_scored += num_here
-    return (total / num_scored).item(), int(num_scored)
+    value = (total / num_scored).item()
+    if not math.isfinite(value):
+        raise DivergedError(f"the cross-entropy of the held-out text is {value}")
+    return value, int(num_scored)
 
 
 @contextmanager

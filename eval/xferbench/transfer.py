@@ -20,7 +20,7 @@ from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.metrics.score import Options, Score, no_progress, signature
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
-from ecsuite.eval.xferbench.stages import VERSION, pretrain, stage_key, tune_and_test
+from ecsuite.eval.xferbench.stages import VERSION, check_seeds, pretrain, stage_key, tune_and_test
 from ecsuite.eval.xferbench.texts import Text, choose_texts, fingerprint
 from ecsuite.jobs.runner import Job, JobRunner
 
@@ -163,7 +163,12 @@ def transfer(
             not computed again. None caches nothing.
         num_workers: Number of processes on a CPU with a reduced preset; otherwise one is used.
         progress: Called with a label, the work done and the total.
+
+    Raises:
+        ConfigError: If a seed is too large.
+        DivergedError: If a loss, the weights or a cross-entropy are not finite.
     """
+    check_seeds(seeds)
     place = choose_device(device).type
     precision = _precision(preset, place)
     with ExitStack() as stack:

@@ -12,7 +12,7 @@ from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.translation import experiment as module
 from ecsuite.eval.translation.experiment import translate_experiment
-from ecsuite.eval.translation.presets import FULL, MINI, PRESETS, SETTINGS
+from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
 from ecsuite.eval.translation.result import TranslationResult
 from ecsuite.grammars.baselines import zipf_parentheses
 
@@ -132,6 +132,22 @@ def test_pretraining_is_shared_between_settings(corpus, pairs, tmp_path):
         DamagedError, match=r"pretrained-.*cannot be read .*; delete it, and it is computed again"
     ):
         translate_experiment(corpus, pairs, preset="nano", setting="reduced", out=tmp_path / "out")
+
+
+def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pairs, tmp_path, monkeypatch):
+    """Pretraining with dropout draws random numbers, and loading its weights does not."""
+    monkeypatch.setitem(PRESETS, "nano", replace(NANO, dropout=0.2))
+    folder = tmp_path / "out"
+    plain = {
+        setting: translate_experiment(corpus, pairs, preset="nano", setting=setting).cross_entropy
+        for setting in ("full", "frozen")
+    }
+    for setting in ("full", "frozen", "full"):
+        result = translate_experiment(corpus, pairs, preset="nano", setting=setting, out=folder)
+        assert result.cross_entropy == plain[setting]
+        for file in folder.iterdir():
+            if not file.name.startswith("pretrained-"):
+                file.unlink()
 
 
 def test_errors_of_the_user(corpus, pairs):

@@ -174,6 +174,15 @@ def test_the_mean_is_over_tokens_whatever_the_batch() -> None:
     assert [value for value, _ in values] == pytest.approx([values[0][0]] * 3, rel=1e-5)
 
 
+def test_a_cross_entropy_that_is_not_finite_is_an_error() -> None:
+    """The weights are finite, and their products are not."""
+    model = LanguageModel(30, NANO, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        model.norm.weight.fill_(1e38)
+    with pytest.raises(DivergedError, match="the cross-entropy of the held-out text is "):
+        cross_entropy(model, windows_of(np.arange(200) % 30), 16)
+
+
 def test_keys_hold_what_changes_results_and_not_what_does_not() -> None:
     key = stage_key(MINI, "strict", 0, "cpu", "fp32")
     assert stage_key(replace(MINI, name="other", about="", reference={}), "strict", 0, "cpu", "fp32") == key

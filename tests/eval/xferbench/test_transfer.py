@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.xferbench import transfer as module
@@ -199,3 +200,27 @@ def test_presets_without_embedded_targets_say_what_they_need(corpus: Corpus) -> 
     with pytest.raises(ValueError, match="preset danish needs texts of da"):
         xferbench(corpus, Options(preset="danish"))
     assert [text.name for text in choose_texts(None, MINI)] == [f"artificial-{n}" for n in range(1, 3)]
+
+
+@pytest.mark.parametrize("seed", [2**32, 10**20, -1])
+def test_a_seed_that_is_not_usable_is_refused_before_the_work(
+    corpus: Corpus, texts: list[ArtificialText], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(module, "JobRunner", None)
+    with pytest.raises(ConfigError, match=rf"^XferBench: expected a seed from 0 to 4294967295, got {seed}$"):
+        transfer(corpus, texts, NANO, [0, seed], device="cpu")
+
+
+def test_the_largest_seed_is_usable(texts: list[ArtificialText]) -> None:
+    found = transfer(None, texts[:1], replace(NANO, tune_tokens=200), [2**32 - 1], device="cpu")
+    assert found.means[0] > 0
+
+
+def test_weights_that_are_not_finite_after_the_last_update(
+    corpus: Corpus, texts: list[ArtificialText]
+) -> None:
+    preset = replace(NANO, tune_tokens=200, tune_lr=1e38, batch=64)
+    with pytest.raises(
+        DivergedError, match=r"not finite after the last update|cross-entropy of the held-out"
+    ):
+        transfer(corpus, texts[:1], preset, [0], device="cpu")
