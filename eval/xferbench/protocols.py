@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Source, Target
 from ecsuite.eval.xferbench import published, strict
-from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
 
 
@@ -18,9 +18,9 @@ class Protocol:
     """The name in signatures."""
     about: str
     """One-line description."""
-    source: Callable[[Corpus, Preset, int], Source]
+    source: Callable[[Corpus, Pretraining, int], Source]
     """Makes pretraining data from a corpus and a seed."""
-    target: Callable[[Text, Preset], Target]
+    target: Callable[[Text, TextSizes], Target]
     """Makes fine-tuning and test data from a text."""
     weight_decay: float
     """Weight decay of AdamW."""

@@ -25,7 +25,7 @@ from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import Source, Target, Windows, gather, stretches
-from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, WindowSize
 from ecsuite.eval.xferbench.texts import Text
 
 PADDING = 256
@@ -39,35 +39,35 @@ NUM_TEST_DOCUMENTS = 10_000
 ROWS_AT_ONCE = 1_000
 
 
-def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
+def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
     """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass."""
-    return _source(corpus, preset, shuffled=len(corpus.messages.values) < preset.pretrain_tokens)
+    return _source(corpus, sizes, shuffled=len(corpus.messages.values) < sizes.pretrain_tokens)
 
 
-def source_shuffled(corpus: Corpus, preset: Preset, seed: int) -> Source:
+def source_shuffled(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
     """Blocks of a corpus, always shuffled."""
-    return _source(corpus, preset, shuffled=True)
+    return _source(corpus, sizes, shuffled=True)
 
 
-def target(text: Text, preset: Preset) -> Target:
+def target(text: Text, sizes: TextSizes) -> Target:
     """Fine-tuning data from the beginning of a text, and a test of a tenth of its documents."""
-    return _target(text, preset, shuffled=False)
+    return _target(text, sizes, shuffled=False)
 
 
-def target_shuffled(text: Text, preset: Preset) -> Target:
+def target_shuffled(text: Text, sizes: TextSizes) -> Target:
     """Fine-tuning data from the shuffled text, whose beginning is the test."""
-    return _target(text, preset, shuffled=True)
+    return _target(text, sizes, shuffled=True)
 
 
-def _source(corpus: Corpus, preset: Preset, *, shuffled: bool) -> Source:
-    messages, wanted = corpus.messages, preset.pretrain_tokens
+def _source(corpus: Corpus, sizes: Pretraining, *, shuffled: bool) -> Source:
+    messages, wanted = corpus.messages, sizes.pretrain_tokens
     num_rows, num_symbols = len(messages), len(messages.values)
-    if messages.values.max() >= preset.vocab_size or messages.values.min() < 0:
+    if messages.values.max() >= sizes.vocab_size or messages.values.min() < 0:
         raise ConfigError(
-            f"this protocol expects symbol ids from 0 to {preset.vocab_size - 1:,}, "
+            f"this protocol expects symbol ids from 0 to {sizes.vocab_size - 1:,}, "
             f"found {messages.values.max()}; try --protocol strict"
         )
-    lost = (num_rows // ROWS_AT_ONCE + 1) * (preset.context - 1)
+    lost = (num_rows // ROWS_AT_ONCE + 1) * (sizes.context - 1)
     if num_symbols <= lost:
         raise ConfigError(
             f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
@@ -82,20 +82,20 @@ def _source(corpus: Corpus, preset: Preset, *, shuffled: bool) -> Source:
     pieces = (
         gather(messages, order[start : start + ROWS_AT_ONCE]) for start in range(0, len(order), ROWS_AT_ONCE)
     )
-    symbols = _blocks(pieces, preset, preset.pretrain_tokens)
+    symbols = _blocks(pieces, sizes, sizes.pretrain_tokens)
     return Source(
         windows=Windows(
-            symbols=stretches(symbols, preset.context, preset.context),
+            symbols=stretches(symbols, sizes.context, sizes.context),
             ignored=PADDING if corpus.symbol_names is None else None,
         ),
-        vocab_size=preset.vocab_size,
+        vocab_size=sizes.vocab_size,
         repeats=len(symbols) / num_symbols,
     )
 
 
-def _target(text: Text, preset: Preset, *, shuffled: bool) -> Target:
+def _target(text: Text, sizes: TextSizes, *, shuffled: bool) -> Target:
     documents = text.documents()[:NUM_DOCUMENTS]
-    tokenizer = train_bpe(documents[:NUM_BPE_DOCUMENTS], preset.vocab_size - 1)
+    tokenizer = train_bpe(documents[:NUM_BPE_DOCUMENTS], sizes.vocab_size - 1)
     order = np.random.default_rng(0).permutation(len(documents))
     num_test = -(-len(documents) // 10)
     tested = [documents[place] for place in order[: min(num_test, NUM_TEST_DOCUMENTS)]]
@@ -103,37 +103,39 @@ def _target(text: Text, preset: Preset, *, shuffled: bool) -> Target:
 
     rows = encode(tokenizer, tuned, end="")
     thousands = iter(lambda: list(islice(rows, ROWS_AT_ONCE)), [])
-    tune = _blocks((_joined(thousand) for thousand in thousands), preset, preset.tune_tokens)
-    if len(tune) < preset.tune_tokens:
+    tune = _blocks((_joined(thousand) for thousand in thousands), sizes, sizes.tune_tokens)
+    if len(tune) < sizes.tune_tokens:
         raise ConfigError(
-            f"{text.name}: this protocol expects {preset.tune_tokens:,} tokens for fine-tuning, found {len(tune):,}; "
+            f"{text.name}: this protocol expects {sizes.tune_tokens:,} tokens for fine-tuning, found {len(tune):,}; "
             "try --protocol strict, which repeats the text"
         )
     test: list[int] = []
     for row in encode(tokenizer, tested, end=""):
-        test += [*row, preset.vocab_size - 1]
-        if len(test) > preset.test_tokens:
+        test += [*row, sizes.vocab_size - 1]
+        if len(test) > sizes.test_tokens:
             break
-    if len(test) < preset.context:
+    if len(test) < sizes.context:
         raise ConfigError(
-            f"{text.name}: text too short: expected {preset.context} test tokens, found {len(test)}"
+            f"{text.name}: text too short: expected {sizes.context} test tokens, found {len(test)}"
         )
-    context = preset.context
+    context = sizes.context
     return Target(
-        vocab_size=preset.vocab_size,
+        vocab_size=sizes.vocab_size,
         tune=Windows(symbols=stretches(tune, context, context)),
         test=Windows(symbols=stretches(np.asarray(test), context, context // 2)),
         repeats=1.0,
     )
 
 
-def _blocks(thousands: Iterable[NDArray[np.integer]], preset: Preset, num_tokens: int) -> NDArray[np.integer]:
+def _blocks(
+    thousands: Iterable[NDArray[np.integer]], sizes: WindowSize, num_tokens: int
+) -> NDArray[np.integer]:
     """Whole blocks of each thousand rows, up to `num_tokens` tokens, rounded up to a whole block."""
-    wanted = preset.num_windows(num_tokens) * preset.context
+    wanted = sizes.num_windows(num_tokens) * sizes.context
     pieces: list[NDArray[np.integer]] = []
     found = 0
     for piece in thousands:
-        pieces.append(piece[: len(piece) // preset.context * preset.context])
+        pieces.append(piece[: len(piece) // sizes.context * sizes.context])
         found += len(pieces[-1])
         if found >= wanted:
             break

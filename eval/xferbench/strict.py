@@ -16,36 +16,35 @@ from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import Source, Target, Windows, dense, repeat, stretches
-from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
 
 TEST_SHARE = 10
 """One line in `TEST_SHARE` is for testing."""
 
 
-def source(corpus: Corpus, preset: Preset, seed: int) -> Source:
+def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
     """Messages in random order, repeated until there are enough.
 
     Raises:
-        ConfigError: If the corpus has more types than the preset's model.
+        ConfigError: If the corpus has more types than the model.
     """
-    length = preset.num_windows(preset.pretrain_tokens) * preset.context + 1
+    length = sizes.num_windows(sizes.pretrain_tokens) * sizes.context + 1
     symbols, num_types = dense(repeat(corpus.messages, length, np.random.default_rng(seed)))
-    if preset.pretrain_vocabulary == "whole":
-        if num_types > preset.vocab_size:
+    if sizes.pretrain_vocabulary == "whole":
+        if num_types > sizes.vocab_size:
             raise ConfigError(
-                f"the corpus has {num_types:,} different symbols, expected at most {preset.vocab_size:,} "
-                f"for preset {preset.name}"
+                f"the corpus has {num_types:,} different symbols, expected at most {sizes.vocab_size:,} for this preset"
             )
-        num_types = preset.vocab_size
+        num_types = sizes.vocab_size
     return Source(
-        windows=Windows(symbols=stretches(symbols, preset.context + 1, preset.context)),
+        windows=Windows(symbols=stretches(symbols, sizes.context + 1, sizes.context)),
         vocab_size=num_types,
         repeats=length / len(corpus.messages.values),
     )
 
 
-def target(text: Text, preset: Preset) -> Target:
+def target(text: Text, sizes: TextSizes) -> Target:
     """Split the lines, train BPE on those for fine-tuning, and tokenise both parts.
 
     Raises:
@@ -54,11 +53,11 @@ def target(text: Text, preset: Preset) -> Target:
     lines = shuffled(text.documents())
     num_test = len(lines) // TEST_SHARE
     test_lines, tune_lines = lines[:num_test], lines[num_test:]
-    tokenizer = train_bpe(tune_lines, preset.vocab_size, preset.bpe_bytes)
-    context = preset.context
-    length = preset.num_windows(preset.tune_tokens) * context + 1
+    tokenizer = train_bpe(tune_lines, sizes.vocab_size, sizes.bpe_bytes)
+    context = sizes.context
+    length = sizes.num_windows(sizes.tune_tokens) * context + 1
     tune = _first(encode(tokenizer, tune_lines), length)
-    test = _first(encode(tokenizer, test_lines), preset.test_tokens + 1)
+    test = _first(encode(tokenizer, test_lines), sizes.test_tokens + 1)
     if len(test) <= context or len(tune) <= context:
         raise ConfigError(
             f"{text.name}: text too short: expected more than {context} test tokens, found {len(test)}"

@@ -32,6 +32,9 @@ class Text(Protocol):
     def digest(self) -> str:
         """A hash of the content."""
 
+    def job_key(self) -> str:
+        """What of it can change a result."""
+
     def documents(self) -> Sequence[str]:
         """Non-empty documents."""
 
@@ -52,6 +55,10 @@ class TextFile:
         for piece in _pieces(self.path):
             content.update(piece)
         return content.hexdigest()
+
+    def job_key(self) -> str:
+        """The hash of the content, wherever the file is."""
+        return self.digest
 
     def documents(self) -> list[str]:
         """Non-empty documents, without white space at their ends.
@@ -103,6 +110,10 @@ class ArtificialText:
     def digest(self) -> str:
         """Number and size, which determine the content."""
         return f"artificial-{self.number}-{self.num_bytes}"
+
+    def job_key(self) -> str:
+        """The same."""
+        return self.digest
 
     def documents(self) -> list[str]:
         """Paragraphs of the language."""

@@ -42,7 +42,7 @@ def test_more_types_than_the_whole_model_has() -> None:
     corpus = Corpus(messages=Ragged.from_rows([list(range(400))]))
     assert source(corpus, NANO, 0).vocab_size == 400
     with pytest.raises(
-        ValueError, match="the corpus has 400 different symbols, expected at most 300 for preset nano"
+        ValueError, match="the corpus has 400 different symbols, expected at most 300 for this preset"
     ):
         source(corpus, replace(NANO, pretrain_vocabulary="whole"), 0)
 
