@@ -11,7 +11,7 @@ from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, row_labels
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 
 
 def ami(corpus: Corpus, options: Options) -> list[Score]:

@@ -8,18 +8,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.metrics.translation_graph import Count, Occurrences, Translation, translate
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.resampling import NUM_PERMUTATIONS, describe_null, num_draws
+from ecsuite.eval.statistics.resampling import Statistic, resample
 
-VERSION = 1
-NUM_RESAMPLES = 1_000
-"""Bootstrap samples for the interval."""
+VERSION = 2
+NUM_SUBSAMPLES = 30
+"""Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
 
 
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
@@ -36,10 +35,12 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
       phrase, divided by the number of words and of concepts (appendix D); 0 if there are none;
-    - `null_mean` is the mean score with the phrases shuffled over the messages and a new matching each time;
-      95 % of these scores are between `null_low` and `null_high`; `p_value` is (1 + number of shuffles with at least
-      this score) / (1 + `permutations`). There are 100 permutations, and fewer, down to 20, if the number of words
-      times concepts plus a tenth of the co-occurrences is above 600,000.
+    - `null_mean` is the mean score with the phrases shuffled over the messages; 95 % of these scores are between
+      `null_low` and `null_high`; `p_value` is (1 + number of shuffles with at least this score) / (1 + `permutations`).
+
+    Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
+    permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
+    co-occurrences is above 600,000.
 
     A pair of weight 0 is not a match, so `unmatched` does not depend on how a solver completes its assignment. The
     authors' program counts such pairs, so that no concept is unmatched if there are as many words as concepts:
@@ -49,7 +50,7 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     lack. The values listed in `tie_dependent` are then those of the matching in `map`, a list of `[word, concept,
     weight]` in order of decreasing weight. `map_shares` has for each pair the share of the word's occurrences with the
     concept in their phrase, and the share of the concept's occurrences with the word in their message. `counts` has
-    the columns of table 4 of the paper. The interval is a bootstrap over samples with a fixed matching.
+    the columns of table 4 of the paper.
     """
     return _score(corpus, options, "cbm", "words that occur with their matched concept", "tokens")
 
@@ -84,7 +85,6 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
 
     num_rows = len(corpus.messages)
     larger = np.maximum(words.per_row, concepts.per_row)
-    good_in_row = np.bincount(words.row[good], words.count[good], num_rows)
     different_in_row = np.bincount(words.row[good], minlength=num_rows)
     total_edges, total_concepts = int(larger.sum()), int(concepts.count.sum())
     counts = {
@@ -113,8 +113,16 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     dependent = [*details, "map", "map_shares"] if tied else []
     if tied and (concepts.count > 1).any():
         dependent.insert(0, "value")
-    shuffled = shuffled_scores(translation, np.random.default_rng([options.seed, num_rows]))
-    details |= describe_null(value, shuffled, "high")
+    (found,) = resample(
+        paired_score(translation),
+        [value],
+        num_rows=num_rows,
+        seed=options.seed,
+        work=_work(translation),
+        tails=["high"],
+        max_subsamples=NUM_SUBSAMPLES,
+    )
+    details |= found.details
     details |= {"tied": tied > 0, "tied_pairs": tied, "tie_dependent": dependent, "counts": counts}
     pairs = list(zip(translation.word.tolist(), translation.concept.tolist(), strict=True))
     details["map"] = [
@@ -122,45 +130,48 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         for word, concept in pairs
     ]
     details["map_shares"] = translation.shares()
-    details |= {"resamples": NUM_RESAMPLES, "permutations": len(shuffled), "seed": options.seed}
-    interval = _interval(good_in_row, larger, np.random.default_rng(options.seed))
-    return [score(value=value, ci95=interval, details=details)]
+    details["resamples"] = details["subsamples"]
+    return [score(value=value, ci95=found.ci95, details=details)]
 
 
-def shuffled_scores(translation: Translation, rng: np.random.Generator) -> Floats:
-    """Scores at chance level: phrases shuffled over the messages, with a new best matching each time.
-
-    Returns:
-        Shape (num_permutations,).
-    """
+def paired_score(translation: Translation) -> Statistic:
+    """The score as a function of a pairing of messages and phrases, with a new best matching each time."""
     words, concepts = translation.words, translation.concepts
     by_word = np.argsort(
         words.kind, kind="stable"
     )  # consecutive counts are then close in memory, which is faster
-    kind = np.repeat(words.kind[by_word], words.count[by_word])
     row = np.repeat(words.row[by_word], words.count[by_word])
     phrases = _phrase_columns(concepts)
     repeats = bool((concepts.count > 1).any())
     different = _phrase_columns(concepts.once()) if repeats else phrases
     num_words, num_concepts = translation.weights.shape
-    cells = kind * (num_concepts + 1)
+    cells = np.repeat(words.kind[by_word], words.count[by_word]) * (num_concepts + 1)
 
-    def cooccurrences(columns: Ints, order: Ints) -> Ints:
-        table = np.zeros(num_words * (num_concepts + 1), np.int64)
-        for column in columns:
-            table += np.bincount(cells + column[order][row], minlength=len(table))
-        return table.reshape(num_words, num_concepts + 1)[:, :-1]
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        partner_of = np.full(len(words.per_row), -1)
+        partner_of[rows] = partners
+        used = slice(None) if len(rows) == len(partner_of) else np.flatnonzero(partner_of[row] >= 0)
+        used_row, used_cells = row[used], cells[used]
 
-    scores = []
-    work = len(phrases) * len(kind) // 10 + translation.weights.size  # counting sorted co-occurrences is fast
-    for _ in range(num_draws(NUM_PERMUTATIONS, work)):
-        order = rng.permutation(len(words.per_row))
-        weights = cooccurrences(phrases, order)
+        def cooccurrences(columns: Ints) -> Ints:
+            table = np.zeros(num_words * (num_concepts + 1), np.int64)
+            for column in columns:
+                table += np.bincount(used_cells + column[partner_of][used_row], minlength=len(table))
+            return table.reshape(num_words, num_concepts + 1)[:, :-1]
+
+        weights = cooccurrences(phrases)
         word, concept = best_match(weights)
-        present = cooccurrences(different, order) if repeats else weights
-        edges = np.maximum(words.per_row, concepts.per_row[order]).sum()
-        scores.append(present[word, concept].sum() / edges)
-    return np.array(scores)
+        present = cooccurrences(different) if repeats else weights
+        edges = np.maximum(words.per_row[rows], concepts.per_row[partners]).sum()
+        return np.array([present[word, concept].sum() / edges if edges else np.nan])
+
+    return statistic
+
+
+def _work(translation: Translation) -> int:
+    """Table entries counted by a draw; co-occurrences are sorted, so counting them is ten times as fast."""
+    longest, num_tokens = int(translation.concepts.per_row.max()), int(translation.words.count.sum())
+    return longest * num_tokens // 10 + translation.weights.size
 
 
 def _phrase_columns(concepts: Occurrences) -> Ints:
@@ -170,16 +181,3 @@ def _phrase_columns(concepts: Occurrences) -> Ints:
     columns = np.full((int(concepts.per_row.max()), len(concepts.per_row)), len(concepts.ids))
     columns[np.arange(len(kind)) - starts[row], row] = kind
     return columns
-
-
-def _interval(good: NDArray[Any], larger: Ints, rng: np.random.Generator) -> tuple[float, float] | None:
-    """Percentile bootstrap of sum(good) / sum(larger) over samples; None if a resample is empty."""
-    outcomes, repeats = np.unique(np.stack([good, larger]), axis=1, return_counts=True)
-    estimates = []
-    for _ in range(NUM_RESAMPLES):
-        hits, edges = outcomes @ rng.multinomial(len(good), repeats / len(good))
-        if not edges:
-            return None
-        estimates.append(hits / edges)
-    low, high = np.quantile(estimates, [0.025, 0.975]).tolist()
-    return low, high

@@ -12,7 +12,7 @@ from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 
 
 def conflict_count(corpus: Corpus, options: Options) -> list[Score]:

@@ -10,7 +10,7 @@ from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 
 
 def context_independence(corpus: Corpus, options: Options) -> list[Score]:

@@ -10,7 +10,7 @@ from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample, take_rows
 
-VERSION = 1
+VERSION = 2
 THRESHOLD = 0.8
 """Increase of the branching entropy, in bits, above which there is a boundary."""
 OTHER_THRESHOLDS = (0.0, 0.4, 1.2)

@@ -11,7 +11,7 @@ from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 
 
 def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:

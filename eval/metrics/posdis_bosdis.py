@@ -15,9 +15,10 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, entropy, row_of
+from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
@@ -31,7 +32,8 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     (blank). Range 0 to 1; 1 if each position encodes one attribute only.
 
     Null distribution: meanings shuffled over messages. Its mean is above 0, as plug-in estimates of mutual
-    information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes.
+    information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
+    if all attributes are constant.
     """
     line = signature("posdis", VERSION, past_end="blank", eos="strip")
     score = partial(Score, name="posdis", about="each position encodes one attribute", signature=line)
@@ -180,6 +182,8 @@ def _score(
     value, num_varying = observations.disentanglement(attributes)
     if not num_varying:
         return score(value=None, reason=f"every {what} is constant over all messages")
+    if not np.ptp(attributes, axis=0).any():
+        return score(value=None, reason=CONSTANT_ATTRIBUTES)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return np.array([observations.of_rows(rows).disentanglement(attributes[partners])[0]])

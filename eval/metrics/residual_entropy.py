@@ -14,10 +14,10 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy, tally
-from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
+from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 EXACT_WORK = 1 << 26
 """All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
 MAX_EXACT_POSITIONS = 12
@@ -321,6 +321,6 @@ def entropies_or_reason(corpus: Corpus) -> Entropies | str:
         return attributes
     varying = np.flatnonzero(np.ptp(attributes, axis=0))
     if not len(varying):
-        return "every attribute is constant over all messages"
+        return CONSTANT_ATTRIBUTES
     names = tuple(f"attribute{i}" for i in varying.tolist())
     return Entropies(position_columns(corpus), attributes.T[varying], names)

@@ -11,7 +11,7 @@ from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+VERSION = 2
 
 
 def synonymy(corpus: Corpus, options: Options) -> list[Score]:

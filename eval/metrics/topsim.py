@@ -20,15 +20,17 @@ from ecsuite.eval.metrics.distances import (
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, flat
-from ecsuite.eval.statistics.resampling import describe_null, num_draws
+from ecsuite.eval.statistics.resampling import describe_null, half_sample, jackknife_interval, num_draws
 
-VERSION = 1
+VERSION = 2
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many messages all pairs are used."""
 NUM_SAMPLED_PAIRS = 500_000
 """Pairs drawn with replacement if there are more messages."""
 NUM_RESAMPLES = 200
-"""Bootstrap samples for the interval."""
+"""Half-samples for the interval."""
+BOUNDS = (-1.0, 1.0)
+"""Range of a correlation."""
 
 
 def topsim(corpus: Corpus, options: Options) -> list[Score]:
@@ -39,10 +41,10 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     number of different values (Hamming); features: cosine distance; corpora with concepts only: Jaccard distance
     of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
 
-    The interval is a bootstrap over messages: the weight of a pair is the product of the counts of its two
-    messages in the sample; ranks are computed once, over all pairs. As pairs share messages, the textbook p-value
-    of the correlation does not hold. The null distribution shuffles meanings over messages and uses all pairs; for
-    more than 1,000 messages it uses 1,000 of them, drawn at random, and is then slightly too wide.
+    The interval is that of `resampling.jackknife_interval`: the pairs of a half-sample are those within it; ranks are
+    computed once, over all pairs. As pairs share messages, the textbook p-value of the correlation does not hold. The
+    null distribution shuffles meanings over messages and uses all pairs; for more than 1,000 messages it uses 1,000 of
+    them, drawn at random, and is then slightly too wide.
 
     Undefined for fewer than three messages and if all distances are equal.
     """
@@ -66,7 +68,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
             return [score(value=None, reason=f"all distances between {what} are equal")]
     x, y = _standard_ranks(between_messages), _standard_ranks(between_meanings)
     value = float(np.clip(x @ y / len(x), -1, 1))
-    ci95 = _interval(left, right, x, y, num_rows, rng)
+    parts = _half_samples(left, right, x, y, num_rows, rng)
     if sampled:
         drawn = np.sort(rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS])
         left, right = (drawn[side] for side in np.triu_indices(NUM_ROWS_ALL_PAIRS, 1))
@@ -77,13 +79,13 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     null = _null(x, y, min(num_rows, NUM_ROWS_ALL_PAIRS), rng)
     details = {
         "num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left),
-        "resamples": NUM_RESAMPLES,
-        **describe_null(value, null, "high"),
+        "resamples": len(parts),
+        **describe_null(value, null, "high", BOUNDS),
     }
     return [
         score(
             value=value,
-            ci95=ci95,
+            ci95=jackknife_interval(value, parts, num_rows, BOUNDS),
             details=details | {"permutations": len(null), "seed": options.seed},
         )
     ]
@@ -138,21 +140,27 @@ def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floa
     return np.array(draws, np.float64)
 
 
-def _interval(
+def _half_samples(
     left: Ints, right: Ints, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator
-) -> tuple[float, float] | None:
-    """Percentile bootstrap over rows; None if a resample is constant (possible with very few rows)."""
+) -> Floats:
+    """Correlations over the pairs within half of the rows, (num_samples,); NaN if these have equal distances.
+
+    Args:
+        left: First row of each pair.
+        right: Second row of each pair.
+        x: Standard ranks of the message distances.
+        y: Standard ranks of the meaning distances.
+        num_rows: Number of messages.
+        rng: Draws the half-samples.
+    """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-    estimates = []
-    for _ in range(NUM_RESAMPLES):
-        weight = np.bincount(rng.integers(num_rows, size=num_rows), minlength=num_rows).astype(float)
-        total, *sums = (weight[left] * weight[right]) @ moments
-        if not total:
-            return None
-        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)
-        spread = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
-        if spread < 1e-12:
-            return None
-        estimates.append((mean_xy - mean_x * mean_y) / np.sqrt(spread))
-    low, high = np.clip(np.quantile(estimates, [0.025, 0.975]), -1, 1).tolist()
-    return low, high
+    parts = np.full(NUM_RESAMPLES if num_rows >= resampling.MIN_ROWS else 0, np.nan)
+    for place in range(len(parts)):
+        is_drawn = np.zeros(num_rows, bool)
+        is_drawn[half_sample(num_rows, rng)] = True
+        total, *sums = (is_drawn[left] & is_drawn[right]).astype(float) @ moments
+        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / max(1, total) for value in sums)
+        variance = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
+        if variance >= 1e-12:
+            parts[place] = (mean_xy - mean_x * mean_y) / np.sqrt(variance)
+    return parts

@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, signature
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
+from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import WORK, resample
 
-VERSION = 1
+VERSION = 2
 NUM_OBJECTS = 300
 """Messages drawn without replacement from a larger corpus, as in the program of the ICY paper."""
 NUM_COLUMNS_RESAMPLED = 16
@@ -33,8 +33,9 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     It is computed exactly here, by a least absolute deviations regression on the attribute values. Gradient descent
     stops above the minimum (see `ecsuite.eval.icy.trained_tre`).
 
-    EOS is removed; positions after the end of a message hold an extra symbol (blank). Undefined if there are at least
-    as many free tables as messages, since these reconstruct any language. Takes about 5 ms for each distinct column
+    EOS is removed; positions after the end of a message hold an extra symbol (blank). Undefined if all
+    attributes are constant, and if there are at least as many free tables as messages, since these reconstruct any
+    language. Takes about 5 ms for each distinct column
     of the tables: 0.5 s for 20 positions of 4 symbols.
 
     Null and interval: 20 draws each, see `resampling.resample`. If more than 16 distinct columns are not constant, at
@@ -96,6 +97,8 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     num_rows = len(attributes)
     if not np.ptp(tables, axis=0).any():
         return [score(value=None, reason="every position is constant over all messages")]
+    if not np.ptp(attributes, axis=0).any():
+        return [score(value=None, reason=CONSTANT_ATTRIBUTES)]
     design = free_indicators(attributes)
     if design.shape[1] >= num_rows:
         return [score(value=None, reason="at least as many free parameters as messages")]

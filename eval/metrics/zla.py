@@ -12,7 +12,7 @@ from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample, take_rows
 
-VERSION = 1
+VERSION = 2
 
 
 def zla(corpus: Corpus, options: Options) -> list[Score]:

@@ -7,6 +7,8 @@ from ecsuite.eval.statistics.counting import Ints, attribute_codes
 
 BLANK = 0
 """Code of the positions after the end of a message."""
+CONSTANT_ATTRIBUTES = "every attribute is constant over all messages"
+"""Reason why a metric that compares meanings is undefined."""
 
 
 def position_columns(corpus: Corpus) -> Ints:

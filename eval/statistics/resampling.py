@@ -1,15 +1,20 @@
-"""Resampling for any metric: a permutation null distribution and a subsampling interval.
+"""Resampling for any metric: a permutation null distribution and a delete-half jackknife interval.
 
 A metric passes its statistic as a function of a pairing: the rows of the messages, and for each of them the row of its
 meaning. The null distribution uses shuffled partners, the interval uses half of the rows. The statistic is called a few
 hundred times, so a metric should compute codes, counts and incidence tables only once.
+
+A slow statistic has only 20 draws, whose empirical quantiles would hold 87 % of a distribution instead of 95 %. So both
+intervals are widened for the number of draws, by Student's t or by order statistics.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import stats
 
 from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints
@@ -34,6 +39,8 @@ WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
 MIN_ROWS = 10
 """Minimum number of messages for an interval."""
+LEVEL = 0.95
+"""Coverage of both intervals."""
 _TOLERANCE = 1e-9
 """Figures with a difference below this are equal."""
 
@@ -45,7 +52,7 @@ class Uncertainty:
     ci95: tuple[float, float] | None
     """The interval; None for few messages, or if a half-sample is undefined."""
     details: dict[str, Any]
-    """`null_mean`, `null_low`, `null_high` (2.5 and 97.5 %), `p_value`, the numbers of draws and the seed.
+    """`null_mean`, `null_low` and `null_high` (`prediction_interval`), `p_value`, the numbers of draws and the seed.
     `null_value`: the value compared with the null distribution, if it is not the score; `null_rows`: messages per
     draw, if not all."""
 
@@ -62,19 +69,20 @@ def resample(
     null: NullDraw | None = None,
     reference_values: Sequence[float] | None = None,
     max_rows: int | None = None,
+    max_subsamples: int | None = None,
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
     **Null distribution.** Meanings are shuffled over messages, which keeps both and removes their association; a metric
     without meanings defines its own. The p-value is (1 + number of draws at least as extreme) / (1 + number of draws).
 
-    **Interval.** Samples of half of the rows, drawn without replacement; the percentiles of the figure over these
-    samples, minus their mean, are added to the score. A half-sample without replacement varies around the corpus as
-    the corpus varies around the language (Wu, 1990; Politis and Romano, 1994), and unlike a bootstrap sample it
-    repeats no row. Plug-in estimates count repeated rows as information, so the usual bootstrap interval of mutual
-    information is entirely above the estimated value. As it is centred, the interval shows how the score varies between
-    corpora of the same size; the effect of the size itself shows in `null_mean`. Rows are treated as independent
-    draws: enumerated meanings vary less.
+    **Interval.** Samples of half of the rows, drawn without replacement, give the standard error of the score: see
+    `jackknife_interval`. A half-sample without replacement varies around the corpus as the corpus varies around the
+    language (Wu, 1990; Politis and Romano, 1994), and unlike a bootstrap sample it repeats no row. Plug-in estimates
+    count repeated rows as information, so the usual bootstrap interval of mutual information is entirely above the
+    estimated value. As it is centred, the interval shows how the score varies between corpora of the same size; the
+    effect of the size itself shows in `null_mean`. Rows are treated as independent draws: enumerated meanings vary
+    less.
 
     Args:
         statistic: The figures as a function of a pairing.
@@ -90,6 +98,7 @@ def resample(
         max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. The mean
             score of the interval's draws is then compared with the null distribution, as the chance level depends on
             the number of messages.
+        max_subsamples: Maximum number of half-samples; default: `NUM_SUBSAMPLES`.
 
     Returns:
         One item per figure.
@@ -99,7 +108,7 @@ def resample(
     size = max_rows if max_rows is not None and is_sampled else num_rows // 2
 
     def some_rows() -> Ints:
-        return np.sort(rng.permutation(num_rows)[:size])
+        return half_sample(num_rows, rng, size)
 
     def shuffled(rng: np.random.Generator) -> Floats:
         rows = some_rows() if is_sampled else np.arange(num_rows)
@@ -110,7 +119,8 @@ def resample(
     parts = np.zeros((0, len(values)))
     if num_rows >= MIN_ROWS:
         # half of the rows is half of the work
-        number = num_draws(NUM_SUBSAMPLES, work if is_sampled else work // 2)
+        most = min(NUM_SUBSAMPLES, max_subsamples or NUM_SUBSAMPLES)
+        number = num_draws(most, work if is_sampled else work // 2)
         parts = np.stack([statistic(rows, rows) for rows in (some_rows() for _ in range(number))])
     references = (
         parts.mean(axis=0).tolist()
@@ -121,8 +131,8 @@ def resample(
     )
     return [
         Uncertainty(
-            ci95=centred_interval(value, parts[:, figure], num_rows, bounds, size),
-            details=describe_null(reference, nulls[:, figure], tail)
+            ci95=jackknife_interval(value, parts[:, figure], num_rows, bounds, size),
+            details=describe_null(reference, nulls[:, figure], tail, bounds)
             | (
                 {"null_value": float(reference)} if abs(reference - value) > _TOLERANCE else {}
             )  # False for NaN
@@ -133,32 +143,64 @@ def resample(
     ]
 
 
+def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None) -> Ints:
+    """Half of the rows, or `size` of them, drawn without replacement, ascending."""
+    return np.sort(rng.permutation(num_rows)[: num_rows // 2 if size is None else size])
+
+
 def num_draws(most: int, work: int) -> int:
     """The number of draws, if each counts `work` table entries."""
     return max(MIN_DRAWS, min(most, WORK // max(1, work)))
 
 
-def describe_null(value: float, draws: Floats, tail: Tail) -> dict[str, float]:
+def describe_null(value: float, draws: Floats, tail: Tail, bounds: tuple[float, float]) -> dict[str, float]:
     """Details of a null distribution: its mean, its central 95 %, and the p-value of the score.
 
     Args:
         value: The score.
         draws: Draws from the null distribution, (num_draws,); NaNs are left out.
         tail: Side of the null distribution on which the score differs from the chance level.
+        bounds: Range of the score.
     """
     draws = draws[~np.isnan(draws)]
     if not len(draws) or np.isnan(value):
         return {}
     is_extreme = draws >= value - _TOLERANCE if tail == "high" else draws <= value + _TOLERANCE
     p_value = (1 + int(is_extreme.sum())) / (1 + len(draws))
-    low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+    low, high = prediction_interval(draws, bounds)
     return {"null_mean": float(draws.mean()), "null_low": low, "null_high": high, "p_value": p_value}
 
 
-def centred_interval(
+def prediction_interval(draws: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
+    """The interval that contains a further draw of the same distribution with probability 95 %.
+
+    From 39 draws on, its bounds are order statistics, which is exact for every continuous distribution: with 39 draws
+    the lowest and the highest, with more draws interpolated. With fewer draws it is Student's prediction interval,
+    which is exact for normal draws.
+
+    Args:
+        draws: Shape (num_draws,); a single draw is both bounds.
+        bounds: Range of the draws.
+    """
+    number, tail = len(draws), (1 - LEVEL) / 2
+    if round(tail * (number + 1), 9) >= 1:  # rounded: with 39 draws it is 1
+        low, high = np.quantile(draws, [tail, 1 - tail], method="weibull").tolist()
+        return low, high
+    mean, half_width = float(draws.mean()), 0.0
+    if number > 1:
+        half_width = _student(number) * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)
+    return max(bounds[0], mean - half_width), min(bounds[1], mean + half_width)
+
+
+def jackknife_interval(
     value: float, parts: Floats, num_rows: int, bounds: tuple[float, float], size: int | None = None
 ) -> tuple[float, float] | None:
-    """The central 95 % of the sample figures, shifted so that their mean is the score.
+    """The 95 % delete-d jackknife interval.
+
+    Shao and Wu (1989), "A general theory for jackknife variance estimation", Annals of Statistics 17. The standard
+    error is the standard deviation of a statistic over samples of `size` rows without replacement, times
+    sqrt(size / (num_rows - size)). As it is estimated from few samples, the interval is Student's, with one degree of
+    freedom less than samples.
 
     Args:
         value: The score.
@@ -168,14 +210,19 @@ def centred_interval(
         size: Number of messages of a sample, drawn without replacement; default: half of them.
 
     Returns:
-        None without samples, or if a sample is undefined.
+        None for fewer than two samples, or if a sample is undefined.
     """
-    if not len(parts) or np.isnan(parts).any():
+    if len(parts) < 2 or np.isnan(parts).any():
         return None
     size = num_rows // 2 if size is None else size
-    spread = np.sqrt(size / (num_rows - size))  # 1 for halves of an even number of rows, otherwise below 1
-    low, high = (value + spread * (np.quantile(parts, [0.025, 0.975]) - parts.mean())).tolist()
-    return max(bounds[0], min(low, value)), min(bounds[1], max(high, value))
+    error = float(parts.std(ddof=1)) * math.sqrt(size / (num_rows - size))
+    half_width = _student(len(parts)) * error
+    return max(bounds[0], value - half_width), min(bounds[1], value + half_width)
+
+
+def _student(num_draws: int) -> float:
+    """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
+    return float(stats.t.ppf((1 + LEVEL) / 2, num_draws - 1))
 
 
 def take_rows(rows: Ragged, chosen: Ints) -> Ragged:

@@ -2,7 +2,6 @@
 
 import pytest
 
-import ecsuite.eval.metrics.cbm  # noqa: F401 - takes its number of draws when imported: not within `few_draws`
 from ecsuite.eval.statistics import resampling
 
 USUAL = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS")}

@@ -43,7 +43,7 @@ def test_perfect_language():
     meanings = list(itertools.product(range(3), range(3))) * 2
     result = score([[a, b + 3] for a, b in meanings], meanings)
     assert result.value == pytest.approx(1)
-    assert result.signature == "ami|normaliser:max|label:attributes|eos:strip|v:1"
+    assert result.signature == "ami|normaliser:max|label:attributes|eos:strip|v:2"
 
 
 def test_chance_is_zero():

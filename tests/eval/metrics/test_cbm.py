@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import cbm as module
-from ecsuite.eval.metrics.cbm import cbm, cbm_types, shuffled_scores
+from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.statistics.resampling import take_rows
 from ecsuite.formats import read_corpus
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
@@ -30,12 +30,6 @@ def score(messages, concepts, eos=None, names=(), metric=cbm):
         eos=eos,
     )
     return metric(corpus, Options())[0]
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    """Enough for an interval, which most tests do not look at."""
-    monkeypatch.setattr(module, "NUM_RESAMPLES", 50)
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +107,13 @@ def test_authors_sample_with_words_as_sets(sample):
     messages, concepts, _ = sample
     result = score(messages, concepts, eos=0, metric=cbm_types)
     assert (result.name, round(result.value, 4)) == ("cbm_types", 0.0704)
-    assert result.signature == "cbm_types|count:types|eos:strip|v:1"
+    assert result.signature == "cbm_types|count:types|eos:strip|v:2"
     counts = result.details["counts"]
     assert (counts["good"], counts["total_edges"], counts["unique_messages"]) == (388, 5511, 913)
     assert counts["total_edges"] == sum(len(set(message) - {0}) for message in messages)
 
 
-def test_the_authors_sample_is_above_chance(sample):
+def test_the_authors_sample_is_above_chance(all_draws, sample):
     messages, concepts, _ = sample
     details = score(messages, concepts, eos=0).details
     assert details["null_low"] <= details["null_mean"] <= details["null_high"] < 0.06
@@ -265,13 +259,14 @@ def test_the_interval_depends_on_the_seed_alone():
 
 def draws(messages, concepts, seed=0):
     corpus = Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts))
-    return shuffled_scores(translate(corpus), np.random.default_rng(seed))
+    statistic, rng = paired_score(translate(corpus)), np.random.default_rng(seed)
+    rows = np.arange(len(messages))
+    return np.concatenate([statistic(rows, rng.permutation(rows)) for _ in range(100)])
 
 
 def test_chance_over_every_order():
     """Two words, two concepts, two samples each: a third of the orders are perfect, the others have half."""
     scores = draws([[1], [1], [2], [2]], [[0], [0], [1], [1]])
-    assert len(scores) == 100
     assert set(scores.tolist()) == {0.5, 1.0}
     assert 0.2 < np.mean(scores == 1) < 0.46
 
@@ -297,13 +292,47 @@ def test_a_random_language_is_at_chance():
     assert np.mean(np.array(p_values) <= 0.1) < 0.25
 
 
-def test_a_large_corpus_gets_fewer_permutations(monkeypatch):
+def test_a_large_corpus_gets_fewer_permutations(all_draws, monkeypatch):
     """500 words by 30 concepts are 15,000 cells: 40 times these are 600,000, a hundredth of the usual limit."""
     assert resampling.WORK == 60_000_000
     monkeypatch.setattr(resampling, "WORK", 600_000)
     rows = np.arange(500)[:, None]
     assert score(rows, rows % 30).details["permutations"] == 39
     assert score(rows % 30, rows % 30).details["permutations"] == 100
+
+
+def noisy_corpus(rng, num_rows, noise, num_concepts=10):
+    """A word for each concept; a share of the words is random."""
+    concepts = rng.integers(0, num_concepts, num_rows)
+    words = np.where(rng.random(num_rows) < noise, rng.integers(0, num_concepts, num_rows), concepts)
+    return Corpus(messages=Ragged.from_rows(words[:, None]), concepts=Ragged.from_rows(concepts[:, None]))
+
+
+def test_a_part_of_a_corpus_is_matched_anew():
+    corpus = noisy_corpus(np.random.default_rng(0), 60, 0.7)
+    rows = np.arange(0, 60, 2)
+    part = Corpus(messages=take_rows(corpus.messages, rows), concepts=take_rows(corpus.concepts, rows))
+    assert paired_score(translate(corpus))(rows, rows) == cbm(part, Options())[0].value
+
+
+@pytest.mark.parametrize(("noise", "narrowest", "widest"), [(0.5, 0.8, 1.3), (1.0, 1.0, 1.8)])
+def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(
+    all_draws, monkeypatch, noise, narrowest, widest
+):
+    """With the matching of the whole corpus, that of a random language would be more than twice as wide."""
+    monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
+    monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
+    rng = np.random.default_rng(0)
+    scores = [cbm(noisy_corpus(rng, 100, noise), Options())[0] for _ in range(100)]
+    values = np.array([score.value for score in scores])
+    low, high = np.array([score.ci95 for score in scores]).T
+    assert 91 <= ((low <= values.mean()) & (values.mean() <= high)).sum()
+    assert narrowest < (high - low).mean() / (3.92 * values.std()) < widest
+
+
+def test_few_messages_have_no_interval():
+    assert score([[1], [2]] * 4, [[0], [1]] * 4).ci95 is None
+    assert score([[1], [2]] * 5, [[0], [1]] * 5).ci95 == (1, 1)
 
 
 def recount(messages, concepts):

@@ -38,7 +38,7 @@ def test_perfect_language():
     result = score(PERFECT, GRID)
     assert (result.value, result.ci95, result.details["share"]) == (0, (0, 0), 0)
     assert result.details["p_value"] == 0.1
-    assert result.signature == "conflict_count|unit:rows|eos:strip|v:1"
+    assert result.signature == "conflict_count|unit:rows|eos:strip|v:2"
 
 
 def test_positions_may_be_permuted_and_words_shared():

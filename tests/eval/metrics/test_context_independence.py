@@ -44,7 +44,7 @@ def test_perfect_language():
     assert result.value == 1
     assert result.ci95 == (1, 1)
     assert result.details["p_value"] == 0.1
-    assert result.signature == "context_independence|count:messages|label:attributes|eos:strip|v:1"
+    assert result.signature == "context_independence|count:messages|label:attributes|eos:strip|v:2"
 
 
 def test_order_and_repetition_do_not_matter():

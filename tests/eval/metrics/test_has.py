@@ -33,7 +33,7 @@ def test_words():
     assert result.details["p_value"] == 0.1
     assert result.details["shuffled"]["segments"] > 100
     assert [bits for bits, _ in result.details["by_threshold"]] == [0.0, 0.4, 1.2]
-    assert result.signature == "has|threshold:0.8|starts:all|eos:strip|v:1"
+    assert result.signature == "has|threshold:0.8|starts:all|eos:strip|v:2"
 
 
 def test_a_random_language_is_not_unlike_its_control():

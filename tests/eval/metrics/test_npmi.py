@@ -40,7 +40,7 @@ def test_a_name_for_each_meaning(words):
     assert result.ci95 == pytest.approx((1, 1))
     assert result.details["above_half"] == 1
     assert result.details["p_value"] == 0.1
-    assert result.signature == "ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:1"
+    assert result.signature == "ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:2"
 
 
 def test_constant_message_has_no_information():

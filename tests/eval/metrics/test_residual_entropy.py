@@ -124,8 +124,8 @@ def test_concatenation():
     assert {key: compositional.details[key] for key in explained} == explained
     assert compositional.details["null_mean"] < 0.7
     assert compositional.details["p_value"] <= 0.1
-    assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:1"
-    assert residual.signature == ("residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:1")
+    assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:2"
+    assert residual.signature == ("residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:2")
 
 
 def test_holistic_language():

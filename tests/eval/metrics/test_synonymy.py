@@ -55,8 +55,8 @@ def test_one_word_a_concept():
     assert [score.details["normalised"] for score in results] == [0, 0]
     assert all(score.ci95 == (0, 0) and score.details["p_value"] == 0.1 for score in results)
     assert [score.signature for score in results] == [
-        "synonymy|align:pmi|label:attributes|eos:strip|v:1",
-        "polysemy|align:pmi|label:attributes|eos:strip|v:1",
+        "synonymy|align:pmi|label:attributes|eos:strip|v:2",
+        "polysemy|align:pmi|label:attributes|eos:strip|v:2",
     ]
 
 

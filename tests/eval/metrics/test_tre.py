@@ -58,7 +58,7 @@ def test_concatenation():
     assert result.details["p_value"] <= 0.2
     assert result.details["null_low"] > 1
     assert result.signature == (
-        "tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:1"
+        "tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:2"
     )
 
 
@@ -164,6 +164,7 @@ def test_least_absolute_error_is_that_of_the_median():
         ([[1, 2]] * 12, GRID, "every position is constant over all messages"),
         ([[1], [2]], [[0, 0], [1, 0]], "at least as many free parameters as messages"),
         ([[1]], [[0, 0]], "every position is constant over all messages"),
+        ([[1], [2]] * 9, [[3, 4]] * 18, "every attribute is constant over all messages"),
     ],
 )
 def test_undefined(messages, meanings, reason):

@@ -113,7 +113,7 @@ def test_table_folds_long_signatures():
     lines = text(score_corpus(small_corpus(), ["topsim"]), 60).splitlines()
     assert lines[-2:] == [
         "  topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|",
-        "    n:48|v:1",
+        "    n:48|v:2",
     ]
 
 

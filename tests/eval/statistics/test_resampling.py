@@ -4,13 +4,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.context_independence import context_independence
 from ecsuite.eval.metrics.posdis_bosdis import Observations, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.resampling import centred_interval, describe_null, num_draws, resample, take_rows
+from ecsuite.eval.statistics.resampling import (
+    describe_null,
+    half_sample,
+    jackknife_interval,
+    num_draws,
+    prediction_interval,
+    resample,
+    take_rows,
+)
 
 
 def noisy_corpus(rng, num_rows, noise):
@@ -21,41 +30,98 @@ def noisy_corpus(rng, num_rows, noise):
     return Corpus(messages=Ragged.from_rows(said), meanings=meanings)
 
 
+UNIT = (0.0, 1.0)
+ANY = (-np.inf, np.inf)
+
+
 def test_null_of_hand_made_draws():
     draws = np.array([0.0, 0.1, 0.2, 0.3])
-    high = describe_null(0.2, draws, "high")
+    high = describe_null(0.2, draws, "high", UNIT)
     assert high["null_mean"] == pytest.approx(0.15)
-    assert (high["null_low"], high["null_high"]) == pytest.approx((0.0075, 0.2925))
     assert high["p_value"] == (1 + 2) / 5
-    assert describe_null(0.2, draws, "low")["p_value"] == (1 + 3) / 5
-    assert describe_null(0.4, draws, "high")["p_value"] == 1 / 5
+    assert describe_null(0.2, draws, "low", UNIT)["p_value"] == (1 + 3) / 5
+    assert describe_null(0.4, draws, "high", UNIT)["p_value"] == 1 / 5
 
 
 def test_null_draws_that_differ_by_rounding_are_ties():
-    assert describe_null(0.3, np.array([0.1 + 0.2 - 1e-13] * 3), "high")["p_value"] == 1
+    assert describe_null(0.3, np.array([0.1 + 0.2 - 1e-13] * 3), "high", UNIT)["p_value"] == 1
 
 
 def test_null_draws_without_a_value_are_left_out():
-    assert describe_null(1.0, np.array([np.nan, 0.0]), "high")["p_value"] == 1 / 2
-    assert describe_null(1.0, np.array([np.nan]), "high") == {}
+    found = describe_null(1.0, np.array([np.nan, 0.0]), "high", UNIT)
+    assert found == {"null_mean": 0, "null_low": 0, "null_high": 0, "p_value": 1 / 2}
+    assert describe_null(1.0, np.array([np.nan]), "high", UNIT) == {}
 
 
-def test_interval_of_hand_made_halves():
-    halves = np.linspace(0.3, 0.5, 201)  # mean 0.4, middle 95 % 0.305 … 0.495
-    assert centred_interval(0.6, halves, 100, (0, 1)) == pytest.approx((0.505, 0.695))
-    assert centred_interval(0.6, halves, 100, (0, 0.65)) == pytest.approx((0.505, 0.65))
+def test_39_draws_are_bounded_by_the_lowest_and_the_highest():
+    draws = np.random.default_rng(0).random(39)
+    assert prediction_interval(draws, ANY) == pytest.approx((draws.min(), draws.max()))
+    assert prediction_interval(np.arange(1.0, 80), ANY) == pytest.approx((2, 78))
+
+
+def test_fewer_draws_have_student_s_prediction_interval():
+    draws = np.array([1.0, 2.0, 3.0])
+    half_width = 4.302653 * np.sqrt(4 / 3)
+    assert prediction_interval(draws, ANY) == pytest.approx((2 - half_width, 2 + half_width))
+    assert prediction_interval(draws, (0, 5)) == (0, 5)
+    assert prediction_interval(np.full(3, 0.25), UNIT) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("number", [20, 38, 39, 60, 100])
+@pytest.mark.parametrize(
+    "shape",
+    [stats.norm(), stats.expon(), stats.chi2(5), stats.beta(8, 1)],
+    ids=["normal", "exponential", "chi2", "beta"],
+)
+def test_a_further_draw_is_inside_in_95_percent(number, shape):
+    """With quantiles of the draws it would be 86 % of 20 and 93 % of 100."""
+    draws = shape.rvs((400, number), random_state=0)
+    bounds = np.array([prediction_interval(row, ANY) for row in draws])
+    inside = (shape.cdf(bounds[:, 1]) - shape.cdf(bounds[:, 0])).mean()
+    assert 0.925 < inside < 0.96
+
+
+def test_jackknife_of_a_mean_is_student_s_interval():
+    """The standard deviation over all half-samples of a mean is its standard error."""
+    numbers = np.random.default_rng(0).normal(size=60)
+    rng = np.random.default_rng(1)
+    parts = np.array([numbers[half_sample(60, rng)].mean() for _ in range(20_000)])
+    low, high = jackknife_interval(numbers.mean(), parts, 60, ANY)
+    assert (low + high) / 2 == pytest.approx(numbers.mean())
+    assert (high - low) / 2 == pytest.approx(1.96 * stats.sem(numbers), rel=0.02)
+
+
+@pytest.mark.parametrize("draw", [np.random.Generator.normal, np.random.Generator.exponential])
+@pytest.mark.parametrize("number", [5, 20, 200])
+def test_an_interval_from_few_half_samples_covers_as_often(number, draw):
+    """Percentiles of 20 half-samples would cover the mean of a normal distribution in 88 %."""
+    rng = np.random.default_rng(0)
+    mean = 0 if draw is np.random.Generator.normal else 1
+    covered = 0
+    for _ in range(500):
+        numbers = draw(rng, size=60)
+        parts = np.array([numbers[half_sample(60, rng)].mean() for _ in range(number)])
+        low, high = jackknife_interval(numbers.mean(), parts, 60, ANY)
+        covered += low <= mean <= high
+    assert 0.91 < covered / 500 < 0.975
+
+
+def test_an_interval_is_within_the_range_of_the_score():
+    halves = np.array([0.3, 0.5])
+    assert jackknife_interval(0.6, halves, 100, UNIT) == (0, 1)
+    assert jackknife_interval(0.6, np.full(9, 0.4), 100, UNIT) == (0.6, 0.6)
 
 
 def test_halves_of_an_odd_number_of_rows_are_a_little_small():
     halves = np.linspace(0.3, 0.5, 201)
-    low, high = centred_interval(0.6, halves, 11, (0, 1))
-    assert high - low == pytest.approx(0.19 * np.sqrt(5 / 6))
+    even, odd = (np.ptp(jackknife_interval(0.5, halves, num_rows, UNIT)) for num_rows in (10, 11))
+    assert odd == pytest.approx(even * np.sqrt(5 / 6))
 
 
 def test_smaller_samples_vary_more_and_are_scaled_down():
     parts = np.linspace(0.3, 0.5, 201)
-    low, high = centred_interval(0.6, parts, 1_000, (0, 1), size=100)
-    assert high - low == pytest.approx(0.19 / 3)
+    half, tenth = (np.ptp(jackknife_interval(0.5, parts, 1_000, UNIT, size=size)) for size in (500, 100))
+    assert tenth == pytest.approx(half / 3)
 
 
 def test_draws_of_some_rows(all_draws):
@@ -93,14 +159,14 @@ def test_the_reference_value_is_compared_with_the_null(all_draws):
     assert "null_value" not in found.details
 
 
-def test_no_interval_without_halves_or_where_one_has_no_value():
-    assert centred_interval(0.6, np.zeros(0), 9, (0, 1)) is None
-    assert centred_interval(0.6, np.array([0.5, np.nan]), 50, (0, 1)) is None
+def test_no_interval_without_two_halves_or_where_one_has_no_value():
+    for parts in ([], [0.5], [0.5, np.nan]):
+        assert jackknife_interval(0.6, np.array(parts), 50, UNIT) is None
 
 
-@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=9), st.integers(2, 99))
+@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=2, max_size=9), st.integers(2, 99))
 def test_the_score_is_never_outside_its_interval(value, halves, num_rows):
-    low, high = centred_interval(value, np.array(halves), num_rows, (0, 1))
+    low, high = jackknife_interval(value, np.array(halves), num_rows, UNIT)
     assert 0 <= low <= value <= high <= 1
 
 
@@ -115,6 +181,12 @@ def test_slow_statistics_have_fewer_draws(all_draws):
     assert num_draws(100, 1) == num_draws(100, 0) == 100
     assert num_draws(100, resampling.WORK // 50) == 50
     assert num_draws(100, 10**12) == resampling.MIN_DRAWS
+
+
+def test_a_metric_may_limit_its_half_samples(all_draws):
+    how = {"num_rows": 20, "seed": 0, "work": 1, "tails": ["high"]}
+    (found,) = resample(lambda rows, partners: np.array([0.5]), [0.5], max_subsamples=30, **how)
+    assert (found.details["permutations"], found.details["subsamples"]) == (100, 30)
 
 
 def test_arguments_of_a_statistic():
