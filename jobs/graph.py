@@ -46,12 +46,13 @@ def require_results(results: Mapping[Job, Result]) -> None:
         raise DivergedError(failures[0])
 
 
-def make_plan(jobs: Iterable[Job], store: Store) -> Plan:
+def make_plan(jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False) -> Plan:
     """Find which jobs must be computed; a job whose result is kept needs none of its inputs.
 
     Args:
         jobs: The jobs whose results are wanted.
         store: Kept results.
+        needs_arrays: Whether their arrays are wanted, too.
     """
     kept: dict[Job, Result] = {}
     missing: dict[Job, None] = {}
@@ -72,7 +73,7 @@ def make_plan(jobs: Iterable[Job], store: Store) -> Plan:
         missing[job] = None
 
     for job in jobs:
-        visit(job, needs_arrays=False)
+        visit(job, needs_arrays=needs_arrays)
     return Plan(kept=kept, missing=tuple(missing))
 
 
@@ -97,11 +98,12 @@ class Runner:
             return make_plan(jobs, Store(Path(tempfile.gettempdir()) / "ecsuite-without-a-store"))
         return make_plan(jobs, Store(self.folder))
 
-    def run(self, jobs: Sequence[Job]) -> dict[Job, Result]:
+    def run(self, jobs: Sequence[Job], *, needs_arrays: bool = False) -> dict[Job, Result]:
         """Compute jobs and those that they read.
 
         Args:
             jobs: The jobs whose results are wanted.
+            needs_arrays: Whether their arrays are wanted, too; they stay in the folder, so there must be one.
 
         Returns:
             The result of each; that of a failed job says why, and so does that of a job that reads it.
@@ -115,14 +117,17 @@ class Runner:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = Store(folder, self.note)
             store.note_former_results()
-            plan = make_plan(jobs, store)
+            plan = make_plan(jobs, store, needs_arrays=needs_arrays)
             if plan.kept and plan.missing:
                 total = len(plan.kept) + len(plan.missing)
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running = _Running(self, store, plan)
             stack.callback(running.close)
             running.run()
-            return {job: running.results[job] for job in jobs}
+            results = {job: running.results[job] for job in jobs}
+            if needs_arrays:
+                results |= {job: found for job in jobs if (found := store.read(job, needs_arrays=True))}
+            return results
 
 
 @dataclass

@@ -84,6 +84,17 @@ def test_arrays_are_made_again_only_if_something_needs_them(runner, calls, tmp_p
     assert calls() == ["fill 4", "add up 3"]
 
 
+def test_arrays_can_be_wanted_themselves(runner, calls):
+    job = Job(fill, size=4)
+    assert runner.run([job])[job].arrays is None
+    arrays = runner.run([job], needs_arrays=True)[job].arrays
+    assert len(arrays.read_bytes()) > 4
+    assert calls() == ["fill 4"]
+    arrays.unlink()
+    assert runner.run([job], needs_arrays=True)[job].arrays.is_file()
+    assert calls() == ["fill 4"]
+
+
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-9] + b"garbage!!", lambda data: b"", lambda data: data[:20]]
 )
