@@ -24,9 +24,11 @@ from ecsuite.config import (
     parse_value,
     parse_yaml,
     read_yaml,
+    refuse_unread,
     shipped_configs,
     shown,
     unknown_name,
+    unread,
 )
 
 
@@ -183,3 +185,20 @@ def test_the_error_of_divergence_is_copied_with_its_outcome():
     for same in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(same) is DivergedError and (str(same), same.outcome) == (str(error), {"step": 3})
     assert isinstance(error, ArithmeticError)
+
+
+READS = {"lamp": ("oil",), "lantern": ("oil", "battery"), "sun": ()}
+
+
+def test_options_that_a_choice_does_not_read_are_refused():
+    refuse_unread("light lantern", ["lantern"], {"battery": "--battery", "colour": "--colour"}, READS)
+    refuse_unread("light lamp,lantern", ["lamp", "lantern"], {"battery": "--battery"}, READS)
+    with pytest.raises(ConfigError, match=r"^--battery: not read by light lamp; read by lantern$"):
+        refuse_unread("light lamp", ["lamp"], {"oil": "--oil", "battery": "--battery"}, READS)
+    with pytest.raises(ConfigError, match=r"^--oil: not read by light sun; read by lamp, lantern$"):
+        refuse_unread("light sun", ["sun"], {"oil": "--oil"}, READS)
+
+
+def test_options_that_no_choice_names_are_read_by_all():
+    assert unread(["colour", "oil", "battery"], ["moon"], READS) == ["oil", "battery"]
+    assert unread(["colour", "oil"], ["lamp"], {}) == []

@@ -1,6 +1,7 @@
 """`ecsuite icy` and `ecsuite grammar` as users type them: results, files, the cache, and one line for each mistake."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy import acquisition, rows
+from ecsuite.eval.icy import acquisition, measuring, rows
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -276,6 +277,31 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
     )
     code, out, err = ecsuite(*command)
     assert (code, err) == (0, "") and "hol" in out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["--protocol", "metrics", "--grammar", "concat"],
+        ["--protocol", "end-to-end", "--model", "fc1l", "--receiver", "fc1l"],
+    ],
+)
+def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(measuring, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
+    code, out, err = ecsuite("icy", *command, *SMALL, "--picture", "a.svg")
+    assert (code, out, files()) == (2, "", set())
+    assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"
+
+
+def test_what_killed_runs_left_in_the_cache_is_removed(ecsuite):
+    Path("kept").mkdir()
+    leftover, young = Path("kept/.abc.json.99999.tmp"), Path("kept/.abc.json.7.tmp")
+    for file in (leftover, young):
+        file.write_text("half")
+    os.utime(leftover, (0, 0))
+    assert ecsuite(*ROW, "1", "--cache", "kept")[0] == 0
+    assert young.exists() and not leftover.exists()
 
 
 def test_a_study_of_one_s_own(as_json):

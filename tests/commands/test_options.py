@@ -1,9 +1,20 @@
 """Options that several commands share."""
 
-import pytest
+import inspect
+from collections import defaultdict
+from importlib import import_module
 
-from ecsuite.commands.options import MAX_SEEDS, read_seeds
+import numpy as np
+import pytest
+import typer.main
+
+from ecsuite.cli import COMMANDS, app
+from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
+from ecsuite.commands.score import SAMPLING, UNSAMPLED
 from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics.score import Options
 
 
 @pytest.mark.parametrize(
@@ -47,3 +58,57 @@ def test_what_is_no_seeds(text):
     ) as error:
         read_seeds(text, 123)
     assert str(error.value).startswith(f"--seeds {text}: ")
+
+
+def test_the_largest_seed():
+    assert read_seeds(f"{MAX_SEED - 1}-{MAX_SEED}", 0) == (MAX_SEED - 1, MAX_SEED)
+    assert (MAX_SEED << 32) + 2**32 - 1 < 2**63, "XferBench makes such seeds for each language"
+    for text in ("2", f"1,{MAX_SEED + 1}", "-5,1"):
+        with pytest.raises(ConfigError, match=rf"^--seeds {text}: expected seeds from 0 to 2,147,483,647$"):
+            read_seeds(text, MAX_SEED)
+
+
+SHARED = ("--workers", "--cache", "--seeds", "--seed", "--device", "--json")
+FILES = {"data", "preview"}
+"""Commands whose --out is neither JSON nor a folder in runs/."""
+
+
+def test_options_that_commands_share_have_one_help():
+    group = typer.main.get_command(app)
+    helps = defaultdict(set)
+    for name in group.list_commands(None):
+        for parameter in group.get_command(None, name).params:
+            option = parameter.opts[0]
+            if option in SHARED or (option == "--out" and name not in FILES):
+                helps[option].add(parameter.help)
+    assert {option: len(texts) for option, texts in helps.items()} == dict.fromkeys(SHARED, 1) | {"--out": 2}
+
+
+@pytest.mark.parametrize("command", ["score", "baseline", "icy", "xtreme", "correlate", "features", "data"])
+def test_what_a_choice_reads_are_options_of_the_command(command):
+    module, function = COMMANDS[command][0].split(":")
+    module = import_module(f"ecsuite.commands.{module}")
+    reads = {"xferbench": module.XFERBENCH} if command == "score" else module.READS
+    names = {name for each in reads.values() for name in each}
+    assert names <= set(inspect.signature(getattr(module, function)).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS.parts if name != "xferbench"])
+def test_metrics_read_the_options_that_the_command_says(name):
+    """Metrics with random draws read the seed; no metric but xferbench reads more."""
+
+    class Recorder:
+        def __getattr__(self, option):
+            read.add(option)
+            return getattr(Options(), option)
+
+    read = set()
+    rows = np.random.default_rng(1).integers(0, 3, (40, 5))
+    corpus = Corpus(
+        messages=Ragged.from_rows(rows[:, :3].tolist()),
+        meanings=rows[:, 3:],
+        concepts=Ragged.from_rows((rows[:, 3:] + [0, 3]).tolist()),
+        concept_names=tuple("abcdef"),
+    )
+    load_metric(name)(corpus, Recorder())
+    assert read <= {"progress", *(() if name in UNSAMPLED else SAMPLING)}

@@ -54,6 +54,15 @@ def test_all_nine_tasks_with_a_corpus(ask, write_data):
     assert "protocol:adapt|body:decoder|tasks:xnli+pawsx+udpos" in result.signature
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("human", "fr.txt"), ("texts", "texts"), ("protocol", "direct"), ("body", "encoder")]
+)
+def test_what_a_published_encoder_does_not_read_is_refused(ask, write_data, field, value):
+    """The human text changed its signature, and nothing else."""
+    request = ask(corpus=None, model="bert", data=write_data("udpos"), tasks=("udpos",), **{field: value})
+    assert refusal(request) == f"{field}: not read by a model; read by corpus"
+
+
 def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     model = str(tiny_bert)
     request = ask(corpus=None, model=model, data=write_data(), languages=(), tasks=tuple(TASKS))
