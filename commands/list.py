@@ -43,8 +43,8 @@ def registered_names() -> dict[str, dict[str, str]]:
         "xferbench protocols": {name: protocol.about for name, protocol in RULES.items()},
         "baselines": {name: first_line(source) for name, source in SOURCES.items()},
         "translation presets": {
-            name: f"BART with {preset.num_layers} + {preset.num_layers} layers of {preset.width}"
-            for name, preset in TRANSLATION.items()
+            name: f"BART with {sizes.num_layers} + {sizes.num_layers} layers of {sizes.width}"
+            for name, sizes in ((name, preset.model) for name, preset in TRANSLATION.items())
         },
         "xtreme tasks": {
             name: f"{task.title}, {len(task.languages)} languages" for name, task in XTREME.items()

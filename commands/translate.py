@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, Out, Seed
+from ecsuite.commands.options import Cache, Device, Json, Out, Seed, Workers
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import look_up
 from ecsuite.corpus import remove_abandoned
-from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 
 
@@ -25,31 +26,39 @@ def translate(
     seed: Seed = 0,
     out: Out = None,
     cache: Cache = Path("runs/translate"),
+    plan: Plan = False,
+    workers: Workers = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
-    look_up("setting", setting, look_up("preset", preset, PRESETS).settings)
     if out is not None:
         prepare_output_file(out)
     remove_abandoned(cache)
-    from ecsuite.eval.translation.experiment import translate_experiment
+    from ecsuite.eval.translation.jobs import plan as plan_jobs
+    from ecsuite.eval.translation.report import summary
+    from ecsuite.eval.translation.result import measure
+    from ecsuite.eval.translation.study import make_study
     from ecsuite.formats import read_corpus
 
-    with Reporter(cache_dir=cache) as reporter:
-        result = translate_experiment(
-            None if corpus is None else read_corpus(corpus),
-            pairs,
-            setting=setting,
-            preset=preset,
-            seed=seed,
-            device=device,
-            progress=reporter.progress,
-            out=cache,
-        )
+    look_up("setting", setting, look_up("preset", preset, PRESETS).settings)  # before the corpus is read
+    study = make_study(
+        None if corpus is None else read_corpus(corpus),
+        pairs,
+        setting=setting,
+        preset=preset,
+        seed=seed,
+        device=device,
+    )
+    if plan:
+        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+        return
+    result = run_study(
+        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.device.type
+    )
     if out is not None:
         write_json(out, result.as_dict())
     if as_json:
         print_json(result.as_dict())
     else:
-        print(result.summary())
+        print(summary(result))

@@ -16,7 +16,7 @@ import hashlib
 import importlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -269,6 +269,15 @@ class SentJob:
     """See `Job`."""
     inputs: dict[str, Any]
     """See `Store.send`."""
+
+
+def everything(jobs: Iterable[Job]) -> list[Job]:
+    """Jobs and all that they read, each once and after those that it reads."""
+    found: dict[Job, None] = {}
+    for job in jobs:
+        for each in (*everything(job.after), job):
+            found[each] = None
+    return list(found)
 
 
 def canonical(value: Any) -> Any:

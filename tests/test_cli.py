@@ -67,7 +67,7 @@ OPTIONS = {
     "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
     "translate": {
-        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--cache", "--device", "--json", "--help",
+        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--cache", "--device", "--json", "--help", "--plan", "--workers",
     },
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
@@ -78,7 +78,7 @@ OPTIONS = {
     "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},
     "cbm": {
         "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
-        "--help",
+        "--help", "--plan",
     },
     "preview": {"game", "--out", "--rounds", "--split", "--set", "--help"},
     "features": {

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.translation.presets import Preset
 
 HELD_OUT_SHARE = 5
 """At most one pair in `HELD_OUT_SHARE` is held out: the authors' program holds out a fifth."""
@@ -30,10 +29,39 @@ class Split:
     train: tuple[Pair, ...]
     valid: tuple[Pair, ...]
     test: tuple[Pair, ...]
-    name: str
-    """File name and a short hash of the set of pairs."""
+    digest: str
+    """A hash of the different pairs."""
     num_left_out: int
     """Number of pairs left out of training because they share a sentence with a held-out pair."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairFile:
+    """A file of pairs and how it is split: known by its different pairs, not by its path or their order."""
+
+    path: Path
+    """The file."""
+    num_valid: int
+    """See `Preset`."""
+    num_test: int
+    """See `Preset`."""
+    digest: str
+    """A hash of the different pairs."""
+
+    def job_key(self) -> list[str | int]:
+        """What can change a result."""
+        return [self.digest, self.num_valid, self.num_test]
+
+    def split(self) -> Split:
+        """Read and split the file again.
+
+        Raises:
+            ConfigError: If it has changed since it was split first.
+        """
+        found = split_pairs(self.path, self.num_valid, self.num_test)
+        if found.digest != self.digest:
+            raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
+        return found
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -67,12 +95,17 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def split_pairs(path: Path, preset: Preset) -> Split:
+def split_pairs(path: Path, num_valid: int, num_test: int) -> Split:
     """Read a file and split its different pairs by their hashes, so that the order of lines does not matter.
 
-    In order of the hashes, the first pairs are for test, the next for validation: as many as the preset defines, but
+    In order of the hashes, the first pairs are for test, the next for validation: as many as asked for, but
     together at most a fifth of all pairs. The others are for training, without pairs that share their source or target
     with a held-out pair.
+
+    Args:
+        path: The file.
+        num_valid: Maximum number of validation pairs.
+        num_test: Maximum number of test pairs.
 
     Raises:
         ConfigError: If the file can't be read, or has too few different pairs.
@@ -80,8 +113,8 @@ def split_pairs(path: Path, preset: Preset) -> Split:
     pairs = sorted(set(read_pairs(path)), key=_digest)
     if len(pairs) < MIN_PAIRS:
         raise ConfigError(f"{path}: expected at least {MIN_PAIRS} different pairs, found {len(pairs)}")
-    num_held_out = min(preset.num_test + preset.num_valid, len(pairs) // HELD_OUT_SHARE)
-    num_test = -(-num_held_out * preset.num_test // (preset.num_test + preset.num_valid))
+    num_held_out = min(num_test + num_valid, len(pairs) // HELD_OUT_SHARE)
+    num_tested = -(-num_held_out * num_test // (num_test + num_valid))
     held_out = pairs[:num_held_out]
     sources, targets = {pair.source for pair in held_out}, {pair.target for pair in held_out}
     train = [
@@ -91,12 +124,11 @@ def split_pairs(path: Path, preset: Preset) -> Split:
         raise ConfigError(
             f"{path}: expected training pairs, found only pairs that share a sentence with held-out ones"
         )
-    content = hashlib.blake2b(b"".join(map(_digest, pairs)), digest_size=4).hexdigest()
     return Split(
         train=tuple(train),
-        valid=tuple(held_out[num_test:]),
-        test=tuple(held_out[:num_test]),
-        name=f"{path.name}#{content}",
+        valid=tuple(held_out[num_tested:]),
+        test=tuple(held_out[:num_tested]),
+        digest=hashlib.blake2b(b"".join(map(_digest, pairs)), digest_size=4).hexdigest(),
         num_left_out=len(pairs) - num_held_out - len(train),
     )
 

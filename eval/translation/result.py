@@ -1,12 +1,16 @@
-"""Result of a translation experiment, as text and as JSON-ready data."""
+"""What came out of a translation experiment; reads and writes its JSON."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from ecsuite.eval.translation.scoring import BeamScore
+from ecsuite.eval.translation.jobs import plan
+from ecsuite.eval.translation.scoring import BeamScore, sacrebleu_signatures
+from ecsuite.eval.translation.study import Study
 from ecsuite.file_formats import with_format
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Result, everything
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
@@ -82,24 +86,46 @@ class TranslationResult:
         fields["beams"] = {int(beam): BeamScore(**score) for beam, score in data["beams"].items()}
         return cls(**fields)
 
-    def summary(self) -> str:
-        """The result as text of a few lines."""
-        pretraining = f"corpus repeated {self.repeats:.3g} times" if self.repeats else "without pretraining"
-        lines = [
-            f"{self.name}: translation, preset {self.preset}, setting {self.setting}, seed {self.seed}; {pretraining}",
-            f"  {self.num_parameters:,} parameters, {self.num_trainable:,} of them fine-tuned on "
-            f"{self.num_train:,} pairs, {self.passes:.3g} passes; {self.num_left_out:,} pairs left out",
-            f"  chrF {self.chrf:.2f}  BLEU {self.bleu:.2f}  (means of {len(self.beams)} beam widths, "
-            f"{self.num_test:,} sentences)",
-        ]
-        for beam, score in self.beams.items():
-            lines.append(
-                f"    beam {beam}  chrF {score.chrf:5.2f}  BLEU {score.bleu:5.2f}  length ratio "
-                f"{score.length_ratio:.2f}  {score.ended:.0%} ended with EOS"
-            )
-        lines += [
-            f"  cross-entropy {self.cross_entropy:.3f} nats per token of the validation targets",
-            f"  note: {self.note}",
-            f"  {self.signature}",
-        ]
-        return "\n".join(lines)
+
+def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
+    """The result of a study from the results of its jobs.
+
+    Args:
+        study: What was asked.
+        results: The results of the jobs of `plan` and of those that they read.
+
+    Raises:
+        DivergedError: If a training diverged.
+    """
+    jobs = plan(study)
+    tuning_job = next(iter(jobs.values())).inputs["tuned"]
+    pretraining_job = tuning_job.inputs["pretrained"]
+    beams = {beam: results[job].checked() for beam, job in jobs.items()}
+    tuned = results[tuning_job].checked()
+    return TranslationResult(
+        name=study.name,
+        preset=study.preset.name,
+        setting=study.setting,
+        seed=study.seed,
+        is_pretrained=study.corpus is not None,
+        beams={
+            beam: BeamScore(**{name: found for name, found in value.items() if name != "translations"})
+            for beam, value in beams.items()
+        },
+        cross_entropy=tuned["cross_entropy"],
+        num_parameters=tuned["num_parameters"],
+        num_trainable=tuned["num_trainable"],
+        repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
+        passes=tuned["passes"],
+        num_train=tuned["num_train"],
+        num_left_out=study.num_left_out + tuned["num_too_long"],
+        num_test=study.num_tested,
+        is_reduced=study.preset.is_reduced,
+        sacrebleu=sacrebleu_signatures(),
+        signature=study.signature,
+    )
+
+
+def measure(study: Study, runner: Runner) -> TranslationResult:
+    """Run a study."""
+    return collect(study, runner.run(everything(plan(study).values())))

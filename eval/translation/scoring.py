@@ -1,6 +1,6 @@
 """Translations by beam search, and their sacrebleu scores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.encoder_decoder import autocast, padded
-from ecsuite.eval.translation.presets import Preset
-from ecsuite.eval.translation.stages import Advance
+from ecsuite.eval.translation.presets import Decoding
 from ecsuite.eval.translation.vocabulary import decode
 
 
@@ -35,31 +34,33 @@ def translate(
     model: Any,
     tokenizer: Tokenizer,
     sources: Sequence[NDArray[np.int64]],
-    preset: Preset,
+    decoding: Decoding,
     *,
+    vocab_size: int,
     beam: int,
     precision: str,
-    advance: Advance,
+    report_progress: Callable[[float], None],
 ) -> tuple[list[str], float]:
     """Translate sentences.
 
     Args:
         model: A fine-tuned model.
         tokenizer: BPE of both languages.
-        sources: Token ids with end tokens, truncated to `preset.longest`.
-        preset: Lengths and batch size.
+        sources: Token ids with end tokens.
+        decoding: Lengths and batch size.
+        vocab_size: Rows of the embedding, including the special ids.
         beam: Beam width; 1 is greedy decoding.
         precision: bf16 or fp32.
-        advance: Called with the number of sentences translated since the last call.
+        report_progress: Called after every batch with the share that is done, 0 to 1.
 
     Returns:
         The translations in the order of the sources, and the fraction that ended with the end token.
     """
     from transformers import GenerationConfig
 
-    special = Specials.of(preset.vocab_size)
+    special = Specials.of(vocab_size)
     settings = GenerationConfig(  # type: ignore[no-untyped-call]
-        max_new_tokens=preset.num_new_tokens,
+        max_new_tokens=decoding.num_new_tokens,
         num_beams=beam,
         do_sample=False,
         bos_token_id=special.start,
@@ -72,8 +73,8 @@ def translate(
     # Sentences are batched by length, longest first, so that a lack of memory shows in the first batch.
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     translations, num_ended = [""] * len(sources), 0
-    for begin in range(0, len(order), preset.test_batch):
-        chosen = order[begin : begin + preset.test_batch]
+    for begin in range(0, len(order), decoding.batch):
+        chosen = order[begin : begin + decoding.batch]
         inputs = torch.from_numpy(padded([sources[index] for index in chosen], special.pad)).to(device)
         with autocast(device, precision):
             found = model.generate(
@@ -82,7 +83,7 @@ def translate(
         for index, row in zip(chosen, found[:, 1:].cpu().numpy(), strict=True):  # without the start token
             translations[index], has_ended = decode(tokenizer, row, special.end)
             num_ended += has_ended
-        advance(len(chosen))
+        report_progress((begin + len(chosen)) / len(order))
     return translations, num_ended / len(sources)
 
 

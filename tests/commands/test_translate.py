@@ -33,7 +33,7 @@ def test_the_baseline_and_a_corpus(tmp_path, pairs):
     assert "parrots: translation, preset nano, setting full, seed 0; corpus repeated 400 times" in said.stdout
     data = json.loads(out.read_text())
     assert (data["name"], data["is_pretrained"]) == ("parrots", True)
-    assert any(folder.glob("pretrained-*"))
+    assert any(folder.glob("results/pretrain-*.safetensors"))
     baseline = CliRunner().invoke(APP, [*options, "--json", "--setting", "frozen"], catch_exceptions=False)
     assert json.loads(baseline.stdout)["name"] == "no_pretrain"
     assert json.loads(baseline.stdout)["setting"] == "frozen"

@@ -20,7 +20,7 @@ from ecsuite.eval.translation.presets import FULL, NANO
 
 def test_the_full_preset_is_the_papers():
     with torch.device("meta"):
-        model = build(FULL, FULL.vocab_size)
+        model = build(FULL.model, FULL.model.vocab_size)
     assert sum(parameter.numel() for parameter in model.parameters()) == 60_026_880
     assert num_trainable(model) == 60_026_880
     freeze(model)
@@ -34,15 +34,15 @@ def test_the_full_preset_is_the_papers():
 def test_special_ids_are_the_last_and_the_model_knows_them():
     special = Specials.of(300)
     assert (special.start, special.end, special.pad, special.mask) == (295, 296, 298, 299)
-    config = build(NANO, 300).config
+    config = build(NANO.model, 300).config
     assert (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id) == (295, 296, 298)
     assert config.forced_eos_token_id is None
 
 
 def test_a_new_embedding_leaves_the_rest_as_it_was():
     torch.manual_seed(0)
-    model = build(NANO, 411)
-    renewed = with_new_embedding(model, NANO)
+    model = build(NANO.model, 411)
+    renewed = with_new_embedding(model, NANO.model)
     learnt = dict(model.named_parameters())
     for name, parameter in renewed.named_parameters():
         if name == EMBEDDING:

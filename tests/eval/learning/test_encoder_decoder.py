@@ -96,7 +96,7 @@ def test_blocks_are_to_be_restored_whole():
 
 def test_the_loss_is_the_cross_entropy_of_labels_after_the_start():
     torch.manual_seed(0)
-    model = build(NANO, 300).eval()
+    model = build(NANO.model, 300).eval()
     batch = first_batch()
     before = torch.cat([torch.full((len(batch.labels), 1), SPECIAL.start), batch.labels[:, :-1]], 1)
     before = before.masked_fill(before == IGNORED, SPECIAL.pad)
@@ -108,14 +108,14 @@ def test_the_loss_is_the_cross_entropy_of_labels_after_the_start():
 
 def test_cross_entropy_does_not_depend_on_the_batch():
     torch.manual_seed(0)
-    model = build(NANO, 300)
+    model = build(NANO.model, 300)
     one, many = (cross_entropy(model, encoded(20), batch, SPECIAL, "fp32") for batch in (1, 7))
     assert one == pytest.approx(many, rel=1e-5)
 
 
 def test_frozen_tuning_changes_the_embedding_alone():
     torch.manual_seed(0)
-    model = build(NANO, 300)
+    model = build(NANO.model, 300)
     freeze(model)
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     trained(model, pairs(40), 300)
@@ -124,7 +124,7 @@ def test_frozen_tuning_changes_the_embedding_alone():
 
 
 def test_a_loss_that_is_not_finite_stops_training():
-    model = build(NANO, 300)
+    model = build(NANO.model, 300)
     with torch.no_grad():
         model.model.shared.weight[:] = torch.inf
     with pytest.raises(DivergedError, match="the loss is nan at update 1, after 0% of the training"):
@@ -137,7 +137,7 @@ def test_a_resumed_training_ends_with_the_same_weights(kind, tmp_path):
 
     def weights(checkpoint=None, stops_after=None):
         torch.manual_seed(0)
-        model = build(replace(NANO, dropout=0.2), 300)
+        model = build(replace(NANO.model, dropout=0.2), 300)
         rng = np.random.default_rng(0)
         if kind == "pairs":
             data, num_tokens = PairBatches(encoded(40), 16, SPECIAL, rng), 500

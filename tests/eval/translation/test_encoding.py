@@ -1,30 +1,22 @@
 """Training pairs are short enough; held-out pairs are truncated."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
-from ecsuite.eval.translation.pairs import Pair, Split
-from ecsuite.eval.translation.presets import NANO, Tuning
+from ecsuite.eval.translation.pairs import Pair
 from ecsuite.eval.translation.vocabulary import learn
 
 SPECIAL = Specials.of(300)
-TEN = replace(NANO, longest=10)
 LONG = Pair("abcdefghij", "x")  # ten letters that are no word of BPE's, and the end
 SHORT = Pair("abcd", "xy")
 TOKENIZER = learn([SHORT], 300)
 
 
-def split(*pairs: Pair) -> Split:
-    return Split(train=pairs, valid=(), test=(), name="pairs", num_left_out=0)
-
-
 def test_long_pairs_are_not_tuned_on():
     long_target = Pair("x", "abcdefghij")
     encoded, num_too_long = training_pairs(
-        TOKENIZER, split(SHORT, LONG, long_target), TEN, Tuning(lr=1, tokens=100, epochs=1), SPECIAL
+        TOKENIZER, [SHORT, LONG, long_target], longest=10, num_tokens=100, special=SPECIAL
     )
     assert num_too_long == 2
     assert [len(row) for row in encoded.sources] == [5]
@@ -33,13 +25,13 @@ def test_long_pairs_are_not_tuned_on():
 
 def test_no_more_pairs_than_an_epoch_reads():
     pairs = [SHORT] * 10
-    encoded, _ = training_pairs(TOKENIZER, split(*pairs), TEN, Tuning(lr=1, tokens=11, epochs=9), SPECIAL)
+    encoded, _ = training_pairs(TOKENIZER, pairs, longest=10, num_tokens=11, special=SPECIAL)
     assert len(encoded.sources) == 3  # of five tokens each
 
 
 def test_held_out_pairs_are_cut_and_still_end():
-    encoded = held_out_pairs(TOKENIZER, (LONG, SHORT), TEN, SPECIAL)
+    encoded = held_out_pairs(TOKENIZER, (LONG, SHORT), longest=10, special=SPECIAL)
     assert [len(row) for row in encoded.sources] == [10, 5]
     assert all(row[-1] == SPECIAL.end for row in (*encoded.sources, *encoded.targets))
-    whole = held_out_pairs(TOKENIZER, (LONG,), NANO, SPECIAL)
+    whole = held_out_pairs(TOKENIZER, (LONG,), longest=32, special=SPECIAL)
     np.testing.assert_array_equal(encoded.sources[0][:-1], whole.sources[0][:9])

@@ -2,16 +2,12 @@
 
 import gzip
 import lzma
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.translation.pairs import Pair, read_pairs, split_pairs
-from ecsuite.eval.translation.presets import NANO
-
-SIZES = replace(NANO, num_test=8, num_valid=4)
 
 
 def write(path: Path, pairs: list[Pair]) -> Path:
@@ -61,30 +57,32 @@ def test_damaged_and_missing_files(tmp_path, name):
 
 def test_parts_are_disjoint_complete_and_of_the_sizes_asked_for(tmp_path):
     pairs = numbered(100)
-    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), SIZES)
+    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), num_valid=4, num_test=8)
     assert (len(split.test), len(split.valid), len(split.train)) == (8, 4, 88)
     assert {*split.test, *split.valid, *split.train} == set(pairs)
     assert split.num_left_out == 0
 
 
 def test_held_out_pairs_are_at_most_a_fifth(tmp_path):
-    split = split_pairs(write(tmp_path / "pairs.tsv", numbered(30)), SIZES)
+    split = split_pairs(write(tmp_path / "pairs.tsv", numbered(30)), num_valid=4, num_test=8)
     assert (len(split.test), len(split.valid), len(split.train)) == (4, 2, 24)
 
 
 def test_order_and_copies_do_not_matter_but_content_does(tmp_path):
     pairs = numbered(60)
-    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), SIZES)
-    again = split_pairs(write(tmp_path / "pairs.tsv", [*reversed(pairs), *pairs]), SIZES)
+    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), num_valid=4, num_test=8)
+    again = split_pairs(write(tmp_path / "pairs.tsv", [*reversed(pairs), *pairs]), num_valid=4, num_test=8)
     assert again == split
-    assert split.name.startswith("pairs.tsv#")
-    assert split_pairs(write(tmp_path / "pairs.tsv", pairs[1:]), SIZES).name != split.name
+    assert len(split.digest) == 8
+    assert (
+        split_pairs(write(tmp_path / "pairs.tsv", pairs[1:]), num_valid=4, num_test=8).digest != split.digest
+    )
 
 
 def test_no_sentence_of_the_test_is_trained_on(tmp_path):
     """Every source has two translations, and every translation two sources."""
     pairs = [Pair(f"s{index}", f"t{(index + shift) % 100}") for index in range(100) for shift in (0, 1)]
-    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), SIZES)
+    split = split_pairs(write(tmp_path / "pairs.tsv", pairs), num_valid=4, num_test=8)
     held_out = split.test + split.valid
     assert not {pair.source for pair in split.train} & {pair.source for pair in held_out}
     assert not {pair.target for pair in split.train} & {pair.target for pair in held_out}
@@ -94,7 +92,11 @@ def test_no_sentence_of_the_test_is_trained_on(tmp_path):
 def test_too_few_pairs(tmp_path):
     path = write(tmp_path / "pairs.tsv", numbered(19) * 3)
     with pytest.raises(ConfigError) as raised:
-        split_pairs(path, SIZES)
+        split_pairs(path, num_valid=4, num_test=8)
     assert str(raised.value) == f"{path}: expected at least 20 different pairs, found 19"
     with pytest.raises(ConfigError, match="found only pairs that share a sentence with held-out ones"):
-        split_pairs(write(tmp_path / "same.tsv", [Pair("hello", str(index)) for index in range(30)]), SIZES)
+        split_pairs(
+            write(tmp_path / "same.tsv", [Pair("hello", str(index)) for index in range(30)]),
+            num_valid=4,
+            num_test=8,
+        )

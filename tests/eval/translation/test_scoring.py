@@ -1,7 +1,5 @@
 """Scores of given translations, and a model that learns to copy and to end."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from tokenizers import Tokenizer
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
 from ecsuite.eval.translation.pairs import Pair
-from ecsuite.eval.translation.presets import NANO
+from ecsuite.eval.translation.presets import NANO, Decoding
 from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
 from ecsuite.eval.translation.vocabulary import decode, encode, learn
 
@@ -60,13 +58,13 @@ def test_sentences_survive_their_tokens(tokenizer):
 
 def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     """Words of one to six letters, each letter repeated: only a model that stops where the word does is right."""
-    sizes = replace(NANO, num_new_tokens=12)
+    decoding = Decoding(num_new_tokens=12)
     special = Specials.of(300)
     words = [letter * length for letter, length in zip("abcdefghijkl", [*range(1, 7)] * 2, strict=True)]
     rows = encode(tokenizer, words, special.end)
     pairs = Encoded(sources=rows, targets=rows)
     torch.manual_seed(0)
-    model = build(sizes, 300)
+    model = build(NANO.model, 300)
     assert cross_entropy(model, pairs, 16, special, "fp32") == pytest.approx(np.log(300), abs=0.5)
     train_encoder_decoder(
         model,
@@ -79,7 +77,16 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
         report_progress=ignore,
     )
     for beam in (1, 3):
-        said, ended = translate(model, tokenizer, rows, sizes, beam=beam, precision="fp32", advance=ignore)
+        said, ended = translate(
+            model,
+            tokenizer,
+            rows,
+            decoding,
+            vocab_size=300,
+            beam=beam,
+            precision="fp32",
+            report_progress=ignore,
+        )
         assert ended == 1
         lengths = [len(word) for word in said]
         assert np.abs(np.subtract(lengths, [len(word) for word in words])).mean() < 0.5

@@ -1,0 +1,271 @@
+"""The jobs of the translation experiment: pretrain on the corpus, fine-tune on pairs, translate and score."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from ecsuite.corpus import Corpus
+from ecsuite.devices import computing
+from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze, num_trainable, with_new_embedding
+from ecsuite.eval.learning.checkpoints import Checkpoint
+from ecsuite.eval.learning.data import dense, repeat
+from ecsuite.eval.learning.encoder_decoder import (
+    BlockBatches,
+    PairBatches,
+    cross_entropy,
+    train_encoder_decoder,
+)
+from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.translation.pairs import PairFile
+from ecsuite.eval.translation.presets import Decoding, ModelSizes, Optimisation, Pretraining, Tuning
+from ecsuite.eval.translation.scoring import score_translations
+from ecsuite.eval.translation.scoring import translate as translate_sentences
+from ecsuite.eval.translation.study import Study
+from ecsuite.eval.translation.vocabulary import NUM_SPECIAL, learn
+from ecsuite.jobs.job import Context, Job, Outcome, Resources, Result, job_function
+
+TRANSLATION_TOKENS = 25
+"""Cost of translating one sentence with a beam of width 1, in training tokens; only for the time left."""
+RANDOM_STATE, TOKENIZER = "random_state", "tokenizer"
+"""Names of the state of torch's generator, and of the tokenizer, beside the weights."""
+
+
+def _resources(*, device: str, num_threads: int, **_: Any) -> Resources:
+    return Resources(num_threads=num_threads, memory=4.0, num_gpus=int(device == "cuda"))
+
+
+@job_function(
+    version=1,
+    work=lambda *, pretraining, **_: pretraining.tokens * pretraining.epochs,
+    label=lambda *, seed, **_: f"pretraining, seed {seed}",
+    resources=_resources,
+)
+def pretrain(
+    *,
+    corpus: Corpus,
+    model: ModelSizes,
+    pretraining: Pretraining,
+    optimisation: Optimisation,
+    seed: int,
+    device: str,
+    precision: str,
+    num_threads: int,
+    context: Context,
+) -> Outcome:
+    """Train a new model to restore the corpus.
+
+    Returns:
+        `repeats`, passes over the corpus per epoch; the weights and the state of torch's generator as arrays.
+    """
+    place = torch.device(device)
+    with computing(place, precision, seed=seed, num_threads=num_threads):
+        rng = np.random.default_rng([seed, 0])
+        symbols, num_types = dense(repeat(corpus.messages, pretraining.tokens, rng))
+        # The vocabulary size is the paper's, or larger if the corpus needs more.
+        vocab_size = max(model.vocab_size, num_types + NUM_SPECIAL)
+        learner = build(model, vocab_size).to(place)
+        num_blocks = max(1, len(symbols) // pretraining.block)
+        blocks = symbols[: num_blocks * pretraining.block].reshape(num_blocks, pretraining.block)
+        train_encoder_decoder(
+            learner,
+            BlockBatches(blocks, optimisation.batch, Specials.of(vocab_size), rng),
+            blocks.size * pretraining.epochs,
+            lr=pretraining.lr,
+            **_training(optimisation, precision, context, "pretraining"),
+        )
+        arrays = save(_parameters(learner) | {RANDOM_STATE: torch.get_rng_state()})
+    return Outcome(value={"repeats": pretraining.tokens / len(corpus.messages.values)}, arrays=arrays)
+
+
+@job_function(
+    version=1,
+    work=lambda *, tuning, **_: tuning.tokens * tuning.epochs,
+    label=lambda *, seed, **_: f"fine-tuning, seed {seed}",
+    resources=_resources,
+)
+def tune(
+    *,
+    pretrained: Result | None,
+    pairs: PairFile,
+    model: ModelSizes,
+    tuning: Tuning,
+    optimisation: Optimisation,
+    longest: int,
+    test_batch: int,
+    seed: int,
+    device: str,
+    precision: str,
+    num_threads: int,
+    context: Context,
+) -> Outcome:
+    """Give a pretrained model, or a new one, a new embedding, and fine-tune it on sentence pairs.
+
+    Returns:
+        `cross_entropy` on the validation pairs, `num_parameters`, `num_trainable`, `passes` over the training pairs,
+        `num_train` and `num_too_long`; the weights as arrays, with the tokenizer.
+    """
+    place = torch.device(device)
+    split, special = pairs.split(), Specials.of(model.vocab_size)
+    tokenizer = learn(split.train, model.vocab_size)
+    training, num_too_long = training_pairs(
+        tokenizer, split.train, longest=longest, num_tokens=tuning.tokens, special=special
+    )
+    valid = held_out_pairs(tokenizer, split.valid, longest=longest, special=special)
+    num_tokens = tuning.tokens * tuning.epochs
+    with computing(place, precision, seed=seed, num_threads=num_threads):
+        learner = with_new_embedding(_initial(pretrained, model), model).to(place)
+        if tuning.is_frozen:
+            freeze(learner)
+        torch.manual_seed(seed)
+        train_encoder_decoder(
+            learner,
+            PairBatches(training, optimisation.batch, special, np.random.default_rng([seed, 1])),
+            num_tokens,
+            lr=tuning.lr,
+            **_training(optimisation, precision, context, "fine-tuning"),
+        )
+        value = {
+            "cross_entropy": cross_entropy(learner, valid, test_batch, special, precision),
+            "num_parameters": sum(parameter.numel() for parameter in learner.parameters()),
+            "num_trainable": num_trainable(learner),
+            "passes": num_tokens / sum(map(len, training.sources)),
+            "num_train": len(training.sources),
+            "num_too_long": num_too_long,
+        }
+        arrays = save(_parameters(learner), {TOKENIZER: tokenizer.to_str()})
+    return Outcome(value=value, arrays=arrays)
+
+
+@job_function(
+    version=1,
+    work=lambda *, beam, pairs, **_: TRANSLATION_TOKENS * pairs.num_test * beam,
+    label=lambda *, beam, seed, **_: f"translating, beam {beam}, seed {seed}",
+    resources=_resources,
+)
+def translate(
+    *,
+    tuned: Result,
+    pairs: PairFile,
+    model: ModelSizes,
+    decoding: Decoding,
+    longest: int,
+    beam: int,
+    seed: int,
+    device: str,
+    precision: str,
+    num_threads: int,
+    context: Context,
+) -> dict[str, Any]:
+    """Translate the test pairs, and score the translations.
+
+    Returns:
+        The fields of `BeamScore`, and `translations`, a list of source, target and translation of each pair.
+    """
+    place = torch.device(device)
+    assert tuned.arrays is not None
+    with safe_open(tuned.arrays, framework="pt") as opened:
+        tokenizer = Tokenizer.from_str(opened.metadata()[TOKENIZER])
+    test = pairs.split().test
+    encoded = held_out_pairs(tokenizer, test, longest=longest, special=Specials.of(model.vocab_size))
+    with computing(place, precision, seed=seed, num_threads=num_threads):
+        learner = build(model, model.vocab_size)
+        _load(learner, load_file(tuned.arrays))
+        translations, ended = translate_sentences(
+            learner.to(place),
+            tokenizer,
+            encoded.sources,
+            decoding,
+            vocab_size=model.vocab_size,
+            beam=beam,
+            precision=precision,
+            report_progress=lambda share: context.report_progress(f"beam {beam}", share),
+        )
+    score = score_translations(translations, [pair.target for pair in test], ended)
+    rows = [[*pair, translation] for pair, translation in zip(test, translations, strict=True)]
+    return {**asdict(score), "translations": rows}
+
+
+def plan(study: Study) -> dict[int, Job]:
+    """The jobs of a study: translations by beam width."""
+    preset = study.preset
+    common: dict[str, Any] = {
+        "model": preset.model,
+        "seed": study.seed,
+        "device": study.device.type,
+        "precision": study.precision,
+        "num_threads": study.num_threads,
+    }
+    pretrained = None
+    if study.corpus is not None:
+        pretrained = Job(
+            pretrain,
+            corpus=study.corpus,
+            pretraining=preset.pretraining,
+            optimisation=preset.optimisation,
+            **common,
+        )
+    tuned = Job(
+        tune,
+        pretrained=pretrained,
+        pairs=study.pairs,
+        tuning=study.tuning,
+        optimisation=preset.optimisation,
+        longest=preset.longest,
+        test_batch=preset.decoding.batch,
+        **common,
+    )
+    return {
+        beam: Job(
+            translate,
+            tuned=tuned,
+            pairs=study.pairs,
+            decoding=preset.decoding,
+            longest=preset.longest,
+            beam=beam,
+            **common,
+        )
+        for beam in preset.beams
+    }
+
+
+def _training(optimisation: Optimisation, precision: str, context: Context, label: str) -> dict[str, Any]:
+    """What every training is given."""
+    return {
+        "warmup": optimisation.warmup,
+        "weight_decay": optimisation.weight_decay,
+        "precision": precision,
+        "report_progress": lambda share: context.report_progress(label, share),
+        "checkpoint": Checkpoint(file=context.scratch / "training.safetensors"),
+        "should_stop": context.should_stop,
+    }
+
+
+def _initial(pretrained: Result | None, model: ModelSizes) -> Any:
+    """The pretrained model, or one with initial weights."""
+    if pretrained is None:
+        return build(model, model.vocab_size)
+    assert pretrained.arrays is not None
+    weights = load_file(pretrained.arrays)
+    learner = build(model, len(weights[EMBEDDING]))
+    _load(learner, weights)
+    # The new embedding is drawn from the numbers that follow those of pretraining.
+    torch.set_rng_state(weights[RANDOM_STATE])
+    return learner
+
+
+def _parameters(model: Any) -> dict[str, Tensor]:
+    """The parameters of a model, tied ones once."""
+    return {name: each.detach().cpu().contiguous() for name, each in model.named_parameters()}
+
+
+@torch.no_grad()
+def _load(model: Any, weights: dict[str, Tensor]) -> None:
+    """Give a model the parameters of `_parameters`."""
+    for name, parameter in model.named_parameters():
+        parameter.copy_(weights[name])

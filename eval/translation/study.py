@@ -1,0 +1,126 @@
+"""What is asked: how well a model translates that was pretrained on a corpus."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ecsuite.config import ConfigError, look_up
+from ecsuite.corpus import Corpus
+from ecsuite.devices import choose_device, choose_precision
+from ecsuite.eval.learning.bart import require_packages
+from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.translation.pairs import PairFile, split_pairs
+from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
+from ecsuite.eval.translation.scoring import sacrebleu_signatures
+
+VERSION = 1
+"""Increased whenever the same study would have other scores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """One corpus, setting and seed; made by `make_study`."""
+
+    name: str
+    """Name of the source, as in XferBench tables: the folder or file of the corpus, or no_pretrain."""
+    corpus: Corpus | None
+    """Corpus to pretrain on; None for the baseline without pretraining."""
+    pairs: PairFile
+    """The sentence pairs."""
+    num_tested: int
+    """Number of test pairs."""
+    num_left_out: int
+    """Number of pairs left out of training because they share a sentence with a held-out pair."""
+    setting: str
+    """full, frozen or reduced."""
+    preset: Preset
+    """How much compute."""
+    seed: int
+    """Seed of weights, noise, dropout and data order. The split of the pairs does not depend on it."""
+    device: torch.device
+    """Device of the model."""
+    precision: str
+    """bf16 or fp32."""
+
+    @property
+    def tuning(self) -> Tuning:
+        """The setting of fine-tuning."""
+        return self.preset.settings[self.setting]
+
+    @property
+    def num_threads(self) -> int:
+        """Threads of products on the CPU: results depend on their number, so it is fixed."""
+        return 1 if self.preset.is_reduced else 8
+
+    @property
+    def signature(self) -> str:
+        """Everything except the corpus that can change the scores."""
+        return signature(
+            "translate",
+            VERSION,
+            preset=self.preset.name,
+            setting=self.setting,
+            pairs=f"{self.pairs.path.name}#{self.pairs.digest}",
+            seed=self.seed,
+            beams="+".join(map(str, self.preset.beams)),
+            precision=self.precision,
+            **{
+                name: each.replace("|", ",").replace(":", "=")
+                for name, each in sacrebleu_signatures().items()
+            },
+        )
+
+
+def make_study(
+    corpus: Corpus | None,
+    pairs: Path,
+    *,
+    setting: str = "full",
+    preset: str = "mini",
+    seed: int = 0,
+    device: str = "auto",
+) -> Study:
+    """Check and resolve what is asked.
+
+    Args:
+        corpus: Corpus to pretrain on; None for the baseline without pretraining.
+        pairs: A file of sentence pairs, one per line: source, tab, target.
+        setting: full, frozen or reduced.
+        preset: A name in `PRESETS`.
+        seed: See `Study`.
+        device: `auto`, `cpu` or `cuda`.
+
+    Raises:
+        ConfigError: If packages are missing, a name is unknown, the pairs can't be used, or the corpus is empty.
+    """
+    require_packages()
+    sizes = look_up("preset", preset, PRESETS)
+    look_up("setting", setting, sizes.settings)
+    if corpus is not None and len(corpus.messages.values) == 0:
+        raise ConfigError("the corpus has no symbols to learn from")
+    place = choose_device(device)
+    split = split_pairs(pairs, sizes.num_valid, sizes.num_test)
+    return Study(
+        name=_name(corpus),
+        corpus=corpus,
+        pairs=PairFile(
+            path=pairs.resolve(), num_valid=sizes.num_valid, num_test=sizes.num_test, digest=split.digest
+        ),
+        num_tested=len(split.test),
+        num_left_out=split.num_left_out,
+        setting=setting,
+        preset=sizes,
+        seed=seed,
+        device=place,
+        # On CPU, products of these widths gain nothing from bf16 (docs/translate.md).
+        precision=choose_precision("auto", place) if place.type == "cuda" else "fp32",
+    )
+
+
+def _name(corpus: Corpus | None) -> str:
+    """Name of a corpus in tables; results are joined with those of XferBench by name."""
+    if corpus is None:
+        return "no_pretrain"
+    path = Path(str(corpus.metadata.get("source_path", "corpus")))
+    return (path.parent.name if path.stem == "corpus" else path.name.split(".")[0]) or path.stem

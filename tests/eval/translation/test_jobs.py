@@ -1,0 +1,184 @@
+"""The whole experiment at a tiny size: deterministic, kept, resumable, with a complete signature."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.config import ConfigError, DivergedError
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.translation.jobs import plan
+from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
+from ecsuite.eval.translation.report import summary
+from ecsuite.eval.translation.result import TranslationResult, collect, measure
+from ecsuite.eval.translation.study import make_study
+from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import everything
+
+WORDS = {"red": "rouge", "blue": "bleu", "cat": "chat", "dog": "chien", "sees": "voit", "hears": "entend"}
+NUM_TEST = 8
+"""Of the preset nano."""
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = [rng.choice(list(WORDS), 5) for _ in range(80)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text(
+        "".join(f"{' '.join(line)}\t{' '.join(WORDS[word] for word in line)}\n" for line in lines)
+    )
+    return path
+
+
+def run(corpus, pairs, runner=None, **choices):
+    return measure(make_study(corpus, pairs, preset="nano", **choices), runner or Runner())
+
+
+def missing(folder, corpus, pairs, **choices):
+    """Names of the jobs that would run."""
+    found = Runner(folder=folder).plan(
+        everything(plan(make_study(corpus, pairs, preset="nano", **choices)).values())
+    )
+    return [job.function.function.__name__ for job in found.missing]
+
+
+def test_the_presets_have_the_papers_settings():
+    assert all(tuple(preset.settings) == SETTINGS for preset in PRESETS.values())
+    full, frozen, reduced = (FULL.settings[name] for name in SETTINGS)
+    assert frozen == replace(full, is_frozen=True)
+    assert (full.lr, full.tokens, full.epochs, full.is_frozen) == (2e-4, 50_000_000, 3, False)
+    assert (reduced.lr, reduced.tokens, reduced.is_frozen) == (2e-5, 10_000_000, False)
+    assert (FULL.pretraining.tokens, FULL.pretraining.epochs, FULL.beams) == (100_000_000, 5, (1, 3, 5))
+    assert [preset.is_reduced for preset in (FULL, MINI)] == [False, True]
+
+
+def test_the_whole_line(corpus, pairs):
+    torch.manual_seed(1)
+    state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()
+    calls: list[tuple[str, float, float]] = []
+    first = run(corpus, pairs, Runner(progress=lambda *call: calls.append(call)))
+    assert run(corpus, pairs) == first
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_float32_matmul_precision() == precision
+    assert list(first.beams) == [1, 3, 5]
+    assert first.chrf == pytest.approx(np.mean([score.chrf for score in first.beams.values()]))
+    assert first.repeats == pytest.approx(2000 / len(corpus.messages.values))
+    assert (first.num_test, first.num_trainable) == (NUM_TEST, first.num_parameters)
+    assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
+    assert calls[-1][1] == calls[-1][2]
+    assert first.signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
+    assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in first.signature
+    assert first.signature.endswith("|v:1")
+    assert "not comparable with published" in summary(first)
+    data = json.loads(json.dumps(first.as_dict(), allow_nan=False))
+    assert data["chrf"] == first.chrf
+    assert data["sacrebleu"]["bleu"].startswith("nrefs:1|")
+    assert TranslationResult.from_dict(data) == first
+
+
+def test_the_corpus_the_seed_and_the_setting_matter(corpus, pairs):
+    losses = {
+        run(said, pairs, seed=seed, setting=setting).cross_entropy
+        for said, seed, setting in [
+            (corpus, 0, "full"),
+            (None, 0, "full"),
+            (None, 1, "full"),
+            (None, 0, "frozen"),
+            (None, 0, "reduced"),
+        ]
+    }
+    assert len(losses) == 5
+
+
+def test_without_a_corpus_and_frozen(pairs):
+    result = run(None, pairs, setting="frozen")
+    assert (result.is_pretrained, result.repeats) == (False, None)
+    assert result.num_trainable == 300 * 32
+    assert "without pretraining" in summary(result)
+
+
+def test_a_corpus_with_more_symbols_than_the_preset_has(pairs):
+    corpus = Corpus(messages=Ragged.from_rows([list(range(0, 5000, 5))]))
+    assert run(corpus, pairs).is_pretrained
+
+
+def test_what_is_finished_is_kept_and_pretraining_is_shared_between_settings(corpus, pairs, tmp_path):
+    assert missing(tmp_path, corpus, pairs) == ["pretrain", "tune", "translate", "translate", "translate"]
+    first = run(corpus, pairs, Runner(folder=tmp_path))
+    assert missing(tmp_path, corpus, pairs) == []
+    assert run(corpus, pairs, Runner(folder=tmp_path)) == first
+    assert missing(tmp_path, corpus, pairs, setting="frozen")[0] == "tune"
+    assert missing(tmp_path, corpus, pairs, seed=1)[0] == "pretrain"
+    for file in tmp_path.glob("results/*.safetensors"):  # weights are not needed any more
+        file.unlink()
+    assert missing(tmp_path, corpus, pairs) == []
+    assert missing(tmp_path, corpus, pairs, setting="frozen")[:2] == ["pretrain", "tune"]
+
+
+def test_the_order_and_the_place_of_the_pairs_do_not_matter(corpus, pairs, tmp_path):
+    run(corpus, pairs, Runner(folder=tmp_path / "kept"))
+    other = tmp_path / "other.tsv"
+    other.write_text("".join(sorted(pairs.read_text().splitlines(keepends=True))))
+    assert missing(tmp_path / "kept", corpus, other) == []
+    other.write_text(pairs.read_text() + "red cat\trouge chat\n")
+    assert missing(tmp_path / "kept", corpus, other)[0] == "tune"
+
+
+def test_translations_are_kept_beside_their_references(corpus, pairs, tmp_path):
+    study = make_study(corpus, pairs, preset="nano")
+    results = Runner(folder=tmp_path).run(everything(plan(study).values()))
+    for job in plan(study).values():
+        rows = results[job].value["translations"]
+        assert len(rows) == NUM_TEST
+        assert all(WORDS[source.split()[0]] == target.split()[0] for source, target, _ in rows)
+    assert collect(study, results).num_test == NUM_TEST
+
+
+def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pairs, tmp_path, monkeypatch):
+    """Pretraining with dropout draws random numbers, and loading its weights does not."""
+    monkeypatch.setitem(PRESETS, "nano", replace(NANO, model=replace(NANO.model, dropout=0.2)))
+    plain = run(corpus, pairs)
+    study = make_study(corpus, pairs, preset="nano")
+    runner = Runner(folder=tmp_path)
+    for job in everything(plan(study).values()):  # one call each
+        runner.run([job])
+    assert collect(study, runner.run(everything(plan(study).values()))) == plain
+
+
+def test_a_training_that_diverges_is_told(corpus, pairs, tmp_path, monkeypatch):
+    tuning = {name: replace(each, lr=1e38) for name, each in NANO.settings.items()}
+    monkeypatch.setitem(PRESETS, "nano", replace(NANO, settings=tuning))
+    for _ in range(2):  # the second time as kept
+        with pytest.raises(DivergedError, match=r"not finite|the loss is"):
+            run(None, pairs, Runner(folder=tmp_path))
+
+
+def test_a_tiny_experiment_has_the_figures_of_its_version(corpus, pairs):
+    """Other figures need another version."""
+    found = run(corpus, pairs)
+    versions = [job.key["version"] for job in everything(plan(make_study(corpus, pairs)).values())]
+    assert (found.signature.rpartition("|")[2], versions) == ("v:1", [1] * 5)
+    assert found.cross_entropy == pytest.approx(5.57176, rel=1e-4)
+
+
+def test_errors_of_the_user(corpus, pairs):
+    with pytest.raises(ConfigError, match="unknown preset 'tiny'"):
+        make_study(corpus, pairs, preset="tiny")
+    with pytest.raises(ConfigError, match="unknown setting 'ful'; did you mean 'full'"):
+        make_study(corpus, pairs, setting="ful")
+    empty = Corpus(messages=Ragged.from_rows([[], []]))
+    with pytest.raises(ConfigError, match="no symbols to learn from"):
+        make_study(empty, pairs)
+    pairs.write_text("".join(f"{'word ' * 40}{index}\tmot {index}\n" for index in range(30)))
+    with pytest.raises(ConfigError, match="expected pairs of at most 32 tokens, found only longer ones"):
+        run(corpus, pairs)
