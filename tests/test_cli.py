@@ -67,7 +67,8 @@ OPTIONS = {
     "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
     "translate": {
-        "corpus", "--pairs", "--setting", "--preset", "--seed", "--out", "--cache", "--device", "--json", "--help", "--plan", "--workers",
+        "corpus", "--pairs", "--setting", "--preset", "--seed", "--plan", "--workers", "--out", "--cache", "--device",
+        "--json", "--help",
     },
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
@@ -77,8 +78,8 @@ OPTIONS = {
     },
     "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},
     "cbm": {
-        "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--workers", "--device", "--json",
-        "--help", "--plan",
+        "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--plan", "--workers", "--device",
+        "--json", "--help",
     },
     "preview": {"game", "--out", "--rounds", "--split", "--set", "--help"},
     "features": {
