@@ -65,7 +65,8 @@ def train(
     optimizer = torch.optim.AdamW(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
-    generators = [*generators, *_global_generators(parameters[0].device)]
+    # Only checkpoints need their states.
+    generators = [] if checkpoint is None else [*generators, *_global_generators(parameters[0].device)]
     position, saver = Position(), None
     if checkpoint is not None:
         identity = {"total": total, "lr": lr, "weight_decay": weight_decay, "generators": len(generators)}
