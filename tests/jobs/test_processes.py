@@ -1,0 +1,118 @@
+"""Processes that share a store, or are killed: nothing is lost, and nothing is computed twice but what was running."""
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counting_jobs import LOG, square
+
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job
+
+KILLS = 40
+"""Kills of each study in the slow test; five studies make 200."""
+
+
+def in_process(work):
+    """Start a process without waiting for imports; it ends with code 0 only if the work raises nothing."""
+    number = os.fork()
+    if number:
+        return number
+    code = 1
+    try:
+        work()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+@pytest.mark.parametrize("num_starts", [20, pytest.param(1000, marks=pytest.mark.slow)])
+def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+    for start in range(num_starts):
+        folder = tmp_path / f"kept {start}"
+
+        def work(folder=folder, start=start):
+            job = Job(square, number=start)
+            assert Runner(folder=folder).run([job])[job].value["square"] == start**2
+
+        processes = [in_process(work) for _ in range(2)]
+        assert [os.waitpid(process, 0)[1] for process in processes] == [0, 0]
+    assert sorted((tmp_path / "log.txt").read_text().splitlines()) == sorted(
+        f"square {start}" for start in range(num_starts)
+    )
+
+
+def translation(runner, folder):
+    from ecsuite.eval.translation.result import measure
+    from ecsuite.eval.translation.study import make_study
+    from ecsuite.grammars.baselines import zipf_parentheses
+
+    words = np.random.default_rng(0).choice(list("abcdefgh"), (60, 4))
+    pairs = folder / "pairs.tsv"
+    pairs.write_text("".join(f"{' '.join(row)}\t{' '.join(row[::-1])}\n" for row in words))
+    corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
+    return measure(make_study(corpus, pairs, preset="nano", device="cpu"), runner).as_dict()
+
+
+def concept_games(runner, folder):
+    from ecsuite.eval.concept_games.result import measure
+    from ecsuite.eval.concept_games.study import load_study
+
+    (folder / "small.yaml").write_text(
+        "rows:\n- {name: thing_gs, base: thing_gs}\n- {name: thing_qt, base: thing_qt}\nname: small\nseeds: [1, 2]\n"
+    )
+    settings = [
+        "training.num_examples=512", "training.num_epochs=2", "evaluation.num_valid=64", "evaluation.corpus_size=150",
+        "world.num_values=4", "task.num_targets=4", "task.num_distractors=4", "training.checkpoint_every=4",
+    ]  # fmt: skip
+    study = load_study(str(folder / "small.yaml"), assignments=settings)
+    return [row.to_json() for row in measure(study, runner)]
+
+
+STUDIES = {"translation": translation, "concept games": concept_games}
+"""By name, a function that runs a small study and returns its result as JSON values."""
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {
+            name: without_times(each) for name, each in value.items() if name not in ("seconds", "folder")
+        }
+    return [without_times(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize(
+    "num_kills", [1, pytest.param(KILLS, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])]
+)
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_killed_study_goes_on_to_the_same_result(tmp_path, name, num_kills):
+    def run(folder):
+        result = STUDIES[name](Runner(folder=folder / "kept"), folder)
+        (folder / "result.json").write_text(json.dumps(without_times(result), sort_keys=True))
+
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    began = time.monotonic()
+    assert os.waitpid(in_process(lambda: run(whole)), 0)[1] == 0
+    seconds = time.monotonic() - began
+    rng = random.Random(0)
+    for number in range(num_kills):
+        folder = tmp_path / f"killed {number}"
+        folder.mkdir()
+        process = in_process(lambda folder=folder: run(folder))
+        time.sleep(rng.uniform(0, seconds))
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        kept = {file: file.stat().st_mtime_ns for file in folder.glob("kept/results/*.json")}
+        assert os.waitpid(in_process(lambda folder=folder: run(folder)), 0)[1] == 0
+        assert (folder / "result.json").read_text() == (whole / "result.json").read_text()
+        assert {file: file.stat().st_mtime_ns for file in kept} == kept
+        names = {file.name for file in Path(folder).glob("kept/results/*.json")}
+        assert names == {file.name for file in whole.glob("kept/results/*.json")}
+        assert not list(folder.glob("kept/locks/*")) and not list(folder.glob("kept/scratch/*"))
