@@ -7,7 +7,6 @@ import typer
 
 from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers, read_seeds
 from ecsuite.commands.running import Plan, print_plan, run_study
-from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 
@@ -47,7 +46,6 @@ def cbm(
         prepare_picture(picture)
     if out is not None:
         prepare_output_file(out)
-    remove_abandoned(folder)
     if plan:
         print_plan(plan_jobs(chosen, folder).values(), cache=folder, as_json=as_json)
         return

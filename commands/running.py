@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.jobs.executors import num_cores
 from ecsuite.jobs.graph import Runner
@@ -29,6 +30,7 @@ def run_study(
         workers: Most processes; None: one for each core, or one for a GPU.
         device: Type of the device on which the jobs compute.
     """
+    remove_abandoned(cache)
     with Reporter(cache_dir=cache) as reporter, stop_signals() as should_stop:
         return measure(
             Runner(
