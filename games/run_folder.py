@@ -10,7 +10,8 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 
 import ecsuite
 from ecsuite.components import KIND, to_tree
@@ -50,6 +52,34 @@ class FolderState:
     """The step at which the run in the folder diverged; None if it did not."""
     is_replaced: bool = False
     """Whether the folder holds another run, which diverged, and whose files are to be replaced."""
+
+
+@contextmanager
+def only_process(folder: Path) -> Iterator[None]:
+    """Keep other processes from using a run folder meanwhile; the kernel ends this when the process ends.
+
+    The lock is a file beside the folder, which need not exist, and is removed at the end.
+
+    Args:
+        folder: The run folder.
+
+    Raises:
+        ConfigError: If another process uses it.
+    """
+    file = folder.parent / f".{folder.name}.lock"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ConfigError(
+            f"{folder}: another process is training in it: wait for its end, or choose another folder with --out"
+        ) from None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+        lock.release()
 
 
 def check_run_folder(

@@ -24,6 +24,7 @@ from ecsuite.games.run_folder import (
     REMEDY,
     check_run_folder,
     is_accuracy_reached,
+    only_process,
     open_log,
     prepare_run_folder,
     versions,
@@ -118,11 +119,24 @@ def train(
             `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
 
     Raises:
-        ConfigError: If the experiment can't be run, or the folder holds another one.
+        ConfigError: If the experiment can't be run, or the folder holds another one, or another process uses it.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
+    with only_process(folder):
+        return _train(experiment, folder, resume, device, progress, note, should_stop)
+
+
+def _train(
+    experiment: Experiment,
+    folder: Path,
+    resume: bool,
+    device: str,
+    progress: Callable[[str, float, float], None],
+    note: Callable[[str], None],
+    should_stop: Callable[[], StopRequest | None],
+) -> Result:
     target_device = choose_device(device)
     experiment = with_training(
         experiment, precision=choose_precision(experiment.training.precision, target_device)

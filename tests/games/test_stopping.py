@@ -274,3 +274,17 @@ def test_corner_settings_train_stop_and_go_on_to_the_same_bytes(
     run(experiment, tmp_path / "stopped", resume=True)
     run(experiment, tmp_path / "whole")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+def test_two_runs_do_not_train_in_one_folder(tmp_path, small, run):
+    """The second one removed the first one's checkpoints, and both wrote into one log."""
+    tried = []
+
+    def second(*_):
+        if not tried:
+            tried.append(True)
+            with pytest.raises(ConfigError, match=r"run: another process is training in it"):
+                run(small(), tmp_path / "run", resume=True)
+
+    run(small(), tmp_path / "run", progress=second)
+    assert tried and [file.name for file in tmp_path.iterdir()] == ["run"]

@@ -24,6 +24,7 @@ from counting_jobs import (
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.file_formats import FormatError
+from ecsuite.jobs import executors
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
@@ -236,6 +237,21 @@ class TestProcesses:
             8.0,
         ]
         assert len(calls()) == 7
+
+    @pytest.mark.parametrize(("num_jobs", "num_processes"), [(1, 0), (2, 2), (3, 3), (20, 4)])
+    def test_no_more_processes_than_jobs_are_started(self, tmp_path, monkeypatch, num_jobs, num_processes):
+        """One was started for each worker, however few jobs there were; one job is computed here."""
+        started = []
+
+        class Worker(executors._Worker):
+            def __init__(self, folder):
+                started.append(folder)
+                super().__init__(folder)
+
+        monkeypatch.setattr(executors, "_Worker", Worker)
+        runner = Runner(folder=tmp_path / "kept", num_workers=4)
+        runner.run([Job(square, number=number) for number in range(num_jobs)])
+        assert len(started) == num_processes
 
     def test_a_process_that_dies_costs_its_job_alone(self, runner, calls, notes):
         dies, good = Job(misbehave, how="die"), Job(square, number=2)

@@ -18,6 +18,9 @@ KILLS = 40
 """Kills of each study in the slow test; five studies make 200."""
 
 
+SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
+
+
 def in_process(work):
     """Start a process without waiting for imports; it ends with code 0 only if the work raises nothing."""
     number = os.fork()
@@ -31,7 +34,7 @@ def in_process(work):
         os._exit(code)
 
 
-@pytest.mark.parametrize("num_starts", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_starts", [20, pytest.param(1000, marks=SLOW)])
 def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     for start in range(num_starts):
@@ -87,9 +90,7 @@ def without_times(value):
     return [without_times(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize(
-    "num_kills", [1, pytest.param(KILLS, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])]
-)
+@pytest.mark.parametrize("num_kills", [1, pytest.param(KILLS, marks=SLOW)])
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_killed_study_goes_on_to_the_same_result(tmp_path, name, num_kills):
     def run(folder):
