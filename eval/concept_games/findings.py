@@ -1,99 +1,123 @@
 """Findings of the CBM paper on its Table 1 (section 5), checked on measured rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ecsuite.eval.concept_games.result import MeasuredRow
+
+Settings = tuple[str, str, int]
+"""World, channel (gumbel or quantized) and length of the rules of a row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """A claim of the paper, and whether it holds for the measured rows."""
+    """A claim of the paper, and whether it holds for a pair of measured rows."""
 
     claim: str
-    holds: bool
-    """Whether it holds for the means over seeds."""
+    holds: bool | None
+    """Whether it holds for the means over seeds; None if a mean is not known."""
     num_holding: int
     """Number of seeds for which it holds."""
     num_seeds: int
+    num_unknown: int = 0
+    """Number of seeds for which the measure is undefined, or a run failed."""
     figures: str
 
     def __str__(self) -> str:
         """The finding as one line."""
-        outcome = "holds" if self.holds else "DOES NOT HOLD"
+        outcome = {True: "holds", False: "DOES NOT HOLD", None: "NOT KNOWN"}[self.holds]
         where = f" in {self.num_holding} of {self.num_seeds} seeds"
+        where += f", {self.num_unknown} not known" if self.num_unknown else ""
         seeds = "" if self.num_seeds == 1 else f",{where}" if self.holds else f" (it does{where})"
         return f"{outcome}{seeds}: {self.claim} ({self.figures})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Claim:
+    """A claim about a measure of two rows."""
+
+    text: str
+    measure: str
+    first: Settings
+    second: Settings
+    is_true: Callable[[float, float], bool]
+    """Whether it holds for the values of the first and the second row."""
 
 
 def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
     """Check those findings of Table 1 whose rows were measured.
 
-    Rows are identified by world, channel (gumbel or quantized) and length of the rules.
+    Several rows may have equal worlds, channels and lengths of the rules, and differ in something else: a claim is then
+    checked for every pair of them, and names its rows.
     """
-    by_settings = {_settings(measured): measured for measured in rows if measured.runs}
-    found = []
-    for world, channel, length in by_settings:
-        partner = by_settings.get((world, "quantized", length))
-        if channel != "gumbel" or partner is None:
-            continue
-        gumbel, quantized = by_settings[world, channel, length], partner
-        where = f"{world.upper()}, l={length}"
-        found.append(
-            _compare(
-                f"{where}: QT is at least as accurate as GS", "accuracy", quantized, gumbel, or_equal=True
-            )
-        )
-        if length == 1:
-            found.append(_unmatched(where, gumbel, quantized))
-        if (world, length) == ("thing", 1):
-            found.append(_compare(f"{where}: QT has a better match than GS", "cbm", quantized, gumbel))
-    for (world, channel, length), measured in by_settings.items():
-        longer = by_settings.get((world, channel, 4))
-        if (world, length) == ("thing", 1) and longer is not None:
-            name = "GS" if channel == "gumbel" else "QT"
-            claim = f"THING, {name}: the match falls from rules of one pair to rules of four"
-            found.append(_compare(claim, "cbm", measured, longer))
-    return found
+    by_settings: dict[Settings, list[MeasuredRow]] = {}
+    for measured in rows:
+        by_settings.setdefault(_settings(measured), []).append(measured)
+    findings = []
+    for claim in _claims(by_settings):
+        pairs = list(product(by_settings.get(claim.first, []), by_settings.get(claim.second, [])))
+        findings += [_check(claim, *pair, is_named=len(pairs) > 1) for pair in pairs]
+    return findings
 
 
-def _settings(measured: MeasuredRow) -> tuple[str, str, int]:
-    """World, channel and length of the rules of a row."""
+def _settings(measured: MeasuredRow) -> Settings:
+    """Settings of a row that the paper's claims are about."""
     experiment = measured.row.experiment
     return experiment.world.kind, experiment.channel.kind, experiment.world.options.rule_length
 
 
-def _compare(
-    claim: str, measure: str, higher: MeasuredRow, lower: MeasuredRow, *, or_equal: bool = False
-) -> Finding:
-    """Check that a measure of one row exceeds that of another, or is at least equal."""
-    pairs = list(_means_and_seeds(measure, higher, lower))
-    outcomes = [high > low or (or_equal and high == low) for high, low in pairs]
-    figures = f"{measure} {pairs[0][0]:.3f} against {pairs[0][1]:.3f}"
+def _claims(measured: Iterable[Settings]) -> Iterator[_Claim]:
+    """The claims of the paper about these settings; they may lack the other row of a claim."""
+    for world, channel, length in measured:
+        if channel != "gumbel":
+            continue
+        gumbel, quantized = (world, "gumbel", length), (world, "quantized", length)
+        where = f"{world.upper()}, l={length}"
+        text = f"{where}: QT is at least as accurate as GS"
+        yield _Claim(
+            text=text, measure="accuracy", first=quantized, second=gumbel, is_true=lambda qt, gs: qt >= gs
+        )
+        if length == 1:
+            text = f"{where}: GS leaves concepts without a word, QT does not"
+            yield _Claim(
+                text=text,
+                measure="unmatched",
+                first=gumbel,
+                second=quantized,
+                is_true=lambda gs, qt: gs > 0 and not qt,
+            )
+        if (world, length) == ("thing", 1):
+            text = f"{where}: QT has a better match than GS"
+            yield _Claim(
+                text=text, measure="cbm", first=quantized, second=gumbel, is_true=lambda qt, gs: qt > gs
+            )
+    for channel, name in (("gumbel", "GS"), ("quantized", "QT")):
+        yield _Claim(
+            text=f"THING, {name}: the match falls from rules of one pair to rules of four",
+            measure="cbm",
+            first=("thing", channel, 1),
+            second=("thing", channel, 4),
+            is_true=lambda short, long: short > long,
+        )
+
+
+def _check(claim: _Claim, first: MeasuredRow, second: MeasuredRow, *, is_named: bool) -> Finding:
+    """Check a claim on the means of two rows, and on each seed."""
+
+    def holds(one: float | None, other: float | None) -> bool | None:
+        return None if one is None or other is None else claim.is_true(one, other)
+
+    values = first.values(claim.measure), second.values(claim.measure)
+    by_seed = [holds(*pair) for pair in zip(*values, strict=True)]
+    means = first.mean(claim.measure), second.mean(claim.measure)
+    names = f", {first.row.name} and {second.row.name}" if is_named else ""
+    one, other = ("none" if mean is None else f"{mean:.3f}" for mean in means)
     return Finding(
-        claim=claim,
-        holds=outcomes[0],
-        num_holding=sum(outcomes[1:]),
-        num_seeds=len(outcomes) - 1,
-        figures=figures,
+        claim=claim.text + names,
+        holds=holds(*means),
+        num_holding=by_seed.count(True),
+        num_seeds=len(by_seed),
+        num_unknown=by_seed.count(None),
+        figures=f"{claim.measure} {one} {'and' if claim.measure == 'unmatched' else 'against'} {other}",
     )
-
-
-def _unmatched(where: str, gumbel: MeasuredRow, quantized: MeasuredRow) -> Finding:
-    """Check that GS has concepts without a word and QT has none."""
-    pairs = list(_means_and_seeds("unmatched", gumbel, quantized))
-    outcomes = [left_by_gumbel > 0 and not left_by_quantized for left_by_gumbel, left_by_quantized in pairs]
-    return Finding(
-        claim=f"{where}: GS leaves concepts without a word, QT does not",
-        holds=outcomes[0],
-        num_holding=sum(outcomes[1:]),
-        num_seeds=len(outcomes) - 1,
-        figures=f"unmatched {pairs[0][0]:.3f} and {pairs[0][1]:.3f}",
-    )
-
-
-def _means_and_seeds(measure: str, one: MeasuredRow, other: MeasuredRow) -> Iterator[tuple[float, float]]:
-    """Pairs of values of a measure in two rows: first the means, then each seed."""
-    values = [[value or 0.0 for value in measured.values(measure)] for measured in (one, other)]
-    yield sum(values[0]) / len(values[0]), sum(values[1]) / len(values[1])
-    yield from zip(*values, strict=True)

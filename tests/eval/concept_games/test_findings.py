@@ -1,5 +1,7 @@
 """Findings hold for the paper's figures, and fail for changed ones."""
 
+from dataclasses import replace
+
 import pytest
 
 from ecsuite.eval.concept_games.findings import Finding, check_findings
@@ -72,3 +74,42 @@ def test_a_finding_that_fails_says_where_it_holds():
         claim="QT is ahead", holds=False, num_holding=2, num_seeds=6, figures="cbm 0.3 against 0.4"
     )
     assert str(some) == "DOES NOT HOLD (it does in 2 of 6 seeds): QT is ahead (cbm 0.3 against 0.4)"
+
+
+def test_an_undefined_measure_is_not_0():
+    """Before, "QT has a better match than GS (cbm 0.450 against 0.000)"."""
+    changed = rows(lambda name, figures: figures | ({"cbm": None} if name == "thing_gs" else {}), seeds=2)
+    unknown = [finding for finding in check_findings(changed) if finding.holds is None]
+    assert [str(finding) for finding in unknown] == [
+        "NOT KNOWN (it does in 0 of 2 seeds, 2 not known): THING, l=1: QT has a better match than GS "
+        "(cbm 0.730 against none)",
+        "NOT KNOWN (it does in 0 of 2 seeds, 2 not known): THING, GS: the match falls from rules of one pair to rules "
+        "of four (cbm none against 0.240)",
+    ]
+
+
+def test_a_seed_that_failed_is_not_known():
+    measured = [
+        replace(row, runs=row.runs[:1], failures={1: "diverged"}) if row.row.name == "shape_qt" else row
+        for row in rows(seeds=2)
+    ]
+    line = str(check_findings(measured)[0])
+    assert line.startswith(
+        "holds, in 1 of 2 seeds, 1 not known: SHAPE, l=1: QT is at least as accurate as GS"
+    )
+
+
+def test_every_pair_of_rows_of_equal_settings_is_checked():
+    """Before, the last row stood for all."""
+    measured = rows()
+    first = next(row for row in measured if row.row.name == "thing_qt")
+    worse = replace(
+        first,
+        row=replace(first.row, name="thing_qt_small"),
+        runs=({"seed": 0, "values": first.runs[0]["values"] | {"accuracy": 0.1}},),
+    )
+    lines = [str(finding) for finding in check_findings([worse, *measured])]
+    about = [line for line in lines if "THING, l=1: QT is at least as accurate as GS" in line]
+    assert [line.partition(": ")[0] for line in about] == ["DOES NOT HOLD", "holds"]
+    assert "GS, thing_qt_small and thing_gs (" in about[0] and "GS, thing_qt and thing_gs (" in about[1]
+    assert len(lines) == 9 + 4
