@@ -24,9 +24,11 @@ from torch import nn
 from ecsuite.devices import PRECISIONS, choose_device, routed_products
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, MINI
+from ecsuite.eval.xferbench.result import measure
+from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import choose_texts
-from ecsuite.eval.xferbench.transfer import transfer
 from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.jobs.graph import Runner
 
 TRUNK, HEAD = 268.96e6, 138.24e6
 """FLOP per token, forward and backward: layers with causal attention, and logits over 30 000 symbols."""
@@ -205,12 +207,15 @@ def shift(device: torch.device, minutes: float) -> None:
             preset.pretrain_tokens, np.random.default_rng(seed), num_types=preset.vocab_size
         )
         fp32, bf16 = (
-            transfer(
-                corpus,
-                texts,
-                replace(preset, precision=precision),  # type: ignore[arg-type]
-                [seed],
-                device=device.type,
+            measure(
+                make_study(
+                    corpus,
+                    texts,
+                    replace(preset, precision=precision),  # type: ignore[arg-type]
+                    [seed],
+                    device=device.type,
+                ),
+                Runner(),
             ).means[0]
             for precision in ("fp32", "auto")
         )

@@ -26,11 +26,13 @@ from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
+from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.sources import Request, make_source
+from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
-from ecsuite.eval.xferbench.transfer import transfer
 from ecsuite.formats import read_corpus
-from ecsuite.jobs.runner import num_cores
+from ecsuite.jobs.executors import num_cores
+from ecsuite.jobs.graph import Runner
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")
 PUBLISHED = {
@@ -122,17 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in names:
             start, used = time.perf_counter(), time.process_time()
             corpus = source(name, preset, seed, texts, corpora)
-            found = transfer(
-                corpus,
-                targets,
-                preset,
-                [seed],
-                folder=options.cache,
-                num_workers=options.workers,
-                device="cpu",
+            found = measure(
+                make_study(corpus, targets, preset, [seed], device="cpu"),
+                Runner(folder=options.cache, num_workers=options.workers),
             )
             values[name] += found.means
-            by_target = " ".join(f"{target} {value:.4f}" for target, value in found.by_target[0].items())
+            by_target = " ".join(f"{target} {value:.4f}" for target, value in found.by_seed[seed].items())
             wall, cpu = time.perf_counter() - start, time.process_time() - used
             print(
                 f"{name} seed {seed}: {found.means[0]:.4f} in {wall:.0f} s, CPU {cpu:.0f} s; {by_target}",

@@ -20,9 +20,9 @@ from ecsuite.commands.options import (
     require_read,
     xferbench_options,
 )
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import look_up
-from ecsuite.corpus import remove_abandoned
-from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
@@ -44,15 +44,17 @@ def baseline(
     seeds: Seeds = None,
     cache: Cache = Path("runs/xferbench"),
     workers: Workers = None,
+    plan: Plan = False,
     out: Out = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.reports.scorecard import Scorecard, describe
+    from ecsuite.eval.xferbench.jobs import plan as plan_jobs
+    from ecsuite.eval.xferbench.metric import score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.sources import SOURCES, Request, make_source
-    from ecsuite.eval.xferbench.transfer import score_source
 
     look_up("baseline", name, SOURCES)
     require_read(ctx, name, [name], READS)
@@ -63,20 +65,21 @@ def baseline(
         preset=preset,
         protocol=protocol,
         targets=targets,
-        cache=cache,
-        workers=workers,
         device=device,
     )
     chosen = range(options.seed, options.seed + options.num_seeds)
     if out is not None:
         prepare_output_file(out)
-    remove_abandoned(cache)
-    with Reporter(cache_dir=cache) as reporter:
-        corpora = {
-            each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
-            for each in chosen
-        }
-        score = score_source(corpora, replace(options, progress=reporter.progress))
+    corpora = {
+        each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
+        for each in chosen
+    }
+    if plan:
+        print_plan(plan_jobs(study_of(corpora, options)).values(), cache=cache, as_json=as_json)
+        return
+    score = run_study(
+        lambda runner: score_source(corpora, replace(options, runner=runner)), cache=cache, workers=workers
+    )
     known = {"source_path": name if text is None else f"{name} {text.name}"}
     corpus = corpora[chosen.start]
     sizes_of = {} if corpus is None else describe(corpus)

@@ -123,11 +123,9 @@ def xferbench_options(
     preset: str,
     protocol: str,
     targets: Path | None,
-    cache: Path,
-    workers: int | None,
     device: str,
 ) -> "MetricOptions":
-    """Options of the metrics from those of a command that runs XferBench, checked; progress is not shown.
+    """Options of the metrics from those of a command that runs XferBench, checked; without a runner.
 
     Raises:
         ConfigError: If a name is unknown, the seeds are not consecutive, texts are missing, or `--seeds` names all
@@ -137,7 +135,6 @@ def xferbench_options(
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
-    from ecsuite.jobs.executors import num_cores
 
     has_first = seeds is not None and not seeds.strip().isdecimal()
     kind = "--seeds FIRST-LAST" if has_first else "--seeds COUNT"
@@ -153,8 +150,6 @@ def xferbench_options(
         preset=preset,
         protocol=protocol,
         targets=preset_folder(targets, sizes),
-        cache=cache,
-        num_workers=workers or num_cores(),
         device=device,
     )
 

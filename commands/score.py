@@ -21,12 +21,13 @@ from ecsuite.commands.options import (
     require_read,
     xferbench_options,
 )
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import require_matplotlib
-from ecsuite.eval.reports.console import Reporter, prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 from ecsuite.formats import read_corpus
 
-XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "device")
+XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "plan", "device")
 """The options that xferbench reads."""
 SAMPLING = ("seed",)
 """The option that metrics with random draws read; the other options are read with any metric."""
@@ -45,6 +46,7 @@ def score(
     seeds: Seeds = None,
     cache: Cache = Path("runs/xferbench"),
     workers: Workers = None,
+    plan: Plan = False,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
     ] = False,
@@ -69,10 +71,14 @@ def score(
         preset=preset,
         protocol=protocol,
         targets=targets,
-        cache=cache,
-        workers=workers,
         device=device,
     )
+    if plan:
+        from ecsuite.eval.xferbench.jobs import plan as plan_jobs
+        from ecsuite.eval.xferbench.metric import study_of
+
+        print_plan(plan_jobs(study_of(read_corpus(corpus), options)).values(), cache=cache, as_json=as_json)
+        return
     if out is not None:
         prepare_output_file(out)
     has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
@@ -84,10 +90,12 @@ def score(
     draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
-    remove_abandoned(cache)
-    with Reporter(cache_dir=cache) as reporter:
-        messages = read_corpus(corpus)
-        scorecard = score_corpus(messages, names, replace(options, progress=reporter.progress))
+    messages = read_corpus(corpus)
+    scorecard = run_study(
+        lambda runner: score_corpus(messages, names, replace(options, runner=runner)),
+        cache=cache,
+        workers=workers,
+    )
     data = scorecard.to_json()
     if out is not None:
         write_json(out, data)

@@ -58,11 +58,11 @@ OPTIONS = {
     },
     "score": {
         "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",
-        "--pictures", "--picture-folder", "--out", "--device", "--json", "--help",
+        "--plan", "--pictures", "--picture-folder", "--out", "--device", "--json", "--help",
     },
     "baseline": {
-        "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--out",
-        "--device", "--json", "--help",
+        "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--plan",
+        "--out", "--device", "--json", "--help",
     },
     "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},

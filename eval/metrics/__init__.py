@@ -74,7 +74,7 @@ METRICS = Registry(
             "tree reconstruction error: are messages sums of one part per attribute value?",
         ),
         "xferbench": (
-            "ecsuite.eval.xferbench.transfer:xferbench",
+            "ecsuite.eval.xferbench.metric:xferbench",
             "transfer of a language model pretrained on the corpus to other languages",
         ),
     },

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.corpus import Corpus
+from ecsuite.jobs.graph import Runner
 
 
 def no_progress(label: str, done: float, total: float) -> None:
-    """Default of `Options.progress`: show nothing."""
+    """Show no progress."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,16 +30,17 @@ class Options:
     """XferBench protocol: `strict`, or a protocol of the authors' program."""
     num_seeds: int = 1
     """Number of XferBench runs, with seeds `seed`, `seed` + 1, …"""
-    cache: Path | None = None
-    """Cache folder for finished stages of XferBench, which are then not recomputed; None: no cache."""
-    num_workers: int = 1
-    """Number of processes for XferBench on a CPU."""
     targets: Path | None = None
     """Folder of target texts for XferBench; None means the embedded artificial languages."""
     device: str = "auto"
     """`auto`, `cpu` or `cuda`."""
-    progress: Callable[[str, float, float], None] = no_progress
-    """Progress callback, called as `progress(label, done, total)`; `done` and `total` in the same unit."""
+    runner: Runner = field(default_factory=Runner)
+    """How XferBench is run: the folder of kept results, processes, and who is told of progress."""
+
+    @property
+    def progress(self) -> Callable[[str, float, float], None]:
+        """Called as `progress(label, done, total)`; `done` and `total` in the same unit."""
+        return self.runner.progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

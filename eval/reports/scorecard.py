@@ -18,6 +18,7 @@ from ecsuite.eval.reports.console import write_json
 from ecsuite.eval.statistics.counting import flat
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.jobs.signals import end_as_requested
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
@@ -138,6 +139,9 @@ def score_corpus(
     metrics = {name: load_metric(name) for name in (METRICS.parts if names is None else names)}
     scores: list[Score] = []
     for done, (name, metric) in enumerate(metrics.items()):
+        request = options.runner.should_stop()
+        if request is not None:
+            end_as_requested(request)
         options.progress(name, done, len(metrics))
         scores += metric(corpus, options)
     return Scorecard(corpus=describe(corpus), scores=tuple(scores))

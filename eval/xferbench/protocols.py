@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Source, Target
-from ecsuite.eval.xferbench import published, strict
+from ecsuite.eval.xferbench import authors_program, strict
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
 
@@ -41,16 +41,16 @@ PROTOCOLS = {
         Protocol(
             name="published-2024",
             about="as the authors' program of September 2024, which made the published tables",
-            source=published.source,
-            target=published.target,
+            source=authors_program.source,
+            target=authors_program.target,
             weight_decay=0.0,
             warning="fine-tuning and test data overlap, untrained end tokens are scored, as for the published tables",
         ),
         Protocol(
             name="head-2024-12",
             about="as the authors' program since December 2024, which fine-tunes on its test data",
-            source=published.source_shuffled,
-            target=published.target_shuffled,
+            source=authors_program.source_shuffled,
+            target=authors_program.target_shuffled,
             weight_decay=0.0,
             warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",
         ),

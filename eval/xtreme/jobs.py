@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xferbench.transfer import digest
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED
 from ecsuite.eval.xtreme.stages import VERSION, finetune_task, pretrain_backbone, train_on_text
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.eval.xtreme.task import TransferSetting
 from ecsuite.jobs.runner import Job
+from ecsuite.jobs.wire import corpus_digest
 
 BACKBONE_SIZES = ("num_layers", "width", "num_heads", "dropout", "context", "batch", "is_reduced")
 """Preset fields that can change the result of every stage."""
@@ -58,7 +58,10 @@ class Jobs:
         """Pretrain a backbone."""
         text = self.request.human if backbone == HUMAN else None
         corpus = self.request.corpus if backbone in (CORPUS, SHUFFLED) else None
-        key = self._key(seed, *BACKBONE_SIZES, "pretrain_") | {"body": backbone, "corpus": digest(corpus)}
+        key = self._key(seed, *BACKBONE_SIZES, "pretrain_") | {
+            "body": backbone,
+            "corpus": None if corpus is None else corpus_digest(corpus),
+        }
         if text is not None:
             key["text"] = TextFile(text.name, text).digest
         inputs = {**self._settings, "name": backbone, "corpus": corpus, "text": text, "seed": seed}

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, least_absolute_error, plain_tre7, tre7
+from ecsuite.jobs.graph import Runner
 
 GRID = np.array(list(itertools.product(range(3), range(4))))
 CONCATENATION = np.add(GRID, [10, 20])
@@ -137,7 +138,7 @@ def test_null_of_many_columns_is_drawn():
 
 def test_progress():
     seen = []
-    score(CONCATENATION, GRID, Options(progress=lambda *step: seen.append(step)))
+    score(CONCATENATION, GRID, Options(runner=Runner(progress=lambda *step: seen.append(step))))
     assert seen[0] == ("tre7", 0, 7)
 
 

@@ -17,6 +17,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import save_scores, score_corpus
+from ecsuite.jobs.graph import Runner
 
 CORPUS_METRICS = [name for name in METRICS.parts if name != "xferbench"]
 
@@ -155,8 +156,18 @@ def test_table_shows_reasons():
 
 def test_progress_names_each_metric():
     seen = []
-    score_corpus(small_corpus(), ["elcc", "ami"], Options(progress=lambda *step: seen.append(step)))
+    score_corpus(
+        small_corpus(), ["elcc", "ami"], Options(runner=Runner(progress=lambda *step: seen.append(step)))
+    )
     assert seen == [("elcc", 0, 2), ("ami", 1, 2)]
+
+
+def test_a_request_to_stop_ends_the_scores_before_the_next_metric():
+    requests, seen = iter([None, "interrupt"]), []
+    runner = Runner(progress=lambda *step: seen.append(step), should_stop=lambda: next(requests))
+    with pytest.raises(KeyboardInterrupt):
+        score_corpus(small_corpus(), ["elcc", "ami"], Options(runner=runner))
+    assert seen == [("elcc", 0, 2)]
 
 
 @pytest.mark.parametrize("num_rows", [120, pytest.param(1_200, marks=pytest.mark.slow)])
@@ -283,6 +294,9 @@ import sys
 from pathlib import Path
 from ecsuite.eval.reports.scorecard import save_scores
 own = sys.argv[1]
+Path(own).touch()
+while not (Path("a").exists() and Path("b").exists()):
+    pass  # so that they write at the same time
 for number in range(40):
     score = {"name": "cbm", "value": number, "signature": f"{own}{number}"}
     save_scores(Path("scores.json"), {"corpus": {"sha256": "a"}, "scores": [score]})

@@ -10,8 +10,8 @@ import torch
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
+from ecsuite.eval.xferbench.authors_program import PADDING, source, source_shuffled, target, target_shuffled
 from ecsuite.eval.xferbench.presets import FULL, NANO
-from ecsuite.eval.xferbench.published import PADDING, source, source_shuffled, target, target_shuffled
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
 
 SMALL = replace(NANO, pretrain_tokens=64, vocab_size=300)

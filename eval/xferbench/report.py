@@ -1,0 +1,81 @@
+"""The score of a study: value, signature and details."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ecsuite.eval.metrics.score import Score, signature
+from ecsuite.eval.xferbench.jobs import VERSION
+from ecsuite.eval.xferbench.protocols import PROTOCOLS
+from ecsuite.eval.xferbench.result import XferBenchResult
+from ecsuite.eval.xferbench.study import Study
+from ecsuite.eval.xferbench.texts import fingerprint
+
+ABOUT = "transfer to human languages, lower is better"
+ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"
+REDUCED = "nats per BPE token at a reduced size; not comparable with published XferBench scores"
+
+
+def report(study: Study, result: XferBenchResult | None, reason: str | None = None) -> Score:
+    """The score of a study.
+
+    Args:
+        study: What was asked.
+        result: What came out; None if there is no score.
+        reason: Why there is no score.
+    """
+    preset, protocol = study.preset, PROTOCOLS[study.protocol]
+    line = signature(
+        "xferbench",
+        VERSION,
+        preset=preset.name,
+        protocol=protocol.name,
+        targets="embedded" if study.is_embedded else fingerprint(study.texts),
+        seeds=_seeds(list(study.corpora if result is None else result.by_seed)),
+        precision=study.precision,
+    )
+    details: dict[str, Any] = {"preset": preset.name, "protocol": protocol.name}
+    details |= {"note": REDUCED} if preset.is_reduced else {}
+    failures = {} if result is None else result.failures
+    warnings = [protocol.warning] if protocol.warning else []
+    warnings += [f"left out: {reason}" for reason in failures.values()]
+    details |= {"warning": "; ".join(warnings)} if warnings else {}
+    details |= {"failed": {str(seed): reason for seed, reason in failures.items()}} if failures else {}
+    details |= {} if result is None else _figures(study, result)
+    return Score(
+        name="xferbench",
+        value=None if result is None else float(np.mean(result.means)),
+        reason=reason,
+        about=ABOUT_EMBEDDED if study.is_embedded else ABOUT,
+        signature=line,
+        details=details,
+    )
+
+
+def _figures(study: Study, result: XferBenchResult) -> dict[str, Any]:
+    """The details of a score that is defined."""
+    preset, runs = study.preset, list(result.by_seed.values())
+    repeated = {name: round(times, 4) for name, times in result.text_repeats.items() if times > 1}
+    details: dict[str, Any] = {
+        "by_target": {text.name: float(np.mean([run[text.name] for run in runs])) for text in study.texts},
+        "by_seed": [
+            {"seed": seed, "value": mean, "by_target": dict(values)}
+            for (seed, values), mean in zip(result.by_seed.items(), result.means, strict=True)
+        ],
+        "repeats": round(result.repeats, 4),
+        "pretrain_tokens": preset.pretrain_tokens * preset.pretrain_epochs,
+        "tune_tokens": preset.tune_tokens * preset.tune_epochs,
+        "test_tokens": dict(result.test_tokens),
+        "parameters": result.parameters,
+    }
+    details |= {"text_repeats": repeated} if repeated else {}
+    details |= {"reference": dict(preset.reference)} if preset.reference and study.is_embedded else {}
+    return details
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """Seeds in a signature: 0, 0-2 or 0,2."""
+    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]}-{seeds[-1]}"
+    return ",".join(map(str, seeds))

@@ -1,0 +1,83 @@
+"""What came out of a study: cross-entropies by seed and target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ecsuite.config import DivergedError
+from ecsuite.eval.xferbench.jobs import plan
+from ecsuite.eval.xferbench.study import Study
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class XferBenchResult:
+    """Results of the seeds that have a score."""
+
+    by_seed: Mapping[int, Mapping[str, float]]
+    """By seed, the cross-entropy on the held-out text of each target, nats per token."""
+    repeats: float
+    """Passes over the corpus per epoch of pretraining."""
+    text_repeats: Mapping[str, float]
+    """Passes over each text per epoch of fine-tuning; more than 1 if the text was too short."""
+    test_tokens: Mapping[str, int]
+    """Number of scored held-out tokens, by target."""
+    parameters: int
+    """Number of parameters without symbol embeddings."""
+    failures: Mapping[int, str] = field(default_factory=dict)
+    """By seed, why it has no score: its pretraining or one of its targets failed."""
+
+    @property
+    def means(self) -> list[float]:
+        """The XferBench score of each seed."""
+        return [float(np.mean(list(values.values()))) for values in self.by_seed.values()]
+
+
+def collect(study: Study, results: Mapping[Job, Result]) -> XferBenchResult:
+    """The result of a study from those of its jobs.
+
+    Args:
+        study: What was asked.
+        results: The results of the jobs of `plan`.
+
+    Raises:
+        DivergedError: If no seed has a score.
+    """
+    jobs = plan(study)
+    failures: dict[int, str] = {}
+    for (seed, *_), job in jobs.items():
+        reason = results[job].failure
+        if reason is not None:
+            failures.setdefault(seed, f"{job.label}: {reason}")
+    seeds = [seed for seed in study.corpora if seed not in failures]
+    if not seeds:
+        raise DivergedError(next(iter(failures.values())))
+    found = {
+        seed: {text.name: results[jobs[seed, text.name]].value for text in study.texts} for seed in seeds
+    }
+    pretrained, tuned = results[jobs[seeds[0],]].value, found[seeds[0]]
+    return XferBenchResult(
+        by_seed={
+            seed: {name: value["cross_entropy"] for name, value in values.items()}
+            for seed, values in found.items()
+        },
+        repeats=pretrained["repeats"],
+        text_repeats={name: value["repeats"] for name, value in tuned.items()},
+        test_tokens={name: value["test_tokens"] for name, value in tuned.items()},
+        parameters=pretrained["parameters"],
+        failures=failures,
+    )
+
+
+def measure(study: Study, runner: Runner) -> XferBenchResult:
+    """Run a study; models of the paper's size, and models on a GPU, are trained one after the other.
+
+    Raises:
+        ConfigError: If a text is too short, or a corpus does not fit the protocol.
+        DivergedError: If no seed has a score.
+    """
+    if study.device.type != "cpu" or study.num_threads > 1:
+        runner = replace(runner, num_workers=1)
+    return collect(study, runner.run(list(plan(study).values())))

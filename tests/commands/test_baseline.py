@@ -1,0 +1,32 @@
+"""`ecsuite baseline` and `ecsuite score` with XferBench: the plan, and what is kept."""
+
+import json
+
+import pytest
+
+KINDS = ["artificial-1, seed 4", "artificial-2, seed 4", "pretraining, seed 4", "tokens of artificial-1"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """A file with a small corpus."""
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("".join(f"{[row % 5, row % 3, 7]}\n" for row in range(40)))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "command", [("baseline", "no_pretrain"), ("score", "corpus.jsonl", "--metrics", "xferbench")]
+)
+def test_the_plan_is_what_runs(ecsuite, corpus, command):
+    line = (*command, "--preset", "nano", "--seed", "4", "--workers", "1", "--device", "cpu", "--json")
+    code, out, _ = ecsuite(*line, "--plan")
+    jobs = json.loads(out)["jobs"]
+    assert code == 0 and sorted(job["name"] for job in jobs)[:4] == KINDS and len(jobs) == 5
+    assert not any(job["is_kept"] for job in jobs)
+    assert sum(job["work"] for job in jobs) == pytest.approx(1)
+    code, out, _ = ecsuite(*line)
+    assert code == 0 and json.loads(out)["score"] > 0
+    jobs = json.loads(ecsuite(*line, "--plan")[1])["jobs"]
+    assert [job["is_kept"] for job in jobs] == [True] * 3  # tokens are read by the others only
+    assert json.loads(ecsuite(*line)[1]) == json.loads(out)

@@ -1,0 +1,255 @@
+"""The jobs: known results on simple data, keys, tokens that are shared, and figures of their version."""
+
+import hashlib
+import itertools
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.data import Target, stretches
+from ecsuite.eval.xferbench.jobs import TextInput, plan, pretrain, read_target, tokenise, tune_and_test
+from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, TextSizes, Tuning
+from ecsuite.eval.xferbench.protocols import PROTOCOLS
+from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
+from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Context, Result, Stopped
+
+MACHINE = {"device": "cpu", "precision": "fp32", "num_threads": 1}
+
+
+@pytest.fixture
+def pretrained(tmp_path):
+    """Pretrains as a job does; the options are fields of the preset."""
+    numbers = itertools.count()
+
+    def run(corpus, should_stop=lambda: False, scratch=None, **options):
+        found = pretrain(
+            corpus=corpus,
+            sizes=replace(NANO, **options).part(Pretraining),
+            protocol="strict",
+            seed=0,
+            **MACHINE,
+            context=Context(scratch=scratch or tmp_path / "scratch", should_stop=should_stop),
+        )
+        file = tmp_path / f"{next(numbers)}.safetensors"
+        file.write_bytes(found.arrays)
+        return Result(value=found.value, arrays=file)
+
+    return run
+
+
+@pytest.fixture
+def score(tmp_path):
+    """Fine-tunes and tests as a job does, on symbols that are known; the options are fields of the preset."""
+
+    def run(pretrained, tune, test, vocab_size, **options):
+        windows = {
+            name: stretches(stream, NANO.context + 1, NANO.context)
+            for name, stream in (("tune", tune), ("test", test))
+        }
+        file = tmp_path / "tokens.safetensors"
+        file.write_bytes(save({name: each.contiguous() for name, each in windows.items()}))
+        settings = {name: {"num_context": 0, "ignored": None} for name in windows}
+        found = tune_and_test(
+            pretrained=pretrained,
+            tokens=Result(value={"vocab_size": vocab_size, "repeats": 1.0, "windows": settings}, arrays=file),
+            text="known",
+            sizes=replace(NANO, **options).part(Tuning),
+            weight_decay=0.01,
+            seed=0,
+            **MACHINE,
+            context=Context(scratch=tmp_path / "scratch"),
+        )
+        assert found["test_tokens"] == len(windows["test"]) * NANO.context
+        return found["cross_entropy"]
+
+    return run
+
+
+def test_one_token_costs_nothing_and_coins_cost_their_entropy(pretrained, score):
+    initial = pretrained(None)
+    same = np.zeros(2001)
+    assert score(initial, same, same, 1, tune_lr=3e-3) == 0
+    coins = np.random.default_rng(0).integers(2, size=6000)
+    found = score(initial, coins[:4000], coins[4000:], 2, tune_lr=3e-3)
+    assert found == pytest.approx(math.log(2), abs=0.01)
+
+
+def test_pretraining_on_a_languages_own_kind_helps(pretrained, score):
+    """A target that repeats every token is easier for a model that has learnt to repeat."""
+    rng = np.random.default_rng(0)
+    doubled = np.repeat(rng.integers(40, size=4000), 2)
+    corpus = Corpus(messages=Ragged(doubled.astype(np.int32), np.array([0, len(doubled)])))
+    other = np.repeat(rng.integers(40, size=2000), 2)
+    helped, alone = (
+        score(
+            pretrained(source, lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8),
+            *(other[:2000], other[2000:], 40),
+            tune_lr=3e-3,
+            tune_epochs=4,
+        )
+        for source in (corpus, None)
+    )
+    assert helped < alone - 0.1
+
+
+def test_pretraining_starts_from_the_weights_of_no_pretraining(corpus, pretrained):
+    still, nothing = (load(pretrained(source, lr=0.0).arrays.read_bytes()) for source in (corpus, None))
+    assert still.keys() == nothing.keys() and "embedding.weight" not in still
+    assert all(torch.equal(still[name], nothing[name]) for name in still)
+
+
+def test_fine_tuning_has_its_own_learning_rate(pretrained, score):
+    coins = np.random.default_rng(0).integers(2, size=2000)
+    initial = pretrained(None)
+    assert score(initial, coins, coins, 2, tune_lr=0.0) != score(initial, coins, coins, 2, tune_lr=1e-3)
+
+
+def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    first = pretrained(corpus, dropout=0.1).arrays.read_bytes()
+    assert torch.equal(torch.get_rng_state(), state) and torch.get_num_threads() == threads
+    torch.rand(3)
+    assert pretrained(corpus, dropout=0.1).arrays.read_bytes() == first
+    assert pretrained(corpus).arrays.read_bytes() != first
+
+
+def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
+    calls = itertools.count(1)
+    scratch = tmp_path / "stopped"
+    with pytest.raises(Stopped):
+        pretrained(corpus, lambda: next(calls) == 9, scratch, dropout=0.1)
+    assert (scratch / "training.safetensors").is_file()
+    resumed = pretrained(corpus, lambda: next(calls) < 9, scratch, dropout=0.1)
+    assert next(calls) == 9 + 16 - 9
+    assert resumed.arrays.read_bytes() == pretrained(corpus, dropout=0.1).arrays.read_bytes()
+
+
+def same(one: Target, other: Target):
+    pairs = ((one.tune, other.tune), (one.test, other.test))
+    return (one.vocab_size, one.repeats) == (other.vocab_size, other.repeats) and all(
+        torch.equal(a.symbols, b.symbols) and (a.num_context, a.ignored) == (b.num_context, b.ignored)
+        for a, b in pairs
+    )
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_tokens_are_those_of_the_protocol(tmp_path, study_of, protocol):
+    tokens = plan(study_of(protocol=protocol))[0, "artificial-1"].inputs["tokens"]
+    found = tokenise(**tokens.inputs, context=Context(scratch=tmp_path))
+    file = tmp_path / "tokens"
+    file.write_bytes(found.arrays)
+    made = PROTOCOLS[protocol].target(ArtificialText(1, 30_000), NANO)
+    assert same(read_target(Result(value=found.value, arrays=file)), made)
+
+
+def digests(study):
+    """By kind of job, the digests of its jobs."""
+    kinds = {"pretrain": [], "tokenise": [], "tune_and_test": []}
+    for job in plan(study).values():
+        for each in (job, *job.after):
+            kinds[each.function.function.__name__].append(each.digest)
+    return {kind: set(found) for kind, found in kinds.items()}
+
+
+OTHERS = {
+    "num_layers": 1, "width": 64, "num_heads": 1, "dropout": 0.3, "context": 8, "batch": 3, "vocab_size": 290,
+    "pretrain_vocabulary": "whole", "pretrain_tokens": 99, "pretrain_epochs": 9, "lr": 9.0, "bpe_bytes": 9,
+    "tune_tokens": 99, "test_tokens": 99, "tune_epochs": 9, "tune_lr": 9.0, "name": "other", "about": "other",
+    "languages": ("da",), "num_embedded": 9, "reference": {"a": 1.0},
+}  # fmt: skip
+"""Another value of each field of a preset but its precision, which a study resolves."""
+
+
+@pytest.mark.parametrize("field", OTHERS)
+def test_a_key_holds_what_a_job_reads_and_nothing_else(study_of, field):
+    """The key of pretraining held everything of a preset: whoever tuned otherwise pretrained again."""
+    one, other = digests(study_of()), digests(study_of(preset=replace(NANO, **{field: OTHERS[field]})))
+    reads = {
+        "pretrain": {each.name for each in fields(Pretraining)},
+        "tokenise": {each.name for each in fields(TextSizes)},
+    }
+    for kind, names in reads.items():
+        assert (one[kind] == other[kind]) == (field not in names)
+    read_by_any = set.union(*reads.values(), {each.name for each in fields(Tuning)})
+    assert (one["tune_and_test"] == other["tune_and_test"]) == (field not in read_by_any)
+
+
+def test_every_field_of_a_preset_is_varied():
+    assert OTHERS.keys() == {each.name for each in fields(NANO)} - {"precision"}
+
+
+def test_danish_and_full_share_their_pretraining(study_of, tmp_path):
+    texts = [TextFile(name, tmp_path / f"{name}.txt") for name in ("da", "fi")]
+    for text in texts:
+        text.path.write_text(f"a text in {text.name}")
+    danish = digests(study_of(preset=DANISH, texts=texts[:1]))
+    full = digests(study_of(preset=FULL, texts=texts))
+    assert danish["pretrain"] == full["pretrain"]
+    assert danish["tokenise"] < full["tokenise"] and danish["tune_and_test"] < full["tune_and_test"]
+
+
+def test_keys_hold_seed_protocol_device_and_precision(study_of):
+    study = study_of()
+    one = digests(study)
+    cuda = torch.device("cuda")
+    for other in (study_of(seeds=[1]), replace(study, device=cuda), replace(study, precision="bf16")):
+        found = digests(other)
+        assert not found["pretrain"] & one["pretrain"] and not found["tune_and_test"] & one["tune_and_test"]
+        assert found["tokenise"] == one["tokenise"]  # shared by all seeds and machines
+    found = digests(study_of(protocol="published-2024"))
+    assert not any(found[kind] & one[kind] for kind in one)
+
+
+def test_a_text_is_known_by_its_content(tmp_path):
+    here, there = tmp_path / "a.txt", tmp_path / "b.jsonl"
+    here.write_text('"one"\n"two"')
+    there.write_text('"one"\n"two"')
+    one, other = (TextInput.of(TextFile("x", path)) for path in (here, there))
+    assert one.job_key() == other.job_key()
+    there.write_text('"one"\n"three"')
+    assert TextInput.of(TextFile("x", there)).job_key() != one.job_key()
+
+
+def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):
+    jobs = plan(study_of(preset=FULL)).values()
+    assert {job.inputs["num_threads"] for job in jobs} == {8}
+    assert {job.function.resources(**job.inputs).num_threads for job in jobs} == {8}
+    assert {job.inputs["num_threads"] for job in plan(study_of()).values()} == {1}
+
+
+FIGURES = {
+    "strict": ("8cb73988a076884c", 167.05115, 5.3405506),
+    "published-2024": ("ae79c8cddb87c0af", 167.58678, 5.3554055),
+    "head-2024-12": ("8af26c947c3bdc60", 167.58678, 5.3531604),
+}
+"""By protocol: a hash of the tokens of a text, the sum of the squared weights after pretraining, the cross-entropy."""
+
+
+@pytest.mark.parametrize("protocol", FIGURES)
+def test_tiny_jobs_have_the_figures_of_their_version(study_of, tmp_path, protocol):
+    """Other figures need another version, here and in `jobs.py`."""
+    study = study_of(
+        zipf_parentheses(3000, np.random.default_rng(0), num_types=50),
+        texts=[ArtificialText(1, 30_000)],
+        preset=replace(NANO, dropout=0.1),
+        protocol=protocol,
+    )
+    pretraining, tuning = plan(study).values()
+    results = Runner(folder=tmp_path).run([pretraining, tuning])
+    tokens = (tmp_path / "results" / f"{tuning.inputs['tokens'].name}.safetensors").read_bytes()
+    symbols = load(tokens)
+    data = b"".join(symbols[name].numpy().tobytes() for name in ("tune", "test"))
+    weights = load((tmp_path / "results" / f"{pretraining.name}.safetensors").read_bytes())
+    sum_of_squares = sum(float((weight.double() ** 2).sum()) for weight in weights.values())
+    assert {job.key["version"] for job in (pretraining, tuning, tuning.inputs["tokens"])} == {3}
+    digest, squares, nats = FIGURES[protocol]
+    found = (hashlib.sha256(data).hexdigest()[:16], sum_of_squares, results[tuning].value["cross_entropy"])
+    assert found[0] == digest
+    assert found[1:] == (pytest.approx(squares, rel=1e-5), pytest.approx(nats, rel=1e-4))

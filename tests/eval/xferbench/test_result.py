@@ -1,0 +1,130 @@
+"""Results of whole studies at a tiny size: what is kept is not computed again, and what diverges is left out."""
+
+from dataclasses import replace
+
+import pytest
+
+from ecsuite.config import ConfigError, DivergedError
+from ecsuite.eval.xferbench import result as module
+from ecsuite.eval.xferbench.jobs import plan
+from ecsuite.eval.xferbench.presets import FULL, NANO
+from ecsuite.eval.xferbench.report import report
+from ecsuite.eval.xferbench.result import collect, measure
+from ecsuite.eval.xferbench.texts import ArtificialText
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Result
+
+THREE = tuple(ArtificialText(number, 30_000) for number in (1, 2, 3))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with the results of the corpus for both texts."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def both(study_of, kept):
+    """The result of the corpus for both texts; computed by the first test that asks."""
+    return measure(study_of(), Runner(folder=kept))
+
+
+def missing(study, folder):
+    """Labels of the jobs that would be computed."""
+    return [job.label for job in Runner(folder=folder).plan(plan(study).values()).missing]
+
+
+def test_texts_do_not_disturb_each_other(study_of, texts, both):
+    alone = measure(study_of(texts=texts[1:]), Runner())
+    assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}
+
+
+def test_no_pretraining_is_a_source(study_of):
+    result = measure(study_of(None), Runner())
+    assert result.repeats == 0 and list(result.by_seed[0]) == ["artificial-1", "artificial-2"]
+
+
+def test_each_seed_may_draw_its_own_corpus(study_of, draw, texts, both):
+    drawn = {seed: draw(seed) for seed in (0, 1)}
+    result = measure(study_of(drawn, seeds=[0, 1]), Runner())
+    assert result.by_seed[0] == both.by_seed[0]
+    assert result.by_seed[1] != measure(study_of(draw(0), seeds=[1]), Runner()).by_seed[1]
+
+
+@pytest.mark.slow
+def test_two_processes_give_what_one_gives(study_of, both):
+    assert measure(study_of(), Runner(num_workers=2)) == both
+
+
+def test_what_is_kept_needs_no_weights_and_a_new_text_needs_them_once(study_of, both, tmp_path, kept):
+    """Lost weights were trained again although nothing read them, and after that at every call."""
+    folder = tmp_path / "copy"
+    assert measure(study_of(), Runner(folder=folder)) == both
+    for arrays in (folder / "results").glob("*.safetensors"):
+        arrays.unlink()
+    assert missing(study_of(), folder) == []
+    assert measure(study_of(), Runner(folder=folder)) == both
+    more = study_of(texts=THREE)
+    expected = {"pretraining, seed 0", "tokens of artificial-3", "artificial-3, seed 0"}
+    assert set(missing(more, folder)) == expected
+    result = measure(more, Runner(folder=folder))
+    assert {**result.by_seed[0]} == {**both.by_seed[0], "artificial-3": result.by_seed[0]["artificial-3"]}
+    assert missing(more, folder) == []
+    (weights,) = (folder / "results").glob("pretrain-*.safetensors")
+    (original,) = (kept / "results").glob("pretrain-*.safetensors")
+    assert weights.read_bytes() == original.read_bytes()
+
+
+def test_tokens_are_made_once_for_all_seeds_and_sources(study_of, both, kept):
+    assert sorted(missing(study_of(None, seeds=[5, 6]), kept)) == [
+        *(f"artificial-{number}, seed {seed}" for number in (1, 2) for seed in (5, 6)),
+        *("pretraining, seed 5", "pretraining, seed 6"),
+    ]
+
+
+@pytest.mark.parametrize("failed", [(1,), (1, "artificial-2")])
+def test_a_seed_that_fails_is_left_out(study_of, both, kept, failed):
+    study = study_of(seeds=[0, 1])
+    jobs = plan(study)
+    results = Runner(folder=kept).run(list(jobs.values()))
+    results[jobs[failed]] = Result(value=None, failure="the loss is nan at update 1")
+    found = collect(study, results)
+    assert found.by_seed == both.by_seed
+    assert found.failures == {1: f"{jobs[failed].label}: the loss is nan at update 1"}
+    score = report(study, found)
+    assert score.value == both.means[0] and "|seeds:0|" in score.signature
+    assert score.details["failed"] == {"1": found.failures[1]}
+    assert score.details["warning"] == f"left out: {found.failures[1]}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"lr": 1e30}, "pretraining, seed 0: the loss is nan at update "),
+        ({"tune_tokens": 200, "tune_lr": 1e38, "batch": 64}, "artificial-1, seed 0: the "),
+    ],
+)
+def test_without_a_seed_there_is_no_result(study_of, texts, changes, reason):
+    study = study_of(texts=texts[:1], preset=replace(NANO, **changes))
+    with pytest.raises(DivergedError, match=rf"^{reason}"):
+        measure(study, Runner())
+
+
+@pytest.mark.parametrize("seed", [2**32, 10**20, -1])
+def test_a_seed_that_is_not_usable_is_refused(study_of, seed):
+    with pytest.raises(ConfigError, match=rf"^XferBench: expected a seed from 0 to 4294967295, got {seed}$"):
+        study_of(seeds=[0, seed])
+
+
+def test_the_largest_seed_is_usable(study_of, texts):
+    study = study_of(None, texts[:1], replace(NANO, tune_tokens=200), [2**32 - 1])
+    assert measure(study, Runner()).means[0] > 0
+
+
+def test_a_study_of_large_models_uses_one_process(study_of, monkeypatch):
+    used = []
+    monkeypatch.setattr(Runner, "run", lambda runner, jobs: used.append(runner.num_workers) or {})
+    monkeypatch.setattr(module, "collect", lambda study, results: None)
+    for preset in (NANO, replace(FULL, num_embedded=1)):
+        measure(study_of(preset=preset), Runner(num_workers=3))
+    assert used == [3, 1]
