@@ -1,4 +1,4 @@
-"""`ecsuite compare`: XferBench scores of several sources, side by side."""
+"""`ecsuite compare`: scores of several sources, side by side."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,30 +6,47 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Out, Results
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 
 
 def compare(
     results: Results,
+    metric: Annotated[
+        str, typer.Option(help="The score to compare, by its name in the files.")
+    ] = "xferbench",
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="The source to compare with, or `published`; default no pretraining if it is among "
+            help="The source to compare with, or (XferBench) `published`; default no pretraining if it is among "
             "the results, else all pairs."
         ),
     ] = None,
     out: Out = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the comparison: .svg or .png.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the comparison of XferBench scores: .svg or .png.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare XferBench scores: differences by language, with intervals and the noise between seeds."""
+    """Compare scores: differences with intervals, noise between seeds, and a correction for many pairs."""
     if picture is not None:
+        if metric != "xferbench":
+            raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
         prepare_picture(picture)
     if out is not None:
         prepare_output_file(out)
-    from ecsuite.eval.comparison.results import gather
-    from ecsuite.eval.xferbench.comparison.comparison import compare as compare_results
-    from ecsuite.eval.xferbench.comparison.comparison_report import report
+    from ecsuite.eval.comparison.score_files import gather
 
-    report(compare_results(gather(results), baseline)).publish(out=out, picture=picture, as_json=as_json)
+    sources = gather(results, metric)
+    if metric == "xferbench":
+        from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
+        from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
+
+        found = xferbench_report(compare_xferbench(sources, baseline))
+    else:
+        from ecsuite.eval.comparison.differences import compare as compare_scores
+        from ecsuite.eval.reports.difference_tables import report
+
+        found = report(compare_scores(sources, metric, baseline))
+    found.publish(out=out, picture=picture, as_json=as_json)

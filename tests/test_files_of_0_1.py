@@ -28,9 +28,9 @@ def read(file):
 
 
 def assert_close(found, expected, where=""):
-    """The same but for the last digits of numbers, which differ between machines."""
+    """The same but for new keys and the last digits of numbers, which differ between machines."""
     if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), where
+        assert found.keys() >= expected.keys(), where
         for key in expected.keys() - {
             "about",
             "reason",

@@ -1,1 +1,1 @@
-"""Comparison of XferBench scores: reading results, paired differences, normalised scores."""
+"""Scores of several sources side by side: reading files, paired differences, correction for many pairs."""

@@ -1,71 +1,155 @@
-"""Comparison of two sources: paired differences by language, their interval, and seed noise.
+"""Differences between sources in any metric, with intervals and a correction for many pairs.
 
-A difference can be due to two kinds of chance. Other languages would give another mean: this is measured by a bootstrap
-over languages of the paired differences, which removes the difficulty of each language. Another seed would give another
-model: this is measured by the standard deviation over seeds. Intervals over languages do not include seed noise, as all
-languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known.
+Sources with the same seeds are compared seed by seed (Student's interval, paired t test), other sources with several
+seeds by Welch's. Two scores of one seed each are compared by their own intervals, which show how a score varies with
+another corpus of the same language, and not with another seed. The p-values of all differences that are shown are
+corrected together by Holm's procedure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
-from scipy import stats
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal
 
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.comparison.results import UNSIGNED, Result, require_same_targets
-from ecsuite.eval.statistics.intervals import FEWEST, Interval, mean_interval
+from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.differences import (
+    ALPHA,
+    NO_SPREAD,
+    Interval,
+    MeanDifference,
+    difference_of_estimates,
+    paired_difference,
+    unpaired_difference,
+)
 
-Verdict = Literal["better", "worse", "inside the noise", "unknown"]
+Verdict = Literal["higher", "lower", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}
 """Readable names of signature parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SeedNoise:
-    """Variation of a score over seeds."""
-
-    sd: float
-    """Standard deviation over seeds of a score (a mean over targets), nats per token."""
-    degrees: int
-    """Degrees of freedom of `sd`."""
-    origin: str
-    """Origin of the estimate."""
-
-    def error(self, *num_seeds: int) -> float:
-        """Standard error of a difference of means, given the number of seeds of each."""
-        return self.sd * float(np.sqrt(sum(1 / number for number in num_seeds)))
-
-    @property
-    def factor(self) -> float:
-        """Number of standard errors that a difference must exceed: 2, or more for few seeds (Student's t)."""
-        return max(2.0, float(stats.t.ppf(0.975, self.degrees)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """Difference of a source and a baseline; below 0 the source is better."""
+    """The score of a source minus that of another."""
 
     source: str
     """Name of the source."""
     baseline: str
-    """Name of the baseline."""
-    by_target: Mapping[str, float]
-    """Difference of cross-entropy by target, nats per token, means over seeds."""
+    """Name of the other source."""
     mean: float
-    """Mean over targets: the difference of the scores."""
+    """Difference of the mean scores."""
     ci95: Interval | None
-    """Paired bootstrap over languages."""
-    ci_reason: str | None
-    """Reason for a missing interval."""
-    seed_error: float | None
-    """Standard error of the mean due to seed noise; None if unknown."""
-    seed_threshold: float | None
-    """Absolute value that the mean must exceed to be larger than seed noise."""
+    """Its interval; None if neither has several seeds or an interval."""
+    p_value: float | None
+    """Two-sided p-value of no difference."""
+    p_holm: float | None
+    """p-value with Holm's correction for all differences that are shown."""
+    basis: str
+    """What the interval and the p-value are computed from."""
     verdict: Verdict
-    why: str
-    """Reason for the verdict."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Comparison of sources in one metric."""
+
+    metric: str
+    results: tuple[Result, ...]
+    """The sources, highest score first."""
+    baseline: Result | None
+    """The baseline of all differences; None if each pair of sources is compared."""
+    differences: tuple[Difference, ...]
+
+    @property
+    def num_comparisons(self) -> int:
+        """Number of differences for which Holm's correction was made."""
+        return sum(each.p_value is not None for each in self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as JSON-ready data."""
+        return {
+            "metric": self.metric,
+            "signature": self.results[0].signature,
+            "baseline": None if self.baseline is None else self.baseline.name,
+            "sources": [
+                {
+                    "name": result.name,
+                    "score": result.score,
+                    "ci95": None if result.ci95 is None else list(result.ci95),
+                    "seeds": list(result.seeds),
+                    "seed_scores": result.values().mean(1).tolist(),
+                    "source": result.source,
+                }
+                for result in self.results
+            ],
+            "differences": [
+                asdict(each) | {"ci95": None if each.ci95 is None else list(each.ci95)}
+                for each in self.differences
+            ],
+            "correction": {"method": "Holm", "comparisons": self.num_comparisons},
+        }
+
+
+def compare(results: Sequence[Result], metric: str, baseline: str | None = None) -> Comparison:
+    """Compare sources that were measured with the same settings.
+
+    Args:
+        results: The sources, see `score_files.gather`.
+        metric: Name of the score.
+        baseline: Name of the source that the others are compared with; None: all pairs are compared.
+
+    Raises:
+        ConfigError: If there are no results, their settings differ, or no source has the baseline's name.
+    """
+    if not results:
+        raise ConfigError(f"no {metric} score: expected at least one")
+    require_comparable(results)
+    sources = sorted(results, key=lambda result: (-result.score, result.name))
+    chosen = choose_baseline(sources, baseline)
+    pairs = pairs_of(sources, chosen)
+    found = [_difference(*pair) for pair in pairs]
+    known = iter(holm([each.p_value for each, _ in found if each.p_value is not None]))
+    differences = [
+        _with_verdict(*pair, each, basis, None if each.p_value is None else next(known))
+        for pair, (each, basis) in zip(pairs, found, strict=True)
+    ]
+    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=tuple(differences))
+
+
+def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
+    """The difference of two sources, and what it is computed from."""
+    one, other = first.values().mean(1), second.values().mean(1)
+    if len(one) > 1 and first.seeds == second.seeds:
+        return paired_difference(one - other), f"paired by {len(one)} seeds"
+    if len(one) > 1 and len(other) > 1:
+        return unpaired_difference(one, other), f"{len(one)} and {len(other)} seeds, unpaired"
+    if first.ci95 is not None and second.ci95 is not None:
+        return (
+            difference_of_estimates(first.score, first.ci95, second.score, second.ci95),
+            "intervals of the scores",
+        )
+    return MeanDifference(mean=first.score - second.score, ci95=None, p_value=None), "no interval"
+
+
+def _with_verdict(
+    first: Result, second: Result, found: MeanDifference, basis: str, p_holm: float | None
+) -> Difference:
+    """The difference with its verdict after the correction."""
+    if p_holm is not None:
+        verdict: Verdict = "inside the noise" if p_holm >= ALPHA else "higher" if found.mean > 0 else "lower"
+    else:  # an interval without a p-value has no spread
+        verdict = "inside the noise" if found.ci95 is not None and abs(found.mean) < NO_SPREAD else "unknown"
+    return Difference(
+        source=first.name,
+        baseline=second.name,
+        mean=found.mean,
+        ci95=found.ci95,
+        p_value=found.p_value,
+        p_holm=p_holm,
+        basis=basis,
+        verdict=verdict,
+    )
 
 
 def require_comparable(results: Sequence[Result]) -> None:
@@ -118,67 +202,8 @@ def choose_baseline(results: Sequence[Result], name: str | None) -> Result | Non
     return next((result for result in results if result.is_baseline), None)
 
 
-def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
-    """Pool the standard deviation over seeds of all sources' scores; None if no source has two seeds."""
-    scores = [result.values().mean(1) for result in results if len(result.seeds) > 1]
-    degrees = sum(len(of_source) - 1 for of_source in scores)
-    if not degrees:
-        return None
-    squares = sum(float(((of_source - of_source.mean()) ** 2).sum()) for of_source in scores)
-    sources = "1 source" if len(scores) == 1 else f"{len(scores)} sources"
-    return SeedNoise(sd=float(np.sqrt(squares / degrees)), degrees=degrees, origin=f"pooled over {sources}")
-
-
-def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Difference:
-    """Compare a source with a baseline.
-
-    Args:
-        result: The source.
-        baseline: The baseline, with the same targets.
-        noise: From `seed_noise`, or published for the preset; None if unknown.
-    """
-    targets = result.targets
-    gaps = result.values(targets).mean(0) - baseline.values(targets).mean(0)
-    mean = float(gaps.mean())
-    ci95 = mean_interval(gaps, expanded=True)
-    few = f"{len(gaps)} target{'' if len(gaps) == 1 else 's'}, an interval needs at least {FEWEST}"
-    error = None if noise is None else noise.error(len(result.seeds), len(baseline.seeds))
-    threshold = None if noise is None or error is None else error * noise.factor
-    verdict, why = judge(mean, ci95, threshold)
-    return Difference(
-        source=result.name,
-        baseline=baseline.name,
-        by_target=dict(zip(targets, gaps.tolist(), strict=True)),
-        mean=mean,
-        ci95=ci95,
-        ci_reason=few
-        if len(gaps) < FEWEST
-        else None
-        if ci95
-        else "the bootstrap gives no interval for these values",
-        seed_error=error,
-        seed_threshold=threshold,
-        verdict=verdict,
-        why=why,
-    )
-
-
-def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Verdict, str]:
-    """The verdict on a difference, with the reason.
-
-    Args:
-        mean: Difference of the scores; below 0 is better.
-        ci95: Its interval over languages, if there is one.
-        threshold: Absolute value above which it is larger than seed noise, if known.
-    """
-    by_languages = ci95 is not None and ci95[0] <= 0 <= ci95[1]
-    by_seeds = threshold is not None and abs(mean) <= threshold
-    if by_languages or by_seeds:
-        reasons = ["its interval over languages includes 0"] * by_languages + [
-            "it is not larger than seed noise"
-        ] * by_seeds
-        return "inside the noise", " and ".join(reasons)
-    if ci95 is None and threshold is None:
-        return "unknown", f"one seed per source and fewer than {FEWEST} targets"
-    exceeded = ["the spread over languages"] * (ci95 is not None) + ["seed noise"] * (threshold is not None)
-    return "better" if mean < 0 else "worse", f"exceeds {' and '.join(exceeded)}"
+def pairs_of(results: Sequence[Result], baseline: Result | None) -> list[tuple[Result, Result]]:
+    """The pairs of sources to compare: each other source with the baseline, or all pairs."""
+    if baseline is None:
+        return list(combinations(results, 2))
+    return [(each, baseline) for each in results if each is not baseline]

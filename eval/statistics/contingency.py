@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.counting import Ints, entropy
 
 _TABLE = 1 << 22
 """Maximum size of a dense table; larger tables do not fit the CPU cache, and sorting is faster."""
@@ -57,6 +57,5 @@ def conditional_entropies(
 
 def _entropy(weights: NDArray[Any]) -> float:
     """Entropy in bits of the distribution given by weights; values below 1e-9 are rounded to 0."""
-    share = weights[weights > 0] / weights.sum()
-    bits = -float(share @ np.log2(share))
+    bits = entropy(weights)
     return bits if bits > 1e-9 else 0.0

@@ -18,6 +18,7 @@ from scipy import stats
 
 from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.differences import ALPHA
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
@@ -39,8 +40,6 @@ WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
 MIN_ROWS = 10
 """Minimum number of messages for an interval."""
-LEVEL = 0.95
-"""Coverage of both intervals."""
 _TOLERANCE = 1e-9
 """Figures with a difference below this are equal."""
 
@@ -182,7 +181,7 @@ def prediction_interval(draws: Floats, bounds: tuple[float, float]) -> tuple[flo
         draws: Shape (num_draws,); a single draw is both bounds.
         bounds: Range of the draws.
     """
-    number, tail = len(draws), (1 - LEVEL) / 2
+    number, tail = len(draws), ALPHA / 2
     if round(tail * (number + 1), 9) >= 1:  # rounded: with 39 draws it is 1
         low, high = np.quantile(draws, [tail, 1 - tail], method="weibull").tolist()
         return low, high
@@ -222,7 +221,7 @@ def jackknife_interval(
 
 def _student(num_draws: int) -> float:
     """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
-    return float(stats.t.ppf((1 + LEVEL) / 2, num_draws - 1))
+    return float(stats.t.ppf(1 - ALPHA / 2, num_draws - 1))
 
 
 def take_rows(rows: Ragged, chosen: Ints) -> Ragged:

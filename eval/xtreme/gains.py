@@ -3,26 +3,22 @@
 A seed determines the initial weights and the fine-tuning of every backbone, so scores of the same seed are compared
 (paired differences). Student's interval covers the variation over seeds; tasks and languages are those of the run. The
 gain of the corpus over the randomly initialised backbone is the primary comparison, at 95 %. Its gains over the other
-controls are multiple comparisons: their p values are corrected by Holm's procedure (1979, "A simple sequentially
-rejective multiple test procedure", Scandinavian Journal of Statistics 6).
+controls are multiple comparisons: their p values are corrected by Holm's procedure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
+from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import SOURCE
 
 Verdict = Literal["gain", "loss", "within noise", "no spread", "one seed"]
-ERROR = 0.05
-"""Error rate of the intervals, and the significance level of p values."""
-_NO_SPREAD = 1e-9
-"""Points; smaller variation between differences is rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +62,7 @@ class Gain:
     @property
     def verdict(self) -> Verdict:
         """Verdict of the interval; `within noise` if the corrected p value is not significant."""
-        is_not_significant = self.p_holm is not None and self.p_holm >= ERROR
+        is_not_significant = self.p_holm is not None and self.p_holm >= ALPHA
         return "within noise" if is_not_significant else self.overall.verdict
 
     def to_json(self) -> dict[str, Any]:
@@ -80,22 +76,23 @@ def estimate(differences: Floats) -> Estimate:
     Args:
         differences: One per seed, in points, shape (num_seeds,).
     """
-    num_seeds = len(differences)
-    mean = float(differences.mean())
-    if num_seeds == 1:
-        return Estimate(by_seed=(mean,), mean=mean, ci95=None, p=None, verdict="one seed")
-    if np.ptp(differences) < _NO_SPREAD:
-        half_width, p = 0.0, 1.0
-    else:
-        error = float(differences.std(ddof=1)) / num_seeds**0.5
-        half_width = float(stats.t.ppf(1 - ERROR / 2, num_seeds - 1)) * error
-        p = 2 * float(stats.t.sf(abs(mean) / error, num_seeds - 1))
+    found = paired_difference(differences)
     by_seed = tuple(differences.tolist())
-    verdict: Verdict = (
-        "no spread" if half_width == 0 and abs(mean) >= _NO_SPREAD else _verdict(mean, half_width)
-    )
+    if found.ci95 is None:
+        return Estimate(by_seed=by_seed, mean=found.mean, ci95=None, p=None, verdict="one seed")
+    has_spread = found.p_value is not None
+    if found.ci95[0] <= 0 <= found.ci95[1] or abs(found.mean) <= NO_SPREAD:
+        verdict: Verdict = "within noise"
+    elif has_spread:
+        verdict = "gain" if found.mean > 0 else "loss"
+    else:
+        verdict = "no spread"
     return Estimate(
-        by_seed=by_seed, mean=mean, ci95=(mean - half_width, mean + half_width), p=p, verdict=verdict
+        by_seed=by_seed,
+        mean=found.mean,
+        ci95=found.ci95,
+        p=found.p_value if has_spread else 1.0,
+        verdict=verdict,
     )
 
 
@@ -141,15 +138,6 @@ def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
     return tuple(replace(each, p_holm=p_holm) for each, p_holm in zip(gains, holm(p_values), strict=True))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: each p value times the number of those not smaller, made monotonic, at most 1."""
-    order = np.argsort(p_values, kind="stable")
-    factors = len(order) - np.arange(len(order))
-    corrected = np.empty(len(order))
-    corrected[order] = np.minimum(1, np.maximum.accumulate(np.asarray(p_values)[order] * factors))
-    return [float(p) for p in corrected]
-
-
 def _gain_by_side(
     result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool
 ) -> Estimate | None:
@@ -160,10 +148,3 @@ def _gain_by_side(
         if result.is_zero_shot and 0 < sum(chosen) < len(codes):
             parts.append(differences[task][:, chosen].mean(1))
     return estimate(np.mean(parts, axis=0)) if parts else None
-
-
-def _verdict(mean: float, half_width: float) -> Verdict:
-    """Verdict on an interval by its centre and half its width."""
-    if abs(mean) <= max(half_width, _NO_SPREAD):
-        return "within noise"
-    return "gain" if mean > 0 else "loss"

@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 from ecsuite.commands.compare import compare
 from ecsuite.commands.correlate import correlate
 from ecsuite.config import ConfigError
-from ecsuite.eval.statistics import intervals
+from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, paper_results
 from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
-    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 999)
 
 
 @pytest.fixture
@@ -60,10 +60,58 @@ def test_compare_writes_json_and_a_picture(ecsuite, tmp_path):
     assert (tmp_path / "made/a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_table_says_how_many_pairs_are_corrected(ecsuite):
+    out = ecsuite("compare", "runs/French", "runs/Random", "runs/Russian")
+    assert "3 comparisons, corrected by Holm's procedure" in out
+    assert "with Holm's correction for 3 comparisons" in " ".join(out.split())
+    data = json.loads(ecsuite("compare", "runs/French", "runs/Random", "runs/Russian", "--json"))
+    assert data["correction"] == {"method": "Holm", "comparisons": 3}
+    assert all(each["p_holm"] >= each["p_value"] for each in data["differences"])
+
+
+def test_compare_any_metric(ecsuite, tmp_path):
+    for name, value in (("a", 0.25), ("b", 0.75), ("c", 0.5)):
+        score = {
+            "name": "topsim",
+            "value": value,
+            "ci95": [value - 0.1, value + 0.1],
+            "signature": "topsim|v:2",
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "scores": [score]}))
+    out = ecsuite("compare", "a.json", "b.json", "c.json", "--metric", "topsim")
+    assert "All pairs: first minus second, 3 comparisons" in out
+    assert ["b", "-", "a", "0.5000", "0.3586", "…", "0.6414", "<.001", "higher"] in [
+        line.split() for line in out.splitlines()
+    ]
+    assert "p: with Holm's correction for 3 comparisons; higher or lower: below .05." in out
+    assert all(len(line) <= 80 for line in out.split("95 % CI and p:")[0].splitlines())
+    found = json.loads(
+        ecsuite(
+            "compare",
+            "a.json",
+            "b.json",
+            "--metric",
+            "topsim",
+            "--baseline",
+            "a",
+            "--json",
+            "--out",
+            "d.json",
+        )
+    )
+    assert found == json.loads((tmp_path / "d.json").read_text())
+    assert (found["metric"], found["differences"][0]["verdict"]) == ("topsim", "higher")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none"], "none: no such file or folder of XferBench results"),
+        (["runs/French", "--metric", "topsim"], "runs/French/results.json: no score topsim in it"),
+        (
+            ["runs/French", "--metric", "topsim", "--picture", "a.png"],
+            "--picture: not read by --metric topsim; read by xferbench",
+        ),
+        (["none"], "none: no such file or folder of results"),
         (["runs/French", "--baseline", "Frensh"], "unknown baseline 'Frensh'; did you mean 'French'"),
         (
             ["runs/French", "--picture", "a.jpg"],

@@ -2,21 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.differences import (
-    Difference,
-    SeedNoise,
-    choose_baseline,
-    difference,
-    require_comparable,
-    seed_noise,
-)
-from ecsuite.eval.comparison.normalising import Normalised, normalised_scores
+from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, Result
-from ecsuite.eval.statistics.intervals import FEWEST, NUM_RESAMPLES, SEED, expanded_level
+from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.xferbench.comparison.anchors import (
     PUBLISHED_NAME,
     RUN_DEGREES,
@@ -24,6 +15,14 @@ from ecsuite.eval.xferbench.comparison.anchors import (
     anchors_for,
     published_baseline,
 )
+from ecsuite.eval.xferbench.comparison.differences import (
+    Difference,
+    SeedNoise,
+    corrected,
+    difference,
+    seed_noise,
+)
+from ecsuite.eval.xferbench.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
 
 PUBLISHED = "published"
@@ -66,11 +65,17 @@ class Comparison:
         """Whether the baseline is the published score without pretraining."""
         return self.baseline is not None and self.baseline.name == PUBLISHED_NAME
 
+    @property
+    def num_comparisons(self) -> int:
+        """Number of differences for which Holm's correction was made."""
+        return sum(each.p_value is not None for each in self.differences)
+
     def notes(self) -> list[str]:
         """Notes on intervals, noise and published scores; empty strings where there is nothing to note."""
         return [
             *(_interval_notes(self)),
             _noise_note(self),
+            _correction_note(self.num_comparisons),
             f"{PUBLISHED_NAME}: the mean of three runs, treated as one run." if self._is_published else "",
             "" if anchors_for(self.signature) else f"No published scores: {_no_anchors(self.signature)}.",
         ]
@@ -105,6 +110,7 @@ class Comparison:
                 "types": None if self.kinds is None else asdict(self.kinds),
             },
             "anchors": {anchor.name: anchor.score for anchor in anchors_for(self.signature)},
+            "correction": {"method": "Holm", "comparisons": self.num_comparisons},
             "bootstrap": {"method": "BCa", "resamples": NUM_RESAMPLES, "seed": SEED},
             "notes": [note for note in self.notes() if note],
         }
@@ -140,16 +146,13 @@ def compare(results: Sequence[Result], baseline: str | None = None) -> Compariso
         noise = SeedNoise(
             sd=RUN_DEVIATION, degrees=RUN_DEGREES, origin="published, 84 corpora of three runs each"
         )
-    pairs = (
-        combinations(sources, 2)
-        if chosen is None
-        else ((each, chosen) for each in sources if each is not chosen)
-    )
     normalised = normalised_scores(sources)
     return Comparison(
         results=tuple(sources),
         baseline=chosen,
-        differences=tuple(difference(first, second, noise) for first, second in pairs),
+        differences=corrected(
+            difference(first, second, noise) for first, second in pairs_of(sources, chosen)
+        ),
         noise=noise,
         normalised=() if isinstance(normalised, str) else tuple(normalised),
         normalised_reason=normalised if isinstance(normalised, str) else None,
@@ -180,6 +183,14 @@ def _noise_note(comparison: Comparison) -> str:
         f"Seeds: standard deviation {noise.sd:.4f} of a score ({noise.origin}); better or worse: difference of "
         f"more than {noise.factor:.1f} standard errors."
     )
+
+
+def _correction_note(num_comparisons: int) -> str:
+    """Note on the p-values; empty without any."""
+    if not num_comparisons:
+        return ""
+    many = f", with Holm's correction for {num_comparisons} comparisons" if num_comparisons > 1 else ""
+    return f"p: paired t test over languages or t test of seed noise, the larger{many}; better or worse: below .05."
 
 
 def _no_anchors(signature: str) -> str:

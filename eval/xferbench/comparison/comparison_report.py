@@ -4,10 +4,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.eval.comparison.differences import Difference
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.intervals import Interval
+from ecsuite.eval.reports.difference_tables import p_value_text
+from ecsuite.eval.statistics.differences import Interval
 from ecsuite.eval.xferbench.comparison.comparison import Comparison, standard_deviation
+from ecsuite.eval.xferbench.comparison.differences import Difference
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
 
@@ -63,7 +64,8 @@ def score_table(comparison: Comparison) -> Table:
         elif comparison.baseline is not None:
             cells += _difference_cells(of_source[result.name])
         table.add_row(Text(result.name), *cells)
-    return _titled(f"XferBench, nats per token, lower is better\n{comparison.signature}", table)
+    correction = "" if comparison.baseline is None else _how_many(comparison)
+    return _titled(f"XferBench, nats per token, lower is better\n{comparison.signature}{correction}", table)
 
 
 def language_tables(comparison: Comparison) -> list[Table]:
@@ -93,9 +95,18 @@ def _pair_table(comparison: Comparison) -> Table:
     table = _new_table()
     table.add_column("sources", max_width=NAME_WIDTH + 12, overflow="fold")
     _add_difference_columns(table)
+    table.add_column("p", justify="right", no_wrap=True)
     for each in comparison.differences:
-        table.add_row(_label(comparison, each), *_difference_cells(each))
-    return _titled("All pairs: first minus second; better: the first is better", table)
+        table.add_row(_label(comparison, each), *_difference_cells(each), p_value_text(each.p_holm))
+    return _titled(
+        "All pairs: first minus second; better: the first is better" + _how_many(comparison), table
+    )
+
+
+def _how_many(comparison: Comparison) -> str:
+    """Number of comparisons and their correction, for a title."""
+    number = comparison.num_comparisons
+    return f"\n{number} comparisons, corrected by Holm's procedure" if number > 1 else ""
 
 
 def _label(comparison: Comparison, each: Difference) -> Text:

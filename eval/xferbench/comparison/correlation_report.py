@@ -11,10 +11,12 @@ from rich.table import Table
 
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
-from ecsuite.eval.comparison.results import UNSIGNED, gather
+from ecsuite.eval.comparison.results import UNSIGNED
+from ecsuite.eval.comparison.score_files import gather
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.correlation import STATISTICS, Correlation, correlate
+from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
+from ecsuite.eval.xferbench.comparison.correlation import Correlation, correlate
 from ecsuite.file_formats import without_format
 from ecsuite.formats.strict_json import read_json
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecsuite.eval.comparison.normalising import normalise
 from ecsuite.eval.comparison.results import Result, as_matrix, plain
+from ecsuite.eval.xferbench.comparison.normalising import normalise
 
 
 @dataclass(frozen=True, slots=True)

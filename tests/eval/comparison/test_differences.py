@@ -1,4 +1,6 @@
-"""Differences are paired by language; a verdict needs a difference above the noise of languages and seeds."""
+"""Differences are paired by seed where they can be, p-values are corrected, and other settings are refused."""
+
+import json
 
 import numpy as np
 import pytest
@@ -6,19 +8,17 @@ from scipy import stats
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import (
-    SeedNoise,
     choose_baseline,
-    difference,
+    compare,
     differing_parts,
-    judge,
+    pairs_of,
     require_comparable,
-    seed_noise,
 )
 from ecsuite.eval.comparison.results import UNSIGNED, Result
 
 TARGETS = tuple("abcdefgh")
 LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])
-GAPS = np.array([-0.05, -0.03, -0.04, -0.06, -0.02, -0.05, -0.04, -0.03])
+FIRST, SECOND = [0.5, 0.7, 0.6], [0.2, 0.5, 0.3]
 
 
 def source(name, *rows, targets=TARGETS, signature="xferbench|preset:mini|v:1"):
@@ -33,114 +33,95 @@ def source(name, *rows, targets=TARGETS, signature="xferbench|preset:mini|v:1"):
 NOTHING = source("nothing", LEVELS)
 
 
-def test_a_known_difference():
-    found = difference(source("words", LEVELS + GAPS), NOTHING, None)
-    assert (found.source, found.baseline) == ("words", "nothing")
-    assert found.by_target == pytest.approx(dict(zip(TARGETS, GAPS, strict=True)))
-    assert found.mean == pytest.approx(-0.04)
-    low, high = found.ci95
-    half = stats.t.ppf(0.975, 7) * GAPS.std(ddof=1) / np.sqrt(8)
-    assert (low, high) == (pytest.approx(-0.04 - half, abs=0.003), pytest.approx(-0.04 + half, abs=0.003))
-    assert (found.seed_error, found.seed_threshold, found.ci_reason) == (None, None, None)
-    assert (found.verdict, found.why) == ("better", "exceeds the spread over languages")
-    assert difference(source("noise", LEVELS - GAPS), NOTHING, None).verdict == "worse"
-
-
-def test_how_hard_languages_are_does_not_matter():
-    shift = np.linspace(-3, 3, 8)
-    before = difference(source("words", LEVELS + GAPS), NOTHING, None)
-    after = difference(source("words", LEVELS + shift + GAPS), source("nothing", LEVELS + shift), None)
-    assert after.by_target == pytest.approx(before.by_target)
-    assert after.ci95 == pytest.approx(before.ci95)
-
-
-def test_the_order_of_languages_does_not_matter():
-    order = np.random.default_rng(0).permutation(8)
-    shuffled = source("words", (LEVELS + GAPS)[order], targets=tuple(TARGETS[place] for place in order))
-    found, expected = (difference(each, NOTHING, None) for each in (shuffled, source("words", LEVELS + GAPS)))
-    assert found.by_target == expected.by_target
-    assert found.ci95 == pytest.approx(expected.ci95, abs=1e-12)
-
-
-def test_turned_round_a_difference_changes_its_sign():
-    words = source("words", LEVELS + GAPS)
-    one, other = difference(words, NOTHING, None), difference(NOTHING, words, None)
-    assert other.mean == -one.mean
-    assert (one.verdict, other.verdict) == ("better", "worse")
-
-
-def test_a_spread_about_zero_is_inside_the_noise():
-    found = difference(source("words", LEVELS + GAPS - GAPS.mean() - 0.001), NOTHING, None)
-    assert (found.verdict, found.why) == ("inside the noise", "its interval over languages includes 0")
-
-
-def test_equal_results_are_inside_the_noise():
-    found = difference(source("same", LEVELS), NOTHING, None)
-    assert (found.mean, found.ci95, found.verdict) == (0, (0, 0), "inside the noise")
-
-
-def test_one_target_has_no_interval_but_may_exceed_seed_noise():
-    words, nothing = (
-        source("words", [5.0], [5.02], targets="a"),
-        source("nothing", [5.5], [5.52], targets="a"),
+def topsim(name, values, seeds=None, ci95=None):
+    """The topsim of a game, for several seeds."""
+    return Result(
+        name=name,
+        by_target=tuple({"topsim": value} for value in values),
+        seeds=tuple(seeds or range(len(values))),
+        signature="topsim|v:2",
+        ci95=ci95,
     )
-    found = difference(words, nothing, None)
-    assert (found.ci95, found.ci_reason) == (None, "1 target, an interval needs at least 5")
-    assert (found.verdict, found.why) == ("unknown", "one seed per source and fewer than 5 targets")
-    noisy = difference(words, nothing, seed_noise([words, nothing]))
-    assert (noisy.verdict, noisy.why) == ("better", "exceeds seed noise")
 
 
-def test_seed_noise_can_exceed_a_consistent_difference():
-    rows = [LEVELS + GAPS + shift for shift in (-0.1, 0.1)]
-    words, nothing = source("words", *rows), source("nothing", LEVELS, LEVELS)
-    noise = seed_noise([words, nothing])
-    found = difference(words, nothing, noise)
-    assert found.ci95[1] < 0
-    assert (found.verdict, found.why) == ("inside the noise", "it is not larger than seed noise")
-    assert found.seed_error == pytest.approx(noise.sd)  # two seeds each
-    assert found.seed_threshold == pytest.approx(noise.sd * stats.t.ppf(0.975, 2))
+def only_difference(*results, baseline=None):
+    [found] = compare(results, "topsim", baseline).differences
+    return found
 
 
-def test_seed_noise_is_pooled_over_sources_with_seeds():
-    sources = [source("a", [1.0], [3.0], targets="a"), source("b", [5.0], [5.0], [5.0], targets="a")]
-    noise = seed_noise([*sources, source("c", [9.0], targets="a")])
-    assert noise == SeedNoise(sd=pytest.approx(np.sqrt(2 / 3)), degrees=3, origin="pooled over 2 sources")
-    assert seed_noise([source("c", [9.0], targets="a")]) is None
+def test_equal_seeds_are_paired():
+    found = only_difference(topsim("a", FIRST), topsim("b", SECOND))
+    theirs = stats.ttest_rel(FIRST, SECOND)
+    assert (found.source, found.baseline, found.basis) == ("a", "b", "paired by 3 seeds")
+    assert (found.mean, found.verdict) == (pytest.approx(0.8 / 3), "higher")
+    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
+    assert found.p_value == found.p_holm == pytest.approx(theirs.pvalue)
 
 
-def test_seed_noise_is_of_the_mean_over_targets():
-    opposite = source("a", [1.0, 3.0], [3.0, 1.0], targets="ab")
-    assert seed_noise([opposite]).sd == 0
+def test_other_seeds_are_not_paired():
+    found = only_difference(topsim("a", FIRST), topsim("b", SECOND, seeds=[1, 2, 3]))
+    theirs = stats.ttest_ind(FIRST, SECOND, equal_var=False)
+    assert found.basis == "3 and 3 seeds, unpaired"
+    assert found.p_value == pytest.approx(theirs.pvalue)
 
 
-def test_errors_of_seeds():
-    noise = SeedNoise(sd=0.01, degrees=1000, origin="")
-    assert noise.error(4, 4) == pytest.approx(0.01 * np.sqrt(0.5))
-    assert noise.factor == 2
-    assert SeedNoise(sd=0.01, degrees=1, origin="").factor == pytest.approx(12.706, abs=0.001)
+def test_single_scores_are_compared_by_their_intervals():
+    high, low = topsim("a", [0.7], ci95=(0.6, 0.8)), topsim("b", [0.3], ci95=(0.2, 0.4))
+    found = only_difference(high, low)
+    assert (found.basis, found.verdict) == ("intervals of the scores", "higher")
+    assert found.ci95 == pytest.approx((0.4 - 0.1 * 2**0.5, 0.4 + 0.1 * 2**0.5))
+    assert only_difference(high, low, baseline="a").verdict == "lower"
 
 
-@pytest.mark.parametrize(
-    ("mean", "ci95", "threshold", "verdict", "why"),
-    [
-        (-0.1, (-0.2, -0.05), 0.05, "better", "exceeds the spread over languages and seed noise"),
-        (0.1, (0.05, 0.2), 0.05, "worse", "exceeds the spread over languages and seed noise"),
-        (0.1, (0.0, 0.2), 0.05, "inside the noise", "its interval over languages includes 0"),
-        (0.1, (0.05, 0.2), 0.1, "inside the noise", "it is not larger than seed noise"),
-        (
-            0.1,
-            (-1, 1),
-            0.2,
-            "inside the noise",
-            "its interval over languages includes 0 and it is not larger than seed noise",
-        ),
-        (0.0, None, 0.0, "inside the noise", "it is not larger than seed noise"),
-        (-0.1, None, None, "unknown", "one seed per source and fewer than 5 targets"),
-    ],
-)
-def test_verdicts(mean, ci95, threshold, verdict, why):
-    assert judge(mean, ci95, threshold) == (verdict, why)
+def test_scores_without_an_interval_are_unknown():
+    found = only_difference(topsim("a", [0.7]), topsim("b", [0.3]))
+    assert (found.ci95, found.p_value, found.p_holm) == (None, None, None)
+    assert (found.basis, found.verdict) == ("no interval", "unknown")
+
+
+def test_no_spread_is_no_evidence():
+    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.3, 0.3])).verdict == "unknown"
+    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.7, 0.7])).verdict == "inside the noise"
+
+
+def test_many_pairs_are_corrected():
+    shifts = {"a": 0, "b": [0.2, 0.21, 0.2], "c": [0.1, 0.25, 0.13]}
+    sources = {name: topsim(name, np.add(FIRST, shift)) for name, shift in shifts.items()}
+    found = compare(list(sources.values()), "topsim")
+    alone = only_difference(sources["a"], sources["c"])
+    [among] = [each for each in found.differences if {each.source, each.baseline} == {"a", "c"}]
+    assert found.num_comparisons == 3
+    assert among.p_value == alone.p_value == alone.p_holm
+    assert among.p_holm == pytest.approx(2 * among.p_value)
+
+
+def test_one_of_28_equal_pairs_differs_in_5_percent():
+    """Without a correction it was about half of the comparisons."""
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(100):
+        sources = [topsim(name, rng.normal(size=5)) for name in "abcdefgh"]
+        wrong += any(each.verdict != "inside the noise" for each in compare(sources, "topsim").differences)
+    assert wrong <= 10
+
+
+def test_json():
+    data = compare([topsim("a", FIRST), topsim("b", SECOND)], "topsim", "b").to_json()
+    assert data == json.loads(json.dumps(data, allow_nan=False))
+    assert (data["baseline"], [each["name"] for each in data["sources"]]) == ("b", ["a", "b"])
+    assert data["correction"] == {"method": "Holm", "comparisons": 1}
+
+
+def test_one_source_has_no_differences():
+    assert compare([topsim("a", FIRST)], "topsim").differences == ()
+    with pytest.raises(ConfigError, match=r"^no topsim score"):
+        compare([], "topsim")
+
+
+def test_pairs():
+    assert [(one.name, other.name) for one, other in pairs_of([topsim(name, [0]) for name in "abc"], None)] == [
+        ("a", "b"), ("a", "c"), ("b", "c"),
+    ]  # fmt: skip
 
 
 def test_baselines():

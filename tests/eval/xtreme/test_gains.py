@@ -13,7 +13,6 @@ from ecsuite.eval.xtreme.gains import (
     gain,
     gains_over_controls,
     gains_over_reference,
-    holm,
 )
 
 HALF = 4.302652729911275 / 3**0.5
@@ -143,12 +142,6 @@ def test_backbones_with_one_seed(make_cells, gather):
     found = (*gains_over_reference(result), *gains_over_controls(result))
     assert {each.verdict for each in found} == {"one seed"}
     assert {each.p_holm for each in found} == {None}
-
-
-def test_holm_against_a_manual_computation():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.9]) == [1, 1]
-    assert holm([0.2]) == [0.2]
 
 
 def test_without_random_init_there_are_no_gains(make_cells, gather):

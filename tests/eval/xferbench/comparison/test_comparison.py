@@ -9,7 +9,7 @@ from rich.console import Console
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import UNSIGNED, Result
-from ecsuite.eval.statistics import intervals
+from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison import comparison_report
 from ecsuite.eval.xferbench.comparison.anchors import NO_PRETRAIN, RUN_DEVIATION, paper_results
 from ecsuite.eval.xferbench.comparison.comparison import compare
@@ -26,7 +26,7 @@ GAPS = {
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
-    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 999)
 
 
 def source(name, gaps, signature=MINI, num_seeds=1, noise=0.0):
@@ -104,7 +104,7 @@ def test_without_a_baseline_each_is_compared_with_each():
     assert pairs == [("words", "like_nothing"), ("words", long), ("like_nothing", long)]
     text = printed(*comparison_report.tables(comparison))
     assert "difference" not in text.split("All pairs")[0]
-    assert row(text, "words - like_nothing")[-1] == "better"
+    assert row(text, "words - like_nothing")[-2:] == ["better", "<.001"]
 
 
 def test_a_chosen_baseline():
@@ -130,6 +130,8 @@ def test_notes_of_one_seed():
     assert notes == (
         "95 % CI: paired BCa bootstrap over 10 languages, level 98.3% to correct for the small number.",
         "One seed each: the noise between seeds is unknown; verdicts apply to these runs only.",
+        "p: paired t test over languages or t test of seed noise, the larger, with Holm's correction for 3 "
+        "comparisons; better or worse: below .05.",
         "No published scores: they apply to preset full with protocol published-2024 only.",
     )
 
@@ -204,6 +206,7 @@ def test_json_has_all_of_it():
         "normalised_reason",
         "writing_systems",
         "anchors",
+        "correction",
         "bootstrap",
         "notes",
     ]

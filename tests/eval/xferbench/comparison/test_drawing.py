@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.statistics import intervals
+from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison import drawing
 from ecsuite.eval.xferbench.comparison.anchors import SOURCES, paper_results
 from ecsuite.eval.xferbench.comparison.comparison import compare
@@ -20,7 +20,7 @@ FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precisio
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
-    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 999)
 
 
 def source(name, level, signature, num_seeds=2):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.eval.comparison.normalising import normalise, normalised_scores
 from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.xferbench.comparison.normalising import normalise, normalised_scores
 
 TARGETS = tuple("abcdef")
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.differences import ALPHA, Interval
 
 FEWEST = 5
 """Minimum number of values for an interval."""
@@ -22,11 +23,9 @@ NUM_RESAMPLES = 9999
 """As in the program of the paper."""
 SEED = 0
 """Seed of all resamples, so that equal results give equal intervals."""
-LEVEL = 0.95
+LEVEL = 1 - ALPHA
 GRID = 2**30
 """Grid steps from the lowest to the highest value; sums of thousands of grid values are exact."""
-
-Interval = tuple[float, float]
 
 
 def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval
 from ecsuite.eval.statistics.correlation import pearson
-from ecsuite.eval.statistics.intervals import expanded_level, mean_interval, statistic_interval
 
 
 def test_level_is_that_of_hesterberg():

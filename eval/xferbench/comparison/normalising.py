@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecsuite.eval.comparison.results import Result, as_matrix
+from ecsuite.eval.statistics.bootstrap import mean_interval
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.intervals import Interval, mean_interval
+from ecsuite.eval.statistics.differences import Interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, gather, plain, read_results
+from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, plain
+from ecsuite.eval.comparison.score_files import gather, read_results
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
 WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"
@@ -194,7 +195,7 @@ def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, messag
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(ConfigError, match=r"no such file or folder of XferBench results$"):
+    with pytest.raises(ConfigError, match=r"no such file or folder of results$"):
         read_results(tmp_path / "none")
     with pytest.raises(
         ConfigError, match=r"no scores\.json or results\.json found; create one with `ecsuite score CORPUS"
@@ -209,14 +210,14 @@ def test_invariants_of_results():
     for by_target, seeds in (((), ()), (({"da": 1.0},), ()), (({},), (0,))):
         with pytest.raises(
             ConfigError,
-            match=r"^a: expected at least one seed and one target, with a cross-entropy for each$",
+            match=r"^a: expected at least one seed and one target, with a score for each$",
         ):
             result(by_target, seeds)
     with pytest.raises(ConfigError, match=r"^a, seed 4: no score for eu, ja, which seed 0 has$"):
         result(({"da": 1.0, "eu": 1.0, "ja": 1.0}, {"da": 1.0}), (0, 4))
     with pytest.raises(ConfigError, match=r"^seed 0: no score for eu, which a, seed 4 has$"):
         result(({"da": 1.0}, {"da": 1.0, "eu": 1.0}), (0, 4))
-    with pytest.raises(ConfigError, match=r"^a: inf is not a cross-entropy \(da, seed 0\)$"):
+    with pytest.raises(ConfigError, match=r"^a: inf is not a score \(da, seed 0\)$"):
         result(({"da": float("inf")},), (0,))
 
 
@@ -232,3 +233,87 @@ def test_plain_names():
     assert [plain(name) for name in ("No pretrain", "no-pretrain", "/dev/null")] == ["no_pretrain"] * 2 + [
         "dev_null"
     ]
+
+
+def scores(path, name="topsim", value=0.5, ci95=None, signature="topsim|n:9|v:2", **more):
+    """A file of `ecsuite score` with one score; `more` is about the corpus."""
+    score = {"name": name, "value": value, "ci95": ci95, "details": {}, "signature": signature}
+    corpus = {"source_path": "runs/words/corpus.jsonl"} | more
+    return write(path, {"corpus": corpus, "scores": [score, {"name": "ami", "value": None, "reason": "few"}]})
+
+
+def run(folder, seed, value, **settings):
+    """A run folder of a game with its scores."""
+    config = {"name": "disc", "training": {"seed": seed} | settings}
+    write(folder / "metadata.json", {"config": config})
+    return scores(
+        folder / "scores.json", value=value, source_path=f"{folder}/corpus.jsonl", sha256={"a": folder.name}
+    )
+
+
+def test_a_score_of_any_metric(tmp_path):
+    [result] = gather([scores(tmp_path / "a.json", ci95=[0.4, 0.6])], "topsim")
+    assert (result.name, result.score, result.ci95, result.seeds) == ("words", 0.5, (0.4, 0.6), (0,))
+    assert result.signature == "topsim|n:9|v:2"
+
+
+def test_runs_of_a_game_with_several_seeds_are_one_source(tmp_path):
+    for seed, value in ((2, 0.3), (1, 0.5)):
+        run(tmp_path / f"a-{seed}", seed, value)
+    run(tmp_path / "b", 1, 0.9, lr=0.1)
+    first, second = gather([tmp_path], "topsim")
+    assert (first.seeds, first.values().ravel().tolist()) == ((1, 2), [0.5, 0.3])
+    assert (second.seeds, second.score) == ((1,), 0.9)
+    assert first.name != second.name
+
+
+def test_of_several_signatures_the_common_one_is_taken(tmp_path):
+    """A run folder keeps the scores of former versions."""
+    newer, older = tmp_path / "a" / "scores.json", tmp_path / "b.json"
+    scores(newer)
+    data = json.loads(newer.read_text())
+    data["scores"].append(data["scores"][0] | {"signature": "topsim|n:9|v:1"})
+    write(newer, data)
+    scores(older, signature="topsim|n:9|v:1", source_path="runs/others")
+    assert [result.signature for result in gather([newer, older], "topsim")] == ["topsim|n:9|v:1"] * 2
+
+
+def test_a_score_beside_a_name(tmp_path):
+    """As `ecsuite translate` writes it, with seeds in the signature."""
+    files = [
+        write(
+            tmp_path / f"{seed}.json",
+            {"name": "perm", "chrf": 20.0 + seed, "seed": seed, "signature": f"translate|seed:{seed}|v:1"},
+        )
+        for seed in (0, 1)
+    ]
+    [result] = gather(files, "chrf")
+    assert (result.name, result.seeds, result.score) == ("perm", (0, 1), 20.5)
+    assert result.signature == "translate|v:1"
+
+
+@pytest.mark.parametrize(
+    ("metric", "data", "message"),
+    [
+        ("topsin", None, "no score topsin in it; it has topsim, ami"),
+        (
+            "xferbench",
+            None,
+            "no XferBench score in it; compute it with `ecsuite score`, or choose one with --metric: topsim, ami",
+        ),
+        ("ami", None, "the score ami is undefined: few"),
+        ("chrf", {"name": "a", "chrf": "x"}, "chrf: expected a number, got 'x'"),
+        ("chrf", {"name": "a"}, "no score chrf in it"),
+        ("chrf", [1], "no score chrf in it"),
+        (
+            "topsim",
+            {"scores": [{"name": "topsim", "value": 1, "ci95": [1]}]},
+            "ci95 of topsim: expected two numbers, got [1]",
+        ),
+    ],
+)
+def test_mistakes_in_scores_of_any_metric(tmp_path, metric, data, message):
+    file = scores(tmp_path / "a.json") if data is None else write(tmp_path / "a.json", data)
+    with pytest.raises(ConfigError) as error:
+        gather([file], metric)
+    assert str(error.value) == f"{file}: {message}"

@@ -1,0 +1,94 @@
+"""Differences of two means with intervals and p-values: paired, unpaired, and of two estimates with intervals."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+
+ALPHA = 0.05
+"""Error rate of intervals, and significance level of p-values."""
+NO_SPREAD = 1e-9
+"""A smaller range of values is rounding error."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeanDifference:
+    """A difference of two means."""
+
+    mean: float
+    ci95: Interval | None
+    """95 % confidence interval; None for a single value."""
+    p_value: float | None
+    """Two-sided p-value of no difference; None without an interval, or if values have no spread, from which no noise
+    can be estimated."""
+
+
+def paired_difference(differences: Floats) -> MeanDifference:
+    """Student's interval and t test of paired differences.
+
+    Args:
+        differences: The difference of each pair, shape (num_pairs,).
+    """
+    mean, half_width = mean_and_half_width(differences.tolist())
+    if half_width is None:
+        return MeanDifference(mean=mean, ci95=None, p_value=None)
+    if np.ptp(differences) < NO_SPREAD:
+        return MeanDifference(mean=mean, ci95=(mean, mean), p_value=None)
+    p_value = float(_quietly(stats.ttest_1samp, differences, 0).pvalue)
+    return MeanDifference(mean=mean, ci95=(mean - half_width, mean + half_width), p_value=p_value)
+
+
+def unpaired_difference(first: Floats, second: Floats) -> MeanDifference:
+    """Welch's interval and t test of two groups, whose variances may differ.
+
+    Args:
+        first: Values of the first group, at least two.
+        second: Values of the second group, at least two.
+    """
+    mean = float(first.mean() - second.mean())
+    if max(np.ptp(first), np.ptp(second)) < NO_SPREAD:
+        return MeanDifference(mean=mean, ci95=(mean, mean), p_value=None)
+    found = _quietly(stats.ttest_ind, first, second, equal_var=False)
+    low, high = map(float, found.confidence_interval(1 - ALPHA))
+    return MeanDifference(mean=mean, ci95=(low, high), p_value=float(found.pvalue))
+
+
+def difference_of_estimates(
+    first: float, first_ci: Interval, second: float, second_ci: Interval
+) -> MeanDifference:
+    """Difference of two independent estimates, from their 95 % intervals.
+
+    The variances on each side are recovered from the bounds, so that intervals may be asymmetric: Zou and Donner
+    (2008), "Construction of confidence limits about effect measures", Statistics in Medicine 27. The p-value is that of
+    a normal distribution with the variance on the side of 0.
+
+    Args:
+        first: First estimate.
+        first_ci: Its interval.
+        second: Second estimate.
+        second_ci: Its interval.
+    """
+    mean = first - second
+    below = math.hypot(first - first_ci[0], second_ci[1] - second)
+    above = math.hypot(first_ci[1] - first, second - second_ci[0])
+    half_width = below if mean > 0 else above
+    p_value = None
+    if half_width >= NO_SPREAD:
+        p_value = 2 * float(stats.norm.sf(abs(mean) / half_width * stats.norm.ppf(1 - ALPHA / 2)))
+    return MeanDifference(mean=mean, ci95=(mean - below, mean + above), p_value=p_value)
+
+
+def _quietly(test: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Call a test of SciPy, which warns of lost precision if a group has nearly no spread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return test(*values, **options)
