@@ -64,9 +64,9 @@ def print_plan(jobs: Iterable[Job], *, cache: Path, as_json: bool) -> None:
                         "is_kept": is_kept,
                         "work": 0.0 if is_kept else job.work / total,
                         "after": [each.digest for each in job.after],
-                        "num_threads": job.function.resources(**job.inputs).num_threads,
-                        "memory_gib": job.function.resources(**job.inputs).memory,
-                        "num_gpus": job.function.resources(**job.inputs).num_gpus,
+                        "num_threads": job.resources.num_threads,
+                        "memory_gib": job.resources.memory,
+                        "num_gpus": job.resources.num_gpus,
                     }
                     for job, is_kept in rows
                 ]

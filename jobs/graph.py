@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ecsuite.config import DivergedError
-from ecsuite.jobs.executors import SECONDS_TO_STOP, USERS_ERRORS, Event, Executor, Here, Local
+from ecsuite.jobs.executors import SECONDS_TO_STOP, USERS_ERRORS, Event, Executor, Here, Local, num_cores
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
@@ -23,6 +23,8 @@ SECONDS_BETWEEN_LOOKS = 0.3
 """How often a running graph looks for requests to stop and for results of other processes."""
 NUM_TRIES = 2
 """How often a job is tried whose process died or whose function raised an error that may not come again."""
+NUM_GPUS = 1
+"""GPUs that jobs of one command use at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,20 +177,24 @@ class _Running:
     def start(self) -> None:
         """Start as many groups as there are places."""
         self.fail_dependents()
-        elsewhere: set[Job] = set()
+        later: set[Job] = set()  # another process computes them, or they need what others use now
         while len(self.groups) < self.executor.num_slots:
             ready = [
                 job
                 for job in self.waiting
-                if job not in elsewhere and all(each in self.results for each in job.after)
+                if job not in later and all(each in self.results for each in job.after)
             ]
             if not ready:
                 return
             group = []
-            for job in self.choose(ready):
+            chosen = self.choose(ready)
+            if not self.fits(chosen[0]):
+                later.update(chosen)
+                continue
+            for job in chosen:
                 lock = self.store.lock(job)
                 if lock is None:
-                    elsewhere.add(job)
+                    later.add(job)
                     continue
                 self.locks[job] = lock
                 del self.waiting[job]
@@ -202,6 +208,13 @@ class _Running:
                 self.num_groups += 1
                 self.groups[self.num_groups] = group
                 self.executor.submit(self.num_groups, [self.store.send(job) for job in group])
+
+    def fits(self, job: Job) -> bool:
+        """Whether this machine has what a job needs besides what runs; alone, every job may run."""
+        used = [jobs[0].resources for jobs in self.groups.values() if jobs]
+        num_threads = job.resources.num_threads + sum(each.num_threads for each in used)
+        num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
+        return not used or (num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= NUM_GPUS)
 
     def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
         """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""

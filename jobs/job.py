@@ -217,6 +217,11 @@ class Job:
         return self.function.work(**self.inputs)
 
     @property
+    def resources(self) -> Resources:
+        """What it needs of a machine."""
+        return self.function.resources(**self.inputs)
+
+    @property
     def name(self) -> str:
         """The name of the file of the result, without its suffix."""
         return f"{self.function.function.__name__}-{self.digest}"

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save
 
 from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus
-from ecsuite.jobs.job import Outcome, Result, Stopped, job_function
+from ecsuite.jobs.job import Outcome, Resources, Result, Stopped, job_function
 
 LOG = "ECSUITE_TEST_LOG"
 
@@ -105,3 +105,13 @@ class Named:
 def named_length(*, named: Named, context) -> int:
     log(f"named {named.name}")
     return len(named.name)
+
+
+@job_function(version=1, resources=lambda **_: Resources(num_gpus=1))
+def use_the_gpu(*, number: int, context) -> int:
+    """Fails if another one runs at the same time."""
+    mark = Path(os.environ[LOG]).with_suffix(".gpu")
+    with mark.open("x"):
+        time.sleep(0.1)
+    mark.unlink()
+    return number

@@ -19,6 +19,7 @@ from counting_jobs import (
     named_length,
     square,
     total,
+    use_the_gpu,
 )
 
 from ecsuite.config import ConfigError
@@ -252,6 +253,10 @@ class TestProcesses:
         runner = Runner(folder=tmp_path / "kept", num_workers=4)
         runner.run([Job(square, number=number) for number in range(num_jobs)])
         assert len(started) == num_processes
+
+    def test_jobs_that_need_the_gpu_have_it_to_themselves(self, runner, notes):
+        assert values(runner, *(Job(use_the_gpu, number=number) for number in range(4))) == [0, 1, 2, 3]
+        assert notes == []
 
     def test_a_process_that_dies_costs_its_job_alone(self, runner, calls, notes):
         dies, good = Job(misbehave, how="die"), Job(square, number=2)
