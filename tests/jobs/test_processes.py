@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def in_process(work):
         os._exit(code)
 
 
-@pytest.mark.parametrize("num_starts", [20, pytest.param(1000, marks=SLOW)])
+@pytest.mark.parametrize("num_starts", [5, pytest.param(1000, marks=SLOW)])
 def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     for start in range(num_starts):
@@ -78,7 +79,17 @@ def concept_games(runner, folder):
     return [row.to_json() for row in measure(study, runner)]
 
 
-STUDIES = {"translation": translation, "concept games": concept_games}
+def xferbench(runner, folder):
+    from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.xferbench.metric import xferbench
+    from ecsuite.grammars.baselines import zipf_parentheses
+
+    corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
+    options = Options(preset="nano", num_seeds=2, device="cpu", runner=runner)
+    return [asdict(score) for score in xferbench(corpus, options)]
+
+
+STUDIES = {"translation": translation, "concept games": concept_games, "xferbench": xferbench}
 """By name, a function that runs a small study and returns its result as JSON values."""
 
 
@@ -90,8 +101,10 @@ def without_times(value):
     return [without_times(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize("num_kills", [1, pytest.param(KILLS, marks=SLOW)])
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    ("name", "num_kills"),
+    [("xferbench", 1), *(pytest.param(name, KILLS, marks=SLOW) for name in STUDIES)],
+)
 def test_a_killed_study_goes_on_to_the_same_result(tmp_path, name, num_kills):
     def run(folder):
         result = STUDIES[name](Runner(folder=folder / "kept"), folder)
