@@ -54,7 +54,7 @@ def translate(
         print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
         return
     result = run_study(
-        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.device.type
+        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
     )
     if out is not None:
         write_json(out, result.as_dict())

@@ -11,9 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.devices import computing
 from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze, num_trainable, with_new_embedding
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import dense, repeat
 from ecsuite.eval.learning.encoder_decoder import (
     BlockBatches,
@@ -21,6 +19,7 @@ from ecsuite.eval.learning.encoder_decoder import (
     cross_entropy,
     train_encoder_decoder,
 )
+from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
 from ecsuite.eval.translation.pairs import PairFile
 from ecsuite.eval.translation.presets import Decoding, ModelSizes, Optimisation, Pretraining, Tuning
@@ -28,7 +27,7 @@ from ecsuite.eval.translation.scoring import score_translations
 from ecsuite.eval.translation.scoring import translate as translate_sentences
 from ecsuite.eval.translation.study import Study
 from ecsuite.eval.translation.vocabulary import NUM_SPECIAL, learn
-from ecsuite.jobs.job import Context, Job, Outcome, Resources, Result, job_function
+from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
 TRANSLATION_TOKENS = 25
 """Cost of translating one sentence with a beam of width 1, in training tokens; only for the time left."""
@@ -36,15 +35,11 @@ RANDOM_STATE, TOKENIZER = "random_state", "tokenizer"
 """Names of the state of torch's generator, and of the tokenizer, beside the weights."""
 
 
-def _resources(*, device: str, num_threads: int, **_: Any) -> Resources:
-    return Resources(num_threads=num_threads, memory=4.0, num_gpus=int(device == "cuda"))
-
-
 @job_function(
     version=1,
     work=lambda *, pretraining, **_: pretraining.tokens * pretraining.epochs,
     label=lambda *, seed, **_: f"pretraining, seed {seed}",
-    resources=_resources,
+    resources=training_resources,
 )
 def pretrain(
     *,
@@ -53,9 +48,7 @@ def pretrain(
     pretraining: Pretraining,
     optimisation: Optimisation,
     seed: int,
-    device: str,
-    precision: str,
-    num_threads: int,
+    machine: Machine,
     context: Context,
 ) -> Outcome:
     """Train a new model to restore the corpus.
@@ -63,13 +56,12 @@ def pretrain(
     Returns:
         `repeats`, passes over the corpus per epoch; the weights and the state of torch's generator as arrays.
     """
-    place = torch.device(device)
-    with computing(place, precision, seed=seed, num_threads=num_threads):
+    with machine.computing(seed):
         rng = np.random.default_rng([seed, 0])
         symbols, num_types = dense(repeat(corpus.messages, pretraining.tokens, rng))
         # The vocabulary size is the paper's, or larger if the corpus needs more.
         vocab_size = max(model.vocab_size, num_types + NUM_SPECIAL)
-        learner = build(model, vocab_size).to(place)
+        learner = build(model, vocab_size).to(machine.place)
         num_blocks = max(1, len(symbols) // pretraining.block)
         blocks = symbols[: num_blocks * pretraining.block].reshape(num_blocks, pretraining.block)
         train_encoder_decoder(
@@ -77,7 +69,7 @@ def pretrain(
             BlockBatches(blocks, optimisation.batch, Specials.of(vocab_size), rng),
             blocks.size * pretraining.epochs,
             lr=pretraining.lr,
-            **_training(optimisation, precision, context, "pretraining"),
+            **_training(optimisation, machine, context, "pretraining"),
         )
         arrays = save(_parameters(learner) | {RANDOM_STATE: torch.get_rng_state()})
     return Outcome(value={"repeats": pretraining.tokens / len(corpus.messages.values)}, arrays=arrays)
@@ -87,7 +79,7 @@ def pretrain(
     version=1,
     work=lambda *, tuning, **_: tuning.tokens * tuning.epochs,
     label=lambda *, seed, **_: f"fine-tuning, seed {seed}",
-    resources=_resources,
+    resources=training_resources,
 )
 def tune(
     *,
@@ -99,9 +91,7 @@ def tune(
     longest: int,
     test_batch: int,
     seed: int,
-    device: str,
-    precision: str,
-    num_threads: int,
+    machine: Machine,
     context: Context,
 ) -> Outcome:
     """Give a pretrained model, or a new one, a new embedding, and fine-tune it on sentence pairs.
@@ -110,7 +100,6 @@ def tune(
         `cross_entropy` on the validation pairs, `num_parameters`, `num_trainable`, `passes` over the training pairs,
         `num_train` and `num_too_long`; the weights as arrays, with the tokenizer.
     """
-    place = torch.device(device)
     split, special = pairs.split(), Specials.of(model.vocab_size)
     tokenizer = learn(split.train, model.vocab_size)
     training, num_too_long = training_pairs(
@@ -118,8 +107,8 @@ def tune(
     )
     valid = held_out_pairs(tokenizer, split.valid, longest=longest, special=special)
     num_tokens = tuning.tokens * tuning.epochs
-    with computing(place, precision, seed=seed, num_threads=num_threads):
-        learner = with_new_embedding(_initial(pretrained, model), model).to(place)
+    with machine.computing(seed):
+        learner = with_new_embedding(_initial(pretrained, model), model).to(machine.place)
         if tuning.is_frozen:
             freeze(learner)
         torch.manual_seed(seed)
@@ -128,10 +117,10 @@ def tune(
             PairBatches(training, optimisation.batch, special, np.random.default_rng([seed, 1])),
             num_tokens,
             lr=tuning.lr,
-            **_training(optimisation, precision, context, "fine-tuning"),
+            **_training(optimisation, machine, context, "fine-tuning"),
         )
         value = {
-            "cross_entropy": cross_entropy(learner, valid, test_batch, special, precision),
+            "cross_entropy": cross_entropy(learner, valid, test_batch, special, machine.precision),
             "num_parameters": sum(parameter.numel() for parameter in learner.parameters()),
             "num_trainable": num_trainable(learner),
             "passes": num_tokens / sum(map(len, training.sources)),
@@ -146,7 +135,7 @@ def tune(
     version=1,
     work=lambda *, beam, pairs, **_: TRANSLATION_TOKENS * pairs.num_test * beam,
     label=lambda *, beam, seed, **_: f"translating, beam {beam}, seed {seed}",
-    resources=_resources,
+    resources=training_resources,
 )
 def translate(
     *,
@@ -157,9 +146,7 @@ def translate(
     longest: int,
     beam: int,
     seed: int,
-    device: str,
-    precision: str,
-    num_threads: int,
+    machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
     """Translate the test pairs, and score the translations.
@@ -167,23 +154,22 @@ def translate(
     Returns:
         The fields of `BeamScore`, and `translations`, a list of source, target and translation of each pair.
     """
-    place = torch.device(device)
     assert tuned.arrays is not None
     with safe_open(tuned.arrays, framework="pt") as opened:
         tokenizer = Tokenizer.from_str(opened.metadata()[TOKENIZER])
     test = pairs.split().test
     encoded = held_out_pairs(tokenizer, test, longest=longest, special=Specials.of(model.vocab_size))
-    with computing(place, precision, seed=seed, num_threads=num_threads):
+    with machine.computing(seed):
         learner = build(model, model.vocab_size)
         _load(learner, load_file(tuned.arrays))
         translations, ended = translate_sentences(
-            learner.to(place),
+            learner.to(machine.place),
             tokenizer,
             encoded.sources,
             decoding,
             vocab_size=model.vocab_size,
             beam=beam,
-            precision=precision,
+            precision=machine.precision,
             report_progress=lambda share: context.report_progress(f"beam {beam}", share),
         )
     score = score_translations(translations, [pair.target for pair in test], ended)
@@ -197,9 +183,7 @@ def plan(study: Study) -> dict[int, Job]:
     common: dict[str, Any] = {
         "model": preset.model,
         "seed": study.seed,
-        "device": study.device.type,
-        "precision": study.precision,
-        "num_threads": study.num_threads,
+        "machine": study.machine,
     }
     pretrained = None
     if study.corpus is not None:
@@ -234,15 +218,13 @@ def plan(study: Study) -> dict[int, Job]:
     }
 
 
-def _training(optimisation: Optimisation, precision: str, context: Context, label: str) -> dict[str, Any]:
+def _training(optimisation: Optimisation, machine: Machine, context: Context, label: str) -> dict[str, Any]:
     """What every training is given."""
     return {
         "warmup": optimisation.warmup,
         "weight_decay": optimisation.weight_decay,
-        "precision": precision,
-        "report_progress": lambda share: context.report_progress(label, share),
-        "checkpoint": Checkpoint(file=context.scratch / "training.safetensors"),
-        "should_stop": context.should_stop,
+        "precision": machine.precision,
+        **followed(context, label),
     }
 
 

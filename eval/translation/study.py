@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device, choose_precision
+from ecsuite.devices import choose_device
 from ecsuite.eval.learning.bart import require_packages
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
@@ -38,20 +37,13 @@ class Study:
     """How much compute."""
     seed: int
     """Seed of weights, noise, dropout and data order. The split of the pairs does not depend on it."""
-    device: torch.device
-    """Device of the model."""
-    precision: str
-    """bf16 or fp32."""
+    machine: Machine
+    """What computes."""
 
     @property
     def tuning(self) -> Tuning:
         """The setting of fine-tuning."""
         return self.preset.settings[self.setting]
-
-    @property
-    def num_threads(self) -> int:
-        """Threads of products on the CPU: results depend on their number, so it is fixed."""
-        return 1 if self.preset.is_reduced else 8
 
     @property
     def signature(self) -> str:
@@ -64,7 +56,7 @@ class Study:
             pairs=f"{self.pairs.path.name}#{self.pairs.digest}",
             seed=self.seed,
             beams="+".join(map(str, self.preset.beams)),
-            precision=self.precision,
+            precision=self.machine.precision,
             **{
                 name: each.replace("|", ",").replace(":", "=")
                 for name, each in sacrebleu_signatures().items()
@@ -99,7 +91,6 @@ def make_study(
     look_up("setting", setting, sizes.settings)
     if corpus is not None and len(corpus.messages.values) == 0:
         raise ConfigError("the corpus has no symbols to learn from")
-    place = choose_device(device)
     split = split_pairs(pairs, sizes.num_valid, sizes.num_test)
     return Study(
         name=_name(corpus),
@@ -112,9 +103,12 @@ def make_study(
         setting=setting,
         preset=sizes,
         seed=seed,
-        device=place,
         # On CPU, products of these widths gain nothing from bf16 (docs/translate.md).
-        precision=choose_precision("auto", place) if place.type == "cuda" else "fp32",
+        machine=Machine.chosen(
+            device,
+            "auto" if choose_device(device).type == "cuda" else "fp32",
+            is_reduced=sizes.is_reduced,
+        ),
     )
 
 

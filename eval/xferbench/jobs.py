@@ -8,16 +8,15 @@ import torch
 from safetensors.torch import load_file, save
 
 from ecsuite.corpus import Corpus
-from ecsuite.devices import PRECISIONS, computing
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import Target, Windows
 from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, Tuning
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.study import Study
 from ecsuite.eval.xferbench.texts import ArtificialText, Text, TextFile
 from ecsuite.eval.xferbench.training import cross_entropy, train
-from ecsuite.jobs.job import Context, Job, Outcome, Resources, Result, job_function
+from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
 VERSION = 3
 """Increased whenever the same inputs would give another result."""
@@ -50,10 +49,6 @@ class TextInput:
     def job_key(self) -> str:
         """What identifies the text."""
         return self.text.job_key()
-
-
-def _resources(*, device: str, num_threads: int, **_: Any) -> Resources:
-    return Resources(num_threads=num_threads, memory=4.0, num_gpus=int(device == "cuda"))
 
 
 @job_function(
@@ -92,7 +87,7 @@ def tokenise(*, text: TextInput, sizes: TextSizes, protocol: str, context: Conte
         0.0 if corpus is None else sizes.pretrain_tokens * sizes.pretrain_epochs
     ),
     label=lambda *, seed, **_: f"pretraining, seed {seed}",
-    resources=_resources,
+    resources=training_resources,
 )
 def pretrain(
     *,
@@ -100,9 +95,7 @@ def pretrain(
     sizes: Pretraining,
     protocol: str,
     seed: int,
-    device: str,
-    precision: str,
-    num_threads: int,
+    machine: Machine,
     context: Context,
 ) -> Outcome:
     """Train a new model on a corpus; without a corpus, its weights are the initial ones.
@@ -116,15 +109,17 @@ def pretrain(
         DivergedError: If the loss or the weights are not finite.
     """
     rules = PROTOCOLS[protocol]
-    place = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
-    with computing(place, precision, seed=seed, num_threads=num_threads):
+    with machine.computing(seed):
         if corpus is None:
             model, repeats = LanguageModel(1, sizes, generator), 0.0
         else:
             source = rules.source(corpus, sizes, seed)
-            model, repeats = LanguageModel(source.vocab_size, sizes, generator).to(place), source.repeats
-            model.products = PRECISIONS[precision]
+            model, repeats = (
+                LanguageModel(source.vocab_size, sizes, generator).to(machine.place),
+                source.repeats,
+            )
+            model.products = machine.dtype
             train(
                 model,
                 source.windows,
@@ -133,7 +128,7 @@ def pretrain(
                 lr=sizes.lr,
                 weight_decay=rules.weight_decay,
                 generator=generator,
-                **_followed(context, f"pretraining, seed {seed}"),
+                **followed(context, f"pretraining, seed {seed}"),
             )
     weights = {
         name: weight.cpu() for name, weight in model.state_dict().items() if name != "embedding.weight"
@@ -152,7 +147,7 @@ def _cost_of_tuning(*, tokens: Job, sizes: Tuning, **_: Any) -> float:
     version=VERSION,
     work=_cost_of_tuning,
     label=lambda *, text, seed, **_: f"{text}, seed {seed}",
-    resources=_resources,
+    resources=training_resources,
 )
 def tune_and_test(
     *,
@@ -162,9 +157,7 @@ def tune_and_test(
     sizes: Tuning,
     weight_decay: float,
     seed: int,
-    device: str,
-    precision: str,
-    num_threads: int,
+    machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
     """Give a pretrained model new embeddings, fine-tune it on a text, and test it on held-out text.
@@ -176,9 +169,7 @@ def tune_and_test(
         sizes: Sizes of the model and of the training.
         weight_decay: Weight decay of AdamW.
         seed: Seed of the new embeddings, of the order of the data, and of dropout.
-        device: cpu or cuda.
-        precision: bf16 or fp32.
-        num_threads: Threads of products on the CPU.
+        machine: What computes.
         context: See `Context`.
 
     Returns:
@@ -189,17 +180,16 @@ def tune_and_test(
         DivergedError: If the loss, the weights or the cross-entropy are not finite.
     """
     target = read_target(tokens)
-    place = torch.device(device)
     assert pretrained.arrays is not None
     own_seed = (seed << 32) + int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
     generator = torch.Generator().manual_seed(own_seed)
-    with computing(place, precision, seed=own_seed, num_threads=num_threads):
+    with machine.computing(own_seed):
         model = LanguageModel(1, sizes, generator)
         embedding = {"embedding.weight": model.embedding.weight.detach()}
         model.load_state_dict(load_file(pretrained.arrays) | embedding)
         model.reset_embedding(target.vocab_size, generator)
-        model = model.to(place)
-        model.products = PRECISIONS[precision]
+        model = model.to(machine.place)
+        model.products = machine.dtype
         train(
             model,
             target.tune,
@@ -208,7 +198,7 @@ def tune_and_test(
             lr=sizes.tune_lr,
             weight_decay=weight_decay,
             generator=generator,
-            **_followed(context, f"{text}, seed {seed}"),
+            **followed(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
     return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
@@ -227,11 +217,6 @@ def read_target(tokens: Result) -> Target:
 def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
     """The jobs of a study: pretraining by seed, fine-tuning with a test by seed and text."""
     preset = study.preset
-    machine = {
-        "device": study.device.type,
-        "precision": study.precision,
-        "num_threads": study.num_threads,
-    }
     tokens = {
         text.name: Job(
             tokenise, text=TextInput.of(text), sizes=preset.part(TextSizes), protocol=study.protocol
@@ -246,7 +231,7 @@ def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
             sizes=preset.part(Pretraining),
             protocol=study.protocol,
             seed=seed,
-            **machine,
+            machine=study.machine,
         )
         for name in tokens:
             jobs[seed, name] = Job(
@@ -257,18 +242,6 @@ def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
                 sizes=preset.part(Tuning),
                 weight_decay=PROTOCOLS[study.protocol].weight_decay,
                 seed=seed,
-                **machine,
+                machine=study.machine,
             )
     return jobs
-
-
-def _followed(context: Context, label: str) -> dict[str, Any]:
-    """What every training is given to report its progress, to save its state, and to stop."""
-    return {
-        "report_progress": lambda share: context.report_progress(label, share),
-        "checkpoint": Checkpoint(
-            file=context.scratch / "training.safetensors",
-            note=lambda text: context.report_progress(text, 0.0),
-        ),
-        "should_stop": context.should_stop,
-    }

@@ -33,7 +33,7 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
         protocol=protocol.name,
         targets="embedded" if study.is_embedded else fingerprint(study.texts),
         seeds=_seeds(list(study.corpora if result is None else result.by_seed)),
-        precision=study.precision,
+        precision=study.machine.precision,
     )
     details: dict[str, Any] = {"preset": preset.name, "protocol": protocol.name}
     details |= {"note": REDUCED} if preset.is_reduced else {}

@@ -1,7 +1,7 @@
 """What came out of a study: cross-entropies by seed and target."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -72,12 +72,10 @@ def collect(study: Study, results: Mapping[Job, Result]) -> XferBenchResult:
 
 
 def measure(study: Study, runner: Runner) -> XferBenchResult:
-    """Run a study; models of the paper's size, and models on a GPU, are trained one after the other.
+    """Run a study.
 
     Raises:
         ConfigError: If a text is too short, or a corpus does not fit the protocol.
         DivergedError: If no seed has a score.
     """
-    if study.device.type != "cpu" or study.num_threads > 1:
-        runner = replace(runner, num_workers=1)
     return collect(study, runner.run(list(plan(study).values())))

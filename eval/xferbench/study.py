@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device, choose_precision
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import ArtificialText, Text
@@ -31,15 +29,8 @@ class Study:
     """How much compute."""
     protocol: str
     """A name in `PROTOCOLS`."""
-    device: torch.device
-    """Device of the models."""
-    precision: str
-    """bf16 or fp32."""
-
-    @property
-    def num_threads(self) -> int:
-        """Threads of products on the CPU: results depend on their number, so it is fixed."""
-        return 1 if self.preset.is_reduced else 8
+    machine: Machine
+    """What computes."""
 
     @property
     def is_embedded(self) -> bool:
@@ -73,12 +64,10 @@ def make_study(
         if not 0 <= seed <= LARGEST_SEED:
             raise ConfigError(f"XferBench: expected a seed from 0 to {LARGEST_SEED}, got {seed}")
     look_up("protocol", protocol, PROTOCOLS)
-    place = choose_device(device)
     return Study(
         corpora={seed: corpus[seed] if isinstance(corpus, Mapping) else corpus for seed in seeds},
         texts=tuple(texts),
         preset=preset,
         protocol=protocol,
-        device=place,
-        precision=choose_precision(preset.precision, place),
+        machine=Machine.chosen(device, preset.precision, is_reduced=preset.is_reduced),
     )

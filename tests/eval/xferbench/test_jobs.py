@@ -12,6 +12,7 @@ from safetensors.torch import load, save
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.data import Target, stretches
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.jobs import TextInput, plan, pretrain, read_target, tokenise, tune_and_test
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, TextSizes, Tuning
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
@@ -20,7 +21,7 @@ from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
 
-MACHINE = {"device": "cpu", "precision": "fp32", "num_threads": 1}
+MACHINE = Machine(device="cpu", precision="fp32", num_threads=1)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def pretrained(tmp_path):
             sizes=replace(NANO, **options).part(Pretraining),
             protocol="strict",
             seed=0,
-            **MACHINE,
+            machine=MACHINE,
             context=Context(scratch=scratch or tmp_path / "scratch", should_stop=should_stop),
         )
         file = tmp_path / f"{next(numbers)}.safetensors"
@@ -63,7 +64,7 @@ def score(tmp_path):
             sizes=replace(NANO, **options).part(Tuning),
             weight_decay=0.01,
             seed=0,
-            **MACHINE,
+            machine=MACHINE,
             context=Context(scratch=tmp_path / "scratch"),
         )
         assert found["test_tokens"] == len(windows["test"]) * NANO.context
@@ -198,8 +199,11 @@ def test_danish_and_full_share_their_pretraining(study_of, tmp_path):
 def test_keys_hold_seed_protocol_device_and_precision(study_of):
     study = study_of()
     one = digests(study)
-    cuda = torch.device("cuda")
-    for other in (study_of(seeds=[1]), replace(study, device=cuda), replace(study, precision="bf16")):
+    machines = [
+        replace(study.machine, **change)
+        for change in ({"device": "cuda"}, {"precision": "bf16"}, {"num_threads": 2})
+    ]
+    for other in (study_of(seeds=[1]), *(replace(study, machine=machine) for machine in machines)):
         found = digests(other)
         assert not found["pretrain"] & one["pretrain"] and not found["tune_and_test"] & one["tune_and_test"]
         assert found["tokenise"] == one["tokenise"]  # shared by all seeds and machines
@@ -219,9 +223,9 @@ def test_a_text_is_known_by_its_content(tmp_path):
 
 def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):
     jobs = plan(study_of(preset=FULL)).values()
-    assert {job.inputs["num_threads"] for job in jobs} == {8}
-    assert {job.function.resources(**job.inputs).num_threads for job in jobs} == {8}
-    assert {job.inputs["num_threads"] for job in plan(study_of()).values()} == {1}
+    assert {job.inputs["machine"].num_threads for job in jobs} == {8}
+    assert {job.resources.num_threads for job in jobs} == {8}
+    assert {job.inputs["machine"].num_threads for job in plan(study_of()).values()} == {1}
 
 
 FIGURES = {

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.config import ConfigError, DivergedError
-from ecsuite.eval.xferbench import result as module
 from ecsuite.eval.xferbench.jobs import plan
-from ecsuite.eval.xferbench.presets import FULL, NANO
+from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.result import collect, measure
 from ecsuite.eval.xferbench.texts import ArtificialText
@@ -119,12 +118,3 @@ def test_a_seed_that_is_not_usable_is_refused(study_of, seed):
 def test_the_largest_seed_is_usable(study_of, texts):
     study = study_of(None, texts[:1], replace(NANO, tune_tokens=200), [2**32 - 1])
     assert measure(study, Runner()).means[0] > 0
-
-
-def test_a_study_of_large_models_uses_one_process(study_of, monkeypatch):
-    used = []
-    monkeypatch.setattr(Runner, "run", lambda runner, jobs: used.append(runner.num_workers) or {})
-    monkeypatch.setattr(module, "collect", lambda study, results: None)
-    for preset in (NANO, replace(FULL, num_embedded=1)):
-        measure(study_of(preset=preset), Runner(num_workers=3))
-    assert used == [3, 1]
