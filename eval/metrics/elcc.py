@@ -10,7 +10,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, signature
-from ecsuite.eval.statistics.counting import entropy, row_labels, tally
+from ecsuite.eval.statistics.contingency import tally
+from ecsuite.eval.statistics.counting import entropy, row_labels
 
 VERSION = 1
 

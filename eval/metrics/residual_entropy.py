@@ -13,7 +13,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, signature
-from ecsuite.eval.statistics.counting import Floats, Ints, entropy, tally
+from ecsuite.eval.statistics.contingency import tally
+from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
 

@@ -25,6 +25,11 @@ def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     return present, counts[present]
 
 
+def tally(codes: Ints) -> Ints:
+    """Counts of the codes that occur, from 0, in ascending order of the codes."""
+    return counted(codes, int(codes.max(initial=-1)) + 1)[1]
+
+
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     """The codes renumbered 0, 1, … in ascending order, and the original code of each number.
 

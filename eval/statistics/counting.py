@@ -14,23 +14,12 @@ from ecsuite.corpus import Corpus, Ragged
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_TABLE = 1 << 24
-"""Codes below this are counted in a table, which is faster than sorting."""
-
 
 def entropy(counts: NDArray[Any]) -> float:
     """Plug-in entropy in bits of the distribution given by counts: -sum p log2 p."""
     counts = counts[counts > 0]
     share = counts / counts.sum()
     return max(0.0, -float(share @ np.log2(share)))
-
-
-def tally(codes: Ints) -> Ints:
-    """Counts of the codes that occur, in no particular order."""
-    if len(codes) and codes.max() < _TABLE:
-        counts = np.bincount(codes)
-        return counts[counts > 0]
-    return np.unique(codes, return_counts=True)[1]
 
 
 def row_of(rows: Ragged) -> Ints:

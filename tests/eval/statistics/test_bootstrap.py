@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval
 from ecsuite.eval.statistics.correlation import pearson
 
@@ -64,3 +65,15 @@ def test_a_statistic_that_never_varies_has_none():
         return np.ones(first.shape[:-1])
 
     assert statistic_interval(one, np.arange(6.0), np.arange(6.0)) is None
+
+
+def test_coverage_of_ten_normal_values(monkeypatch):
+    """Without the correction it is 91 %."""
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 499)
+    samples = np.random.default_rng(0).normal(size=(400, 10))
+    covered = {}
+    for expanded in (True, False):
+        intervals = [mean_interval(values, expanded=expanded) for values in samples]
+        covered[expanded] = np.mean([low <= 0 <= high for low, high in intervals])
+    assert 0.925 < covered[True] < 0.975
+    assert covered[False] < covered[True] - 0.015

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
+from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered, tally
 
 codes = st.lists(st.integers(0, 20), max_size=30).map(lambda values: np.array(values, np.int64))
 
@@ -17,6 +17,7 @@ def test_counted_and_renumbered(bound, codes):
     assert [array.tolist() for array in counted(codes, bound)] == [values.tolist(), counts.tolist()]
     dense, originals = renumbered(codes, bound)
     assert (dense.tolist(), originals.tolist()) == (inverse.tolist(), values.tolist())
+    assert tally(codes).tolist() == counts.tolist()
 
 
 def test_conditional_entropies():

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
@@ -58,3 +59,10 @@ def test_with_many_values_both_agree():
 
 def test_small_values_count_beside_large_ones():
     assert mean_and_half_width([1e16, 1, -1e16])[0] == 1 / 3
+
+
+@pytest.mark.parametrize(("published", "lowest", "highest"), [(False, 0.93, 0.97), (True, 0.75, 0.9)])
+def test_coverage_of_five_normal_values(published, lowest, highest):
+    samples = np.random.default_rng(0).normal(size=(1_000, 5))
+    found = [mean_and_half_width(values, published=published) for values in samples.tolist()]
+    assert lowest < np.mean([abs(mean) <= half_width for mean, half_width in found]) < highest
