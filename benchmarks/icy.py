@@ -27,13 +27,16 @@ from ecsuite.devices import choose_device, routed_products
 from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.learners import make_learner
-from ecsuite.eval.icy.measuring import measure as measure_study
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.replicas import Replicas
+from ecsuite.eval.icy.report import report
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.result import measure as measure_study
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import WORKER_ENVIRONMENT
+from ecsuite.jobs.executors import WORKER_ENVIRONMENT
+from ecsuite.jobs.graph import Runner
 
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]
 SEED = 123
@@ -249,13 +252,11 @@ print(statistics.median(windows(update, request["seconds"], torch.device("cpu"))
 def time_row(model: str, num_workers: int, device: str) -> None:
     """Time `ecsuite icy --model MODEL --seeds 123` without a cache."""
     role, spec = read_model(model)
-    config = StudyConfig(role=role, models=(str(spec),), seeds=(SEED,))
+    study = resolve(StudyConfig(role=role, models=(str(spec),), seeds=(SEED,)), device=device)
     began = time.perf_counter()
-    report = measure_study(
-        config, num_workers=num_workers, device=device, folder=None, progress=lambda label, done, total: None
-    )
+    result = measure_study(study, Runner(num_workers=num_workers))
     print(f"{model}: a row of seed {SEED} with {num_workers} processes: {time.perf_counter() - began:.1f} s")
-    for table in report.tables:
+    for table in report(result).tables:
         rich.print(table)
 
 

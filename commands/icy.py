@@ -16,10 +16,10 @@ from ecsuite.commands.options import (
     read_seeds,
     require_read,
 )
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import ConfigError
-from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import Reporter, prepare_output_file
+from ecsuite.eval.reports.console import prepare_output_file
 
 FIELDS = {
     "model": "models",
@@ -30,12 +30,11 @@ FIELDS = {
     "early_stop": "early_verdict",
 }
 """Settings of a study whose option has another name."""
-_RUNS = ("cache", "workers", "device")
 READS = {
-    "exact": (*_RUNS, "save_corpora"),
-    "paper": (*_RUNS, "save_corpora"),
-    "budget": _RUNS,
-    "end-to-end": (*_RUNS, "picture"),
+    "exact": ("device", "save_corpora"),
+    "paper": ("device", "save_corpora"),
+    "budget": ("device",),
+    "end-to-end": ("device", "picture"),
     "metrics": ("picture",),
 }
 """By protocol, the options of the command alone that it reads; `READS` of a study has those of its settings."""
@@ -94,13 +93,13 @@ def icy(
         typer.Option(help="Write each trained sender's messages for all meanings into this folder."),
     ] = None,
     cache: Cache = Path("runs/icy"),
+    plan: Plan = False,
     workers: Workers = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
     from ecsuite.eval.icy.study import FIRST_SEED, load_study
-    from ecsuite.jobs.runner import num_cores
 
     given = given_options(ctx)
     config = load_study(
@@ -132,29 +131,31 @@ def icy(
     if save_corpora is not None:
         if not config.can_save_corpora:
             raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
-        if "cache" in given:
-            raise ConfigError(
-                "--save-corpora: cannot be combined with --cache, results are saved beside the corpora"
-            )
-        cache = save_corpora / "results"
+        if save_corpora.is_file():
+            raise ConfigError(f"--save-corpora {save_corpora}: expected a folder, got a file")
     if picture is not None:
         if not config.has_picture:
             raise ConfigError("--picture: expected one model and one channel")
         prepare_picture(picture)
     if out is not None:
         prepare_output_file(out)
-    remove_abandoned(cache)
     from ecsuite.devices import choose_device
-    from ecsuite.eval.icy.measuring import measure
+    from ecsuite.eval.icy.jobs import plan as plan_jobs
+    from ecsuite.eval.icy.jobs import plan_corpora
+    from ecsuite.eval.icy.resolved import resolve
 
-    chosen = choose_device(device).type
-    with Reporter(cache_dir=cache) as reporter:
-        report = measure(
-            config,
-            num_workers=workers or (num_cores() if chosen == "cpu" else 1),
-            device=chosen,
-            folder=cache,
-            save_corpora=save_corpora,
-            progress=reporter.progress,
-        )
-    report.publish(out=out, picture=picture, as_json=as_json)
+    chosen = resolve(config, device=choose_device(device).type)
+    if plan:
+        corpora = {} if save_corpora is None else plan_corpora(chosen)
+        print_plan([*plan_jobs(chosen).values(), *corpora.values()], cache=cache, as_json=as_json)
+        return
+    from ecsuite.eval.icy.report import report
+    from ecsuite.eval.icy.result import measure
+
+    result = run_study(
+        lambda runner: measure(chosen, runner, corpora=save_corpora),
+        cache=cache,
+        workers=workers,
+        device=chosen.device,
+    )
+    report(result).publish(out=out, picture=picture, as_json=as_json)

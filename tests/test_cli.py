@@ -90,7 +90,7 @@ OPTIONS = {
         "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
         "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-stop", "--hidden-size",
         "--num-attributes", "--num-values", "--word-length", "--vocab-size", "--out", "--picture", "--save-corpora",
-        "--cache", "--workers", "--device", "--json", "--help",
+        "--plan", "--cache", "--workers", "--device", "--json", "--help",
     },
     "grammar": {
         "name", "--out", "--seed", "--num-attributes", "--num-values", "--word-length", "--vocab-size",

@@ -3,15 +3,17 @@
 All inputs of a run are functions of its seed, so results do not depend on which runs are batched together.
 """
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from ecsuite.agents.spec import Role
-from ecsuite.devices import routed_products
+from ecsuite.config import DivergedError
+from ecsuite.devices import computing
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
@@ -47,8 +49,6 @@ class Outcome:
     """Accuracy without learning: of the most frequent symbols (sender), or chance level (receiver)."""
     held_out: float | None
     """Accuracy on all held-out meanings at the end."""
-    seconds: float
-    """Wall-clock time, shared by the runs that were trained together."""
     weights: dict[str, Tensor] = field(default_factory=dict, compare=False, repr=False)
     """The agent's parameters at the end."""
 
@@ -63,7 +63,7 @@ def learn(
     channel: str = "soft",
     device: torch.device | None = None,
     report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
-) -> list[Outcome]:
+) -> Iterator[tuple[int, Outcome]]:
     """Train runs in parallel.
 
     Args:
@@ -76,46 +76,57 @@ def learn(
         device: CPU if not given.
         report_progress: Called from time to time with the state of each run.
 
-    Returns:
-        Outcomes in the order of the runs.
+    Yields:
+        The index of each run and its outcome, as soon as it ends.
+
+    Raises:
+        DivergedError: If the loss of a run is not finite; raised when the others have ended.
     """
     device = device or torch.device("cpu")
-    began = last_report = time.monotonic()
+    last_report = time.monotonic()
     spec = parse_model(role, model)
-    agents = []
-    with torch.random.fork_rng(devices=[]):
+    diverged: list[str] = []
+    with computing(device, protocol.precision, seed=runs[0].seed):
+        agents = []
         for run in runs:
             # Only the initial weights come from torch's global generator.
             torch.manual_seed(run.seed)
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
-    replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
-    learner = make_learner(agents[0].to(device), geometry, parse_channel(channel), runs[0].seed)
-    run_group = RunGroup(runs, role, geometry, protocol, device)
-    outcomes = dict[int, Outcome]()
-    updates = 0
-    with routed_products(device, protocol.precision):
+        replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
+        learner = make_learner(agents[0].to(device), geometry, parse_channel(channel), runs[0].seed)
+        run_group = RunGroup(runs, role, geometry, protocol, device)
+        updates = 0
         while run_group.active:
             examples = run_group.examples(updates)
             parameters = replicas.parameters()
             loss = learner.loss(parameters, examples)
-            ended = []
+            ended = [] if math.isfinite(loss.item()) else run_group.diverged(learner, parameters, examples)
+            for place in ended:
+                run = runs[run_group.active[place]]
+                diverged.append(
+                    f"{role} {model} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
+                )
             for place, (index, accuracy) in enumerate(
                 zip(run_group.active, examples.accuracy.tolist(), strict=True)
             ):
+                if place in ended:
+                    continue
                 decision = run_group.early_stoppings[index].observe(updates, accuracy)
                 if decision is not None:
                     ended.append(place)
-                    outcomes[index] = Outcome(
-                        grammar=runs[index].grammar,
-                        seed=runs[index].seed,
-                        steps=decision.steps,
-                        reached=decision.reached,
-                        is_early=decision.is_early,
-                        accuracy=run_group.early_stoppings[index].accuracy,
-                        floor=run_group.floors[index],
-                        held_out=run_group.held_out_accuracy(learner, parameters, place),
-                        seconds=time.monotonic() - began,
-                        weights=replicas.replica(place),
+                    yield (
+                        index,
+                        Outcome(
+                            grammar=runs[index].grammar,
+                            seed=runs[index].seed,
+                            steps=decision.steps,
+                            reached=decision.reached,
+                            is_early=decision.is_early,
+                            accuracy=run_group.early_stoppings[index].accuracy,
+                            floor=run_group.floors[index],
+                            held_out=run_group.held_out_accuracy(learner, parameters, place),
+                            weights=replicas.replica(place),
+                        ),
                     )
             if len(ended) < len(run_group.active):
                 replicas.update(loss)
@@ -129,7 +140,8 @@ def learn(
                 last_report = time.monotonic()
                 for index in run_group.active:
                     report_progress(index, updates, run_group.early_stoppings[index].accuracy)
-    return [outcomes[index] for index in range(len(runs))]
+    if diverged:
+        raise DivergedError("; ".join(diverged))
 
 
 class RunGroup:
@@ -180,6 +192,18 @@ class RunGroup:
             )  # (BLOCK, replicas, attributes, batch)
             self._messages = torch.stack(messages, dim=2).to(self.device)  # (BLOCK, length, replicas, batch)
         return self._examples(self._meanings[place], self._messages[place])
+
+    def diverged(self, learner: Learner, parameters: Parameters, examples: SupervisedBatch) -> list[int]:
+        """The positions in `active` of the runs whose own loss is not finite."""
+        found = []
+        for place in range(len(self.active)):
+            own = {name: value[place : place + 1].detach() for name, value in parameters.items()}
+            messages = examples.messages[:, place : place + 1, 0]
+            with torch.no_grad():
+                loss = learner.loss(own, self._examples(examples.meanings[place : place + 1], messages))
+            if not math.isfinite(loss.item()):
+                found.append(place)
+        return found
 
     def held_out_accuracy(self, learner: Learner, parameters: Parameters, place: int) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""

@@ -1,66 +1,86 @@
-"""The messages of a trained sender for all meanings, as a corpus."""
+"""The messages of trained senders for all meanings, as corpora."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from ecsuite.eval.icy.acquisition import Outcome
+from ecsuite.devices import computing
 from ecsuite.eval.icy.learners import LogitsBuilder
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.published import CAP
+from ecsuite.eval.icy.resolved import Study
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
+from ecsuite.grammars.words import all_meanings, symbol_type
 
 BATCH = 4096
 """Number of meanings in a batch."""
 
 
-def write_sender_corpus(
-    outcome: Outcome, model: str, geometry: Geometry, protocol: Protocol, folder: Path
-) -> Path:
-    """Write the messages of a trained sender, with argmax symbols, for all meanings of the language that it learnt.
+def messages_of(
+    model: str, weights: Mapping[str, Tensor], geometry: Geometry, hidden_size: int
+) -> NDArray[np.int32]:
+    """The messages of a trained sender for all meanings, with argmax symbols, (num_meanings, message_length).
 
     Args:
-        outcome: Result of the training run, with the sender's parameters.
-        model: Name and options of the sender model.
+        model: Name and options of the sender.
+        weights: Its parameters.
         geometry: Sizes of the language.
-        protocol: Protocol with which the sender was trained.
-        folder: Parent folder; each corpus gets its own folder.
-
-    Returns:
-        The corpus's folder.
+        hidden_size: Size of hidden states and embeddings, unless the model sets its own.
     """
-    target = language(outcome.grammar, geometry, outcome.seed)
-    sender = make_agent(parse_model("sender", model), "sender", geometry, protocol.hidden_size)
-    sender.load_state_dict(outcome.weights)
-    features = np.zeros(
-        (len(target.meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32
-    )
-    np.put_along_axis(features, target.meanings[..., None], 1.0, axis=2)
+    sender = make_agent(parse_model("sender", model), "sender", geometry, hidden_size)
+    sender.load_state_dict(dict(weights))
+    meanings = all_meanings(geometry)
+    features = np.zeros((len(meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32)
+    np.put_along_axis(features, meanings[..., None], 1.0, axis=2)
     batches = []
-    with torch.no_grad():
+    with torch.no_grad(), computing(torch.device("cpu"), seed=0):
         for batch in torch.from_numpy(features).flatten(1).split(BATCH):
             builder = LogitsBuilder(geometry.message_length)
             sender(batch, builder)
             # EOS is never a target, and messages have a fixed length: choose among content symbols only.
             batches.append(torch.stack(builder.logits)[..., 1:].argmax(-1).t() + 1)
-    messages = torch.cat(batches).numpy().astype(target.messages.dtype)
+    return torch.cat(batches).numpy().astype(symbol_type(geometry.vocab_size))
+
+
+def write_sender_corpus(
+    study: Study, model: str, run: Mapping[str, Any], messages: NDArray[np.integer], folder: Path
+) -> Path:
+    """Write the messages of one trained sender.
+
+    Args:
+        study: The study.
+        model: Name and options of the sender.
+        run: Its result: grammar, seed and steps.
+        messages: Shape (num_meanings, message_length).
+        folder: Parent folder.
+
+    Returns:
+        The folder of the corpus.
+    """
+    target = language(run["grammar"], study.geometry, run["seed"])
     corpus = replace(target, messages=messages).corpus()
+    signature = study.training.signature(study.cap)
     about = {
         "speaker": model,
         "taught": target.signature,
-        "protocol": protocol.signature(),
-        "updates": outcome.steps,
+        "protocol": signature,
+        "updates": run["steps"],
         "symbol_accuracy": float((messages == target.messages).mean()),
     }
     metadata = {key: value for key, value in corpus.metadata.items() if key != "signature"} | about
-    name = f"{model}_{outcome.grammar}_{outcome.seed}".replace(":", "-").replace(",", "-")
-    settings = f"{geometry}|{protocol.signature()}"
-    if settings != f"{Geometry()}|{Protocol().signature()}":
+    name = f"{model}_{run['grammar']}_{run['seed']}".replace(":", "-").replace(",", "-")
+    settings = f"{study.geometry}|{signature}"
+    if settings != f"{Geometry()}|{Protocol().signature(CAP)}":
         name += "_" + hashlib.sha256(settings.encode()).hexdigest()[:8]  # other settings, other folder
     write_corpus(replace(corpus, metadata=metadata), folder / name)
     return folder / name

@@ -1,14 +1,17 @@
 """Metrics of protocol `metrics`: metrics of the suite, and variants as defined in the ICY paper."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.icy.resnick import resnick_residual_bits
+from ecsuite.eval.metrics import posdis_bosdis, residual_entropy, tre
+from ecsuite.eval.metrics import topsim as edit_topsim
 from ecsuite.eval.metrics.distances import hamming_distance
 from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
 from ecsuite.eval.metrics.residual_entropy import hce, plain_residual_entropy
@@ -16,6 +19,15 @@ from ecsuite.eval.metrics.score import Metric, Options, Score, signature
 from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
 from ecsuite.eval.metrics.tre import plain_tre7
 from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+OWN_VERSION = 1
+"""Version of the metrics that only ICY has, in their signatures."""
+VERSIONS = (
+    OWN_VERSION, edit_topsim.VERSION, posdis_bosdis.VERSION, residual_entropy.VERSION, tre.VERSION
+)  # fmt: skip
+"""Of all metrics: a kept measurement of other versions is not used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +51,7 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
     is_sampled = num_rows > NUM_ROWS_ALL_PAIRS
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_sampled else {"pairs": "all"}
     line = signature(
-        "topsim_hamming", 1, dist="hamming", mdist="hamming", past_end="blank", eos="strip", **pairs
+        "topsim_hamming", OWN_VERSION, dist="hamming", mdist="hamming", past_end="blank", eos="strip", **pairs
     )
     score = partial(Score, name="topsim_hamming", about="close meanings have close messages", signature=line)
     if isinstance(attributes, str):
@@ -60,7 +72,7 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
 
 def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     """See `resnick_residual_bits`."""
-    line = signature("resent_resnick", 1, normalised="no", smoothing="none", eos="strip")
+    line = signature("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
     value = resnick_residual_bits(corpus)
     reason = "expected messages of equal length over exactly two symbols" if value is None else None
     about = "residual entropy in bits, by Resnick's greedy search"
@@ -109,3 +121,30 @@ MEASURES: dict[str, Measure] = {
     "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
 }
 """Metrics by name; names with `resent` are those of the paper's Table 8, and those in `bits` are not normalised."""
+
+
+def measure_language(
+    grammar: str, geometry: Geometry, seed: int, metrics: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Measure a language.
+
+    Args:
+        grammar: The grammar, see `ecsuite.grammars.icy.language`.
+        geometry: Sizes of the language.
+        seed: Seed of the language, and of the metrics' random draws.
+        metrics: Names in `MEASURES`.
+
+    Returns:
+        value, reason (of an undefined value) and signature (of language and metric), by metric.
+    """
+    made = language(grammar, geometry, seed)
+    corpus = made.corpus()
+    scores = {name: MEASURES[name].score(corpus, Options(seed=seed)) for name in metrics}
+    return {
+        name: {
+            "value": None if score.value is None else float(score.value),
+            "reason": score.reason,
+            "signature": f"{made.signature} {score.signature}",
+        }
+        for name, score in scores.items()
+    }

@@ -4,6 +4,8 @@ Perkins (2021), appendices G and I. The pair is an auto-encoder: the receiver re
 original language is used only for evaluation.
 """
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.devices import routed_products
+from ecsuite.agents.spec import Role
+from ecsuite.config import DivergedError
+from ecsuite.devices import computing
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import (
     Noise,
@@ -26,9 +30,7 @@ from ecsuite.eval.icy.channels import (
 from ecsuite.eval.icy.learners import LogitsBuilder, SampledMessageBuilder, is_autoregressive
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.weights import unpack
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import ProgressCallback
 
 NUM_BINS = 50
 """Number of points of a curve; fewer if there are fewer updates."""
@@ -37,7 +39,7 @@ FIRST_BLOCK, FIRST_CHECK = 2**30, 2**31
 """First blocks of batches for training and for evaluation; none of them is used in pretraining."""
 
 CURVE_BATCHES, FINAL_BATCHES = 4, 16
-"""Number of evaluation batches at a point of a curve, and at the end; protocol `paper` uses one."""
+"""Number of evaluation batches at a point of a curve, and at the end."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,10 +141,10 @@ class EndToEndAgents(nn.Module):
         return weights
 
 
-def train_pair(
+def train_end_to_end(
+    models: Mapping[Role, str],
+    weights: Mapping[Role, Mapping[str, Tensor]],
     *,
-    sender: str,
-    receiver: str,
     geometry: Geometry,
     grammar: str,
     seed: int,
@@ -151,15 +153,13 @@ def train_pair(
     protocol: Protocol,
     max_steps: int,
     device: str,
-    sender_weights: str,
-    receiver_weights: str,
-    report_progress: ProgressCallback,
+    report_progress: Callable[[str, float], None] = lambda label, share: None,
 ) -> dict[str, Any]:
-    """The job of training a pair end to end, with one newly initialised Adam for both.
+    """Train a pair end to end, with one newly initialised Adam for both.
 
     Args:
-        sender: Name and options of the sender.
-        receiver: Name and options of the receiver.
+        models: Names and options of sender and receiver.
+        weights: Their parameters at the start.
         geometry: Sizes of the language.
         grammar: Grammar on which both were pretrained.
         seed: Seed of language, batches and noise.
@@ -168,37 +168,40 @@ def train_pair(
         protocol: Batch size, optimiser settings and hidden size.
         max_steps: Number of updates.
         device: cpu or cuda.
-        sender_weights: As encoded by `pack`.
-        receiver_weights: As encoded by `pack`.
         report_progress: Called with label and progress.
 
     Returns:
         Values at the end: `sender`, `receiver`, `greedy` (see `Check`), `end_to_end` and `loss` (over the channel,
         means of the updates before the last point of the curve), `held_out` (`greedy` on held-out meanings), and
         `curve`: lists of `updates` made, and of the same measures except `held_out`.
+
+    Raises:
+        DivergedError: If the loss is not finite.
     """
     place = torch.device(device)
-    agents = [
-        make_agent(parse_model("sender", sender), "sender", geometry, protocol.hidden_size),
-        make_agent(parse_model("receiver", receiver), "receiver", geometry, protocol.hidden_size),
-    ]
-    for agent, weights in zip(agents, (sender_weights, receiver_weights), strict=True):
-        unpack(weights, agent)
-    pair = EndToEndAgents(
-        *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
-    ).to(place)
-    optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
-    dataset = LanguageDataset(
-        Run(grammar=grammar, seed=seed), geometry, batch_size=protocol.batch_size, held_out=protocol.held_out
-    )
-    noise = Noise(seed, "pair")
-    num_bins = min(NUM_BINS, max_steps)
-    curve: dict[str, list[float]] = {
-        name: [] for name in ("updates", "loss", "end_to_end", "sender", "receiver", "greedy")
-    }
-    totals = torch.zeros(2, device=place)
-    began = 0
-    with routed_products(place, protocol.precision):
+    names = " and ".join(models.values())
+    with computing(place, protocol.precision, seed=seed):
+        agents = []
+        for role, model in models.items():
+            agents.append(make_agent(parse_model(role, model), role, geometry, protocol.hidden_size))
+            agents[-1].load_state_dict(dict(weights[role]))
+        pair = EndToEndAgents(
+            *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
+        ).to(place)
+        optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
+        dataset = LanguageDataset(
+            Run(grammar=grammar, seed=seed),
+            geometry,
+            batch_size=protocol.batch_size,
+            held_out=protocol.held_out,
+        )
+        noise = Noise(seed, "pair")
+        num_bins = min(NUM_BINS, max_steps)
+        curve: dict[str, list[float]] = {
+            name: [] for name in ("updates", "loss", "end_to_end", "sender", "receiver", "greedy")
+        }
+        totals = torch.zeros(2, device=place)
+        began = 0
         for update in range(max_steps):
             if update % BLOCK == 0:
                 block = dataset.block(FIRST_BLOCK + update // BLOCK)[0].to(place)
@@ -213,17 +216,17 @@ def train_pair(
             if made * num_bins >= (number + 1) * max_steps:
                 means = (totals / (made - began)).tolist()
                 totals.zero_()
-                check = pair.check(
-                    *_examples(dataset, FIRST_CHECK + number, _count(protocol, CURVE_BATCHES), place)
-                )
+                if not math.isfinite(means[0]):
+                    raise DivergedError(
+                        f"{names} on {grammar}, seed {seed}: the loss is {means[0]} in updates {began + 1} to {made}"
+                    )
+                check = pair.check(*_examples(dataset, FIRST_CHECK + number, CURVE_BATCHES, place))
                 values = {"updates": made, "loss": means[0], "end_to_end": means[1]}
                 for name, value in {**values, **_values(check)}.items():
                     curve[name].append(value)
                 began = made
-                report_progress(f"{sender} {receiver} {grammar} {seed} {means[1]:.2f}", made / max_steps)
-        final = pair.check(
-            *_examples(dataset, FIRST_CHECK + num_bins, _count(protocol, FINAL_BATCHES), place)
-        )
+                report_progress(f"{names} {grammar} {seed} {means[1]:.2f}", made / max_steps)
+        final = pair.check(*_examples(dataset, FIRST_CHECK + num_bins, FINAL_BATCHES, place))
         held_out = _held_out(pair, dataset, place)
     ends = {name: curve[name][-1] for name in ("loss", "end_to_end")}
     return {**_values(final), **ends, "held_out": held_out, "curve": curve}
@@ -231,10 +234,6 @@ def train_pair(
 
 def _values(check: Check) -> dict[str, float]:
     return {"sender": check.sender, "receiver": check.receiver, "greedy": check.greedy}
-
-
-def _count(protocol: Protocol, number: int) -> int:
-    return 1 if protocol.name == "paper" else number
 
 
 def _examples(

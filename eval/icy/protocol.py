@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 VERSION = 1
-"""Increased whenever a run with the same inputs would count a different number of steps than before."""
+"""Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
 
 EARLY_STOP_AT = 0.25
 """Fraction of the cap after which `early_verdict` may stop a run, and of the way from floor to target it requires."""
@@ -26,8 +26,6 @@ class Protocol:
     time)."""
     target: float | None = 0.8
     """Accuracy of symbols (of attributes for a receiver) at which a language counts as acquired; None: no target."""
-    cap_ratio: float = 20.0
-    """Maximum number of steps of a run, as a multiple of the steps of CONCAT with the same seed."""
     window: int = 11
     """Number of batches in the mean of `exact`; odd."""
     check_every: int = 50
@@ -46,10 +44,14 @@ class Protocol:
     early_verdict: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from the floor to the target."""
 
-    def signature(self) -> str:
-        """Everything that can change the number of steps."""
+    def signature(self, cap: float) -> str:
+        """Everything that can change the number of steps.
+
+        Args:
+            cap: Maximum number of steps of a run, as a multiple of the steps of CONCAT with the same seed.
+        """
         looks = f"window:{self.window}" if self.name == "exact" else f"every:{self.check_every}"
-        parts = [self.name, f"target:{self.target}", f"cap:{self.cap_ratio:g}", looks]
+        parts = [self.name, f"target:{self.target}", f"cap:{cap:g}", looks]
         parts += [f"batch:{self.batch_size}", f"lr:{self.lr:g}", f"clip:{self.clip or 'none'}"]
         parts += [f"hidden:{self.hidden_size}", f"held-out:{self.held_out:g}"]
         parts += ["verdict:early" if self.early_verdict else "verdict:cap"]

@@ -1,35 +1,35 @@
-"""Figures that the ICY paper prints, Perkins (2021): the tables of `published.yaml`, and the grammars' metrics.
+"""Figures that the ICY paper prints, Perkins (2021): the tables of `published.yaml`, and those of one model.
 
-Figures of acquisition are in `published_acquisition`, accuracies after a fixed number of updates in `published_budget`.
+Receivers are those of the published program, which differ from the paper's description: see `published.yaml`.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
 import yaml
 
+from ecsuite.agents.spec import Role
+from ecsuite.config import look_up
+from ecsuite.eval.icy.models import parse_model
+
 Figure = TypeVar("Figure")
+Ratios = Mapping[str, tuple[float, float]]
+"""By grammar: mean ratio to CONCAT, and half the width of its interval."""
+Accuracies = Mapping[str, float]
+"""By grammar."""
+
+CHANNELS = ("soft", "gumbel", "reinforce")
+
+_TABLES: Mapping[str, Any] = yaml.safe_load(
+    resources.files(__package__).joinpath("published.yaml").read_text("utf-8")
+)
 
 
-@cache
-def published_tables() -> Mapping[str, Any]:
-    """The content of `published.yaml`, which is read once."""
-    content: Mapping[str, Any] = yaml.safe_load(
-        resources.files(__package__).joinpath("published.yaml").read_text("utf-8")
-    )
-    return content
-
-
-def by_grammar(
+def _by_grammar(
     grammars: Sequence[str], rows: Mapping[str, Sequence[Figure | None]]
 ) -> dict[str, dict[str, Figure]]:
-    """Figures of table rows, by name of the row and by grammar, without those that the table leaves out.
-
-    Args:
-        grammars: The columns of the table.
-        rows: A figure for each column; None where the table prints nothing.
+    """Figures of table rows by row and grammar, without those that the table leaves out.
 
     Raises:
         ValueError: If a row has more or fewer figures than columns.
@@ -42,9 +42,71 @@ def by_grammar(
     }
 
 
-_METRICS = published_tables()["grammar_metrics"]
+def _by_channel(table: str) -> dict[str, dict[str, dict[str, float]]]:
+    """Figures of a table by channel, model and grammar."""
+    return {channel: _by_grammar(_TABLES[table]["columns"], _TABLES[table][channel]) for channel in CHANNELS}
 
-GRAMMAR_METRICS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
-    table: by_grammar(_METRICS["columns"], _METRICS[table]) for table in ("table9", "table10")
+
+_METRICS, _ACQUISITION = _TABLES["grammar_metrics"], _TABLES["acquisition"]
+
+GRAMMAR_METRICS: Mapping[str, Mapping[str, Accuracies]] = {
+    table: _by_grammar(_METRICS["columns"], _METRICS[table]) for table in ("table9", "table10")
 }
 """Appendix D, Tables 9 and 10: table, metric, grammar; means over five seeds."""
+
+GRAMMARS: tuple[str, ...] = tuple(_ACQUISITION["columns"])
+"""The columns of the tables of acquisition, in the paper's order."""
+CAP: float = _ACQUISITION["limit"]
+"""The ratio to CONCAT at which the paper's runs stop."""
+ACQUISITION: Mapping[str, Mapping[str, Ratios]] = {
+    table: _by_grammar(
+        GRAMMARS,
+        {
+            model: [(mean, half_width) for mean, half_width in row]
+            for model, row in _ACQUISITION[table].items()
+        },
+    )
+    for table in ("table12", "table13", "table14", "table15")
+}
+"""Appendix F: table, model, grammar."""
+
+TABLE_16: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table16")
+"""Senders after CONCAT's updates: channel, model, grammar."""
+TABLE_17: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table17")
+"""Receivers: channel, model, grammar."""
+TABLE_18: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table18")
+"""Pairs after 10,000 updates end to end: channel, sender and receiver, grammar."""
+TABLE_20: Mapping[str, Accuracies] = _by_grammar(
+    _TABLES["table20"]["columns"],
+    {model: row for model, row in _TABLES["table20"].items() if model != "columns"},
+)
+"""Senders over `soft`, CONCAT trained to 0.99, 5 seeds: model, grammar."""
+
+
+def published_ratios(model: str, table: str | None = None) -> Ratios:
+    """The paper's figures of a model: from a table, or from the one with most seeds; empty if no table has the model.
+
+    Raises:
+        ConfigError: If there is no such table.
+    """
+    tables = [table] if table else ["table15", "table12", "table14", "table13"]
+    look_up("table", tables[0], ACQUISITION)
+    return next((ACQUISITION[name][model] for name in tables if model in ACQUISITION[name]), {})
+
+
+def published_accuracies(model: str, role: Role, channel: str) -> Accuracies:
+    """The paper's accuracies of a model after CONCAT's updates; Table 20 has priority; empty if in no table."""
+    spec = parse_model(role, model)
+    if "hidden" in dict(spec.options):
+        return {}
+    table = (TABLE_16 if role == "sender" else TABLE_17).get(channel, {})
+    extra = TABLE_20.get(spec.name, {}) if role == "sender" and channel == "soft" else {}
+    return {**table.get(spec.name, {}), **extra}
+
+
+def published_pair(sender: str, receiver: str, channel: str) -> Accuracies:
+    """The paper's accuracies of a pair after training end to end; empty where there are none."""
+    specs = parse_model("sender", sender), parse_model("receiver", receiver)
+    if any("hidden" in dict(spec.options) for spec in specs):
+        return {}
+    return TABLE_18.get(channel, {}).get(" ".join(spec.name for spec in specs), {})

@@ -1,4 +1,4 @@
-"""Config of a study: models, grammars, seeds and protocol; `measuring.measure` runs it."""
+"""Config of a study: models, grammars, seeds and protocol; `resolved.resolve` gives it its defaults."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from ecsuite.config import (
 )
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.models import parse_model
-from ecsuite.eval.icy.published_acquisition import ACQUISITION
+from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
 

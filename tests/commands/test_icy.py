@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy import acquisition, measuring, rows
+from ecsuite.eval.icy import acquisition
+from ecsuite.eval.icy import result as icy_result
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -35,6 +37,11 @@ def without_times(data):
 
 def files(folder="."):
     return {str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def results(folder):
+    """The kept results in a cache."""
+    return {file for file in files(folder) if file.endswith(".json")}
 
 
 def test_help_shows_an_example_and_does_without_torch():
@@ -165,7 +172,7 @@ def test_results_are_kept_below_the_working_directory(ecsuite, monkeypatch, tmp_
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert ecsuite(*ROW, "1")[0] == 0
-    assert all(file.startswith("here/runs/icy/") and file.endswith(".json") for file in files(tmp_path))
+    assert all(file.startswith("here/runs/icy/results/") for file in files(tmp_path))
 
 
 def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, as_json):
@@ -182,31 +189,68 @@ def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, a
     monkeypatch.setattr(acquisition, "learn", interrupted)
     code, out, _ = ecsuite(*command, "--cache", "kept", "--json", "--out", "rows.json")
     assert code and out == ""
-    assert len(files("kept")) == 3 and not Path("rows.json").exists()
-    assert without_times(as_json(*command, "--cache", "kept")) == whole
-    assert len(calls) == 4 + len(files("whole")) - 3
+    kept = results("kept")
+    assert 0 < len(kept) < len(results("whole")) and not Path("rows.json").exists()
+    calls.clear()
+    code, out, err = ecsuite(*command, "--cache", "kept", "--json")
+    assert (code, err) == (0, f"{len(kept)} of 18 results found in kept\n")
+    assert without_times(json.loads(out)) == whole
+    assert sum(len(runs) for _, _, _, runs, *_ in calls) == 18 - len(kept)
 
 
-def test_a_damaged_result_is_computed_anew(as_json):
+def test_a_damaged_result_is_computed_anew(ecsuite, as_json):
     first = as_json(*ROW, "1", "--cache", "kept")
-    for file in Path("kept").iterdir():
+    for file in Path("kept/results").glob("*.json"):
         file.write_text(file.read_text()[:100])
-    assert without_times(as_json(*ROW, "1", "--cache", "kept")) == without_times(first)
+    code, out, err = ecsuite(*ROW, "1", "--cache", "kept", "--json")
+    assert (code, err.count("not a valid result")) == (0, 2)
+    assert without_times(json.loads(out)) == without_times(first)
+
+
+def test_more_seeds_train_only_the_new_ones(ecsuite, as_json, monkeypatch):
+    """Ten seeds after five cost half; so does another number of workers."""
+    first = as_json(*ROW, "5")
+    trained = []
+    learn = acquisition.learn
+    monkeypatch.setattr(
+        acquisition,
+        "learn",
+        lambda *inputs, **options: trained.extend(inputs[3]) or learn(*inputs, **options),
+    )
+    code, out, err = ecsuite(*ROW, "10", "--json")
+    assert (code, err) == (0, "10 of 20 results found in runs/icy\n")
+    assert sorted({run.seed for run in trained}) == [128, 129, 130, 131, 132] and len(trained) == 10
+    runs = [data["rows"][0]["cells"][0]["runs"] for data in (first, json.loads(out))]
+    assert runs[1][:5] == runs[0]
+
+
+def test_a_plan_computes_nothing(ecsuite, as_json):
+    jobs = as_json(*ROW, "2", "--plan")["jobs"]
+    assert [job["name"] for job in jobs] == [
+        "fc1l concat 123",
+        "fc1l perm 123",
+        "fc1l concat 124",
+        "fc1l perm 124",
+    ]
+    assert not any(job["is_kept"] for job in jobs) and files() == set()
+    as_json(*ROW, "1")
+    code, out, _ = ecsuite(*ROW, "2", "--plan", "--save-corpora", "said")
+    assert code == 0 and "8 jobs: 2 found in runs/icy, 6 to compute" in out
 
 
 def test_a_failure_leaves_an_older_file_as_it_was(ecsuite, monkeypatch):
-    def fail(**_):
+    def fail(*_, **__):
         raise ConfigError("no way to learn this")
 
-    monkeypatch.setattr(rows, "learn_and_report", fail)
+    monkeypatch.setattr(acquisition, "learn", fail)
     Path("rows.json").write_text("older")
     assert ecsuite(*ROW, "1", "--out", "rows.json") == (2, "", "no way to learn this\n")
-    assert files() == {"rows.json"} and Path("rows.json").read_text() == "older"
+    assert results(".") == {"rows.json"} and Path("rows.json").read_text() == "older"
 
 
 def test_corpora_of_trained_senders_can_be_scored(as_json):
     data = as_json(*ROW, "1-2", "--save-corpora", "said")
-    folders = {path.name for path in Path("said").iterdir()} - {"results"}
+    folders = {path.name for path in Path("said").iterdir()}
     names = {
         name.rpartition("_")[0]: name for name in folders
     }  # the end says: not the benchmark's own setting
@@ -226,6 +270,16 @@ def test_corpora_of_trained_senders_can_be_scored(as_json):
     assert {score["name"].split("_")[0] for score in scores} == {"topsim", "posdis"}
 
 
+def test_a_lost_corpus_is_written_again_without_training(ecsuite, monkeypatch):
+    command = [*ROW, "1", "--save-corpora", "said"]
+    assert ecsuite(*command)[0] == 0
+    whole = files("said")
+    shutil.rmtree("said")
+    monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("this was trained before"))
+    assert ecsuite(*command)[0] == 0
+    assert files("said") == whole
+
+
 @pytest.mark.slow
 def test_two_processes_give_what_one_gives(as_json):
     """Who learns beside whom changes no count of steps."""
@@ -242,9 +296,7 @@ def test_two_processes_give_what_one_gives(as_json):
     assert counts[0] == counts[1]
 
 
-@pytest.mark.slow
-def test_a_mistake_that_a_worker_finds_is_a_line_too(ecsuite):
-    """Not enough words for the values is seen where the language is made."""
+def test_too_few_words_are_seen_before_any_process_starts(ecsuite):
     code, out, err = ecsuite("icy", "--model", "fc1l", "--word-length", "1", "--workers", "2", "--seeds", "2")
     assert (code, out) == (2, "")
     assert err == (
@@ -288,7 +340,7 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
 )
 def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkeypatch, command):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(measuring, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
+    monkeypatch.setattr(icy_result, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
     code, out, err = ecsuite("icy", *command, *SMALL, "--picture", "a.svg")
     assert (code, out, files()) == (2, "", set())
     assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"
@@ -330,7 +382,6 @@ MISTAKES = {
     "icy --model lstm --protocol end-to-end --role sender": "--role: not read by --protocol end-to-end; read by exact",
     "icy --model lstm --protocol budget --save-corpora x": "--save-corpora: not read by --protocol budget; read by ex",
     "icy --model lstm --role receiver --save-corpora x": "--save-corpora: expected senders, and none of them a hash",
-    "icy --model lstm --save-corpora x --cache y": "--save-corpora: cannot be combined with --cache, results are",
     "icy --model lstm --picture bars.png": "--picture: not read by --protocol exact; read by end-to-end, metrics",
     "icy --model lstm --protocol end-to-end": "ecsuite icy: end-to-end: expected one receiver, or one for each",
     "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
@@ -392,7 +443,7 @@ MISTAKES = {
 UNREAD = {
     "--model": "lstm", "--role": "receiver", "--receiver": "gru", "--channel": "soft", "--target": "0.5", "--cap": "3",
     "--max-steps": "9", "--clip": "1", "--held-out": "0.5", "--early-stop": None, "--precision": "bf16",
-    "--hidden-size": "64", "--save-corpora": "said", "--cache": "kept", "--workers": "2", "--device": "cpu",
+    "--hidden-size": "64", "--save-corpora": "said", "--device": "cpu",
 }  # fmt: skip
 """Options without effect on metrics of grammars."""
 
@@ -444,7 +495,7 @@ def test_usage_errors_exit_with_2(ecsuite, line):
             "--picture: expected one model and one channel",
         ),
         (f"{' '.join(ROW)} 1 --cache a_file", "[Errno "),
-        (f"{' '.join(ROW)} 1 --save-corpora a_file", "[Errno "),
+        (f"{' '.join(ROW)} 1 --save-corpora a_file", "--save-corpora a_file: expected a folder, got a file"),
     ],
 )
 def test_where_nothing_can_be_written_or_drawn(ecsuite, line, message):

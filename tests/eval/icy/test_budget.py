@@ -8,35 +8,41 @@ import pytest
 from rich.console import Console
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.budget import budget_rows, make_table, notes
-from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import JobRunner
+from ecsuite.eval.icy.report import report
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.result import measure as run_study
+from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.jobs.graph import Runner
 
 TINY = {
-    "geometry": Geometry(num_attributes=2, num_values=3, word_length=2),
-    "protocol": Protocol(hidden_size=16, lr=0.01),
-    "grammars": ["perm", "hol"],
+    "num_attributes": 2,
+    "num_values": 3,
+    "word_length": 2,
+    "hidden_size": 16,
+    "grammars": ("perm", "hol"),
     "target": 0.9,
     "max_steps": 200,
 }
 
 
-def measure(models=("fc2l",), role="sender", seeds=(1, 2), folder=None, **changes):
-    with JobRunner(num_workers=1, folder=folder, progress=lambda *_: None) as runner:
-        rows = budget_rows(models, role=role, seeds=seeds, runner=runner, **{**TINY, **changes})
-        return rows, runner.num_kept
+def measure(models=("fc2l",), seeds=(1, 2), **settings):
+    study = resolve(StudyConfig(protocol="budget", models=models, seeds=seeds, **{**TINY, **settings}))
+    return run_study(replace(study, training=replace(study.training, lr=0.01)), Runner())
 
 
-def text(rows, width=200):
+def rows_of(**settings):
+    return measure(**settings).rows
+
+
+def text(result, width=200):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(make_table(rows))
+    console.print(report(result).tables[0])
     return console.export_text()
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return measure()[0]
+    return measure().rows
 
 
 def test_all_grammars_get_the_updates_of_concat(rows):
@@ -58,9 +64,9 @@ def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
 
 
 def test_one_seed_has_no_interval():
-    rows, _ = measure(seeds=[1])
-    assert all(cell.half_width is None for cell in rows[0].cells)
-    assert "±" not in text(rows)
+    result = measure(seeds=(1,))
+    assert all(cell.half_width is None for cell in result.rows[0].cells)
+    assert "±" not in text(result)
 
 
 def test_colours_are_those_of_the_paper(rows):
@@ -75,39 +81,27 @@ def test_colours_are_those_of_the_paper(rows):
 
 
 def test_without_a_seed_that_reaches_the_target_there_are_no_accuracies():
-    rows, _ = measure(models=["fc1l"], max_steps=5)
-    row = rows[0]
+    result = measure(models=("fc1l",), max_steps=5)
+    row = result.rows[0]
     assert row.steps is None and [cell.mean for cell in row.cells[1:]] == [None, None]
     assert "CONCAT reached 0.9 with 0 of 2 seeds within 5 updates" in row.reason
-    assert "never" in text(rows) and "none" in text(rows)
-    assert any("raise --max-steps or lower --target" in note for note in notes(rows))
-    json.dumps(row.to_json(), allow_nan=False)
+    assert "never" in text(result) and "none" in text(result)
+    assert any("raise --max-steps or lower --target" in note for note in report(result).notes)
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_the_floor_of_receivers_is_chance_level():
-    rows, _ = measure(models=["fc2l"], role="receiver", channels=["soft", "gumbel"], grammars=["shuf"])
+    result = measure(role="receiver", channels=("soft", "gumbel"), grammars=("shuf",))
+    rows = result.rows
     assert [row.channel for row in rows] == ["soft", "gumbel"]
     assert all(cell.floor == pytest.approx(1 / 3) for row in rows for cell in row.cells)
-    assert "chance level" in text(rows)
-
-
-def test_protocol_paper_measures_one_batch_every_50_updates():
-    rows, _ = measure(protocol=Protocol(name="paper", hidden_size=16, lr=0.01), seeds=[1])
-    assert all(run["steps"] % 50 == 0 for cell in rows[0].cells for run in cell.runs)
-    assert "|paper|" in rows[0].signature
+    assert "chance level" in text(result)
 
 
 def test_held_out_meanings_are_measured():
-    rows, _ = measure(protocol=replace(TINY["protocol"], held_out=0.25), seeds=[1])
-    assert all(0 <= cell.held_out <= 1 for cell in rows[0].cells)
-    assert any("held-out meanings" in note for note in notes(rows))
-
-
-def test_results_are_cached(tmp_path):
-    first, kept = measure(seeds=[1], folder=tmp_path)
-    assert kept == 0
-    again, kept = measure(seeds=[1], folder=tmp_path)
-    assert kept == 3 and again == first
+    result = measure(held_out=0.25, seeds=(1,))
+    assert all(0 <= cell.held_out <= 1 for cell in result.rows[0].cells)
+    assert any("held-out meanings" in note for note in report(result).notes)
 
 
 def test_signatures_contain_everything_that_changes_results(rows):
@@ -120,27 +114,16 @@ def test_signatures_contain_everything_that_changes_results(rows):
         "target:0.9",
     ):
         assert part in signature
-    assert measure(seeds=[1], channels=["reinforce"], max_steps=20)[0][0].signature != signature
+    (other,) = rows_of(seeds=(1,), channels=("reinforce",), max_steps=20)
+    assert other.signature != signature
 
 
 def test_senders_leave_out_shuf_by_default_and_receivers_do_not():
     for role, expected in (("sender", False), ("receiver", True)):
-        rows, _ = measure(role=role, grammars=None, seeds=[1], max_steps=1)
-        assert ("shuf" in [cell.grammar for cell in rows[0].cells]) is expected
+        (row,) = rows_of(role=role, grammars=(), seeds=(1,), max_steps=1)
+        assert ("shuf" in [cell.grammar for cell in row.cells]) is expected
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"models": ["lstn"]}, "did you mean 'lstm'"),
-        ({"channels": ["gumble"]}, "did you mean 'gumbel'"),
-        ({"grammars": ["prem"]}, "did you mean 'perm'"),
-        ({"target": 0}, "target: expected an accuracy above 0 and at most 1, got 0"),
-        ({"max_steps": 0}, "max-steps: expected at least 1, got 0"),
-        ({"seeds": []}, "seeds: expected at least one"),
-        ({"models": ["hashtable"], "channels": ["gumbel"]}, "hashtable has no logits"),
-    ],
-)
-def test_errors_say_what_to_change(changes, message):
-    with pytest.raises(ConfigError, match=message):
-        measure(**changes)
+def test_a_hashtable_has_no_channel():
+    with pytest.raises(ConfigError, match="hashtable has no logits"):
+        measure(models=("hashtable",), channels=("gumbel",))

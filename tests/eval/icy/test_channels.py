@@ -186,29 +186,24 @@ def test_which_senders_are_autoregressive(model, expected):
     assert is_autoregressive(make_agent(parse_model("sender", model), "sender", GEOMETRY, 8)) is expected
 
 
+def learnt(model, channel, cap, role="sender", seed=1):
+    run = Run(grammar="concat", seed=seed, cap=cap)
+    ((_, outcome),) = learn(model, role, GEOMETRY, [run], PROTOCOL, channel=channel)
+    return outcome
+
+
 @pytest.mark.parametrize("channel", ["gumbel", "gumbel,form=program", "reinforce"])
 @pytest.mark.parametrize(("role", "model"), [("sender", "fc2l"), ("receiver", "gru")])
 def test_agents_learn_over_channels(role, model, channel):
-    outcome = learn(
-        model, role, GEOMETRY, [Run(grammar="concat", seed=1, cap=250)], PROTOCOL, channel=channel
-    )[0]
-    assert outcome.reached
+    assert learnt(model, channel, 250, role).reached
 
 
 def test_a_sender_with_its_samples_as_feedback_learns():
-    outcome = learn(
-        "gru", "sender", GEOMETRY, [Run(grammar="concat", seed=1, cap=200)], PROTOCOL, channel="gumbel"
-    )[0]
-    assert outcome.reached
+    assert learnt("gru", "gumbel", 200).reached
 
 
 def test_equal_seeds_learn_equally_over_a_noisy_channel():
-    first, again, other = (
-        learn(
-            "gru", "sender", GEOMETRY, [Run(grammar="concat", seed=seed, cap=15)], PROTOCOL, channel="gumbel"
-        )[0]
-        for seed in (1, 1, 2)
-    )
+    first, again, other = (learnt("gru", "gumbel", 15, seed=seed) for seed in (1, 1, 2))
     assert first.accuracy == again.accuracy
     assert all(torch.equal(first.weights[name], again.weights[name]) for name in first.weights)
     assert any(not torch.equal(first.weights[name], other.weights[name]) for name in first.weights)

@@ -8,23 +8,33 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import corpus_generation as speaking
-from ecsuite.eval.icy.acquisition import Outcome, learn
-from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.corpus_generation import write_sender_corpus
+from ecsuite.eval.icy.corpus_generation import messages_of
+from ecsuite.eval.icy.jobs import plan_corpora
 from ecsuite.eval.icy.models import make_agent, parse_model
-from ecsuite.eval.icy.parameter_counts import parameter_count
-from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.result import measure, write_corpora
+from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
+from ecsuite.jobs.graph import Runner
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
-PROTOCOL = Protocol(hidden_size=16, batch_size=32, lr=1e-2, window=5, target=0.99)
 
 
-def learnt(model, grammar="perm", protocol=PROTOCOL, cap=None):
-    return learn(model, "sender", GEOMETRY, [Run(grammar=grammar, seed=5, cap=cap)], protocol)[0]
+def study_of(model, grammar="perm", lr=1e-2, **settings):
+    sizes = {"num_attributes": 2, "num_values": 3, "word_length": 2, "hidden_size": 16}
+    config = {"models": (model,), "grammars": (grammar,), "seeds": (5,), "target": 0.99} | sizes | settings
+    study = resolve(StudyConfig(**config))
+    return replace(study, training=replace(study.training, lr=lr, batch_size=32, window=5))
+
+
+def written(study, folder):
+    """The folder of the corpus of the only grammar besides CONCAT."""
+    results = Runner(folder=folder / "kept").run(list(plan_corpora(study).values()), needs_arrays=True)
+    return write_corpora(study, results, folder / "said")[-1]
 
 
 def rows(corpus):
@@ -34,8 +44,7 @@ def rows(corpus):
 
 @pytest.mark.parametrize("model", ["gru", "husendz:dgsend", "transformer", "fc2l", "sru"])
 def test_a_trained_sender_produces_the_language(tmp_path, model):
-    folder = write_sender_corpus(learnt(model), model, GEOMETRY, PROTOCOL, tmp_path)
-    corpus, target = read_corpus(folder), language("perm", GEOMETRY, 5)
+    corpus, target = read_corpus(written(study_of(model), tmp_path)), language("perm", GEOMETRY, 5)
     assert np.array_equal(corpus.meanings, target.meanings)
     assert (rows(corpus) == target.messages).mean() > 0.97
     assert corpus.metadata["symbol_accuracy"] == (rows(corpus) == target.messages).mean()
@@ -43,35 +52,31 @@ def test_a_trained_sender_produces_the_language(tmp_path, model):
 
 
 def test_an_untrained_sender_produces_other_messages(tmp_path):
-    """After three updates: still content symbols only, and one message for every meaning."""
-    folder = write_sender_corpus(learnt("lstm", cap=3), "lstm", GEOMETRY, PROTOCOL, tmp_path)
-    corpus, target = read_corpus(folder), language("perm", GEOMETRY, 5)
+    """After as few updates as CONCAT takes for a target below the floor: content symbols, one message a meaning."""
+    corpus, target = (
+        read_corpus(written(study_of("lstm", "hol", target=0.1), tmp_path)),
+        language("hol", GEOMETRY, 5),
+    )
     assert len(rows(corpus)) == 9
     assert 1 <= rows(corpus).min() and rows(corpus).max() <= GEOMETRY.vocab_size
     assert corpus.metadata["symbol_accuracy"] == (rows(corpus) == target.messages).mean() < 0.8
 
 
-def test_eos_is_never_produced(tmp_path):
+def test_eos_is_never_produced():
     """Not even by an untrained sender for which EOS has the highest logit."""
     agent = make_agent(parse_model("sender", "fc1l"), "sender", GEOMETRY, 16)
     weights = {name: torch.zeros_like(value) for name, value in agent.state_dict().items()}
-    assert parameter_count(agent) == sum(value.numel() for value in weights.values())
-    outcome = Outcome(
-        grammar="hol", seed=1, steps=0, reached=False, is_early=False, accuracy=0, floor=0, held_out=None, seconds=0,
-        weights=weights,
-    )  # fmt: skip
-    corpus = read_corpus(write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path))
-    assert (rows(corpus) == 1).all()
+    assert (messages_of("fc1l", weights, GEOMETRY, 16) == 1).all()
 
 
 def test_the_metadata_names_model_and_language(tmp_path):
-    outcome = learnt("fc1l", "shufdet,decides=first", replace(PROTOCOL, target=0.5))
-    folder = write_sender_corpus(outcome, "fc1l", GEOMETRY, PROTOCOL, tmp_path)
-    metadata = json.loads((folder / "metadata.json").read_text())
+    study = study_of("fc1l", "shufdet,decides=first", target=0.5)
+    result = measure(study, Runner(folder=tmp_path / "kept"))
+    metadata = json.loads((written(study, tmp_path) / "metadata.json").read_text())
     assert metadata["speaker"] == "fc1l"
     assert metadata["taught"] == "shufdet,decides:first|2x3|w2|V4|seed:5|v:1"
-    assert metadata["protocol"] == PROTOCOL.signature()
-    assert metadata["updates"] == outcome.steps
+    assert metadata["protocol"] == study.training.signature(20)
+    assert metadata["updates"] == result.rows[0].cells[0].runs[0]["steps"]
     assert (metadata["vocab_size"], metadata["num_messages"], metadata["eos"]) == (4, 9, None)
     assert "signature" not in metadata, "that of the language is not that of what is said"
 
@@ -80,24 +85,33 @@ def test_the_metadata_names_model_and_language(tmp_path):
     ("model", "grammar", "name"),
     [
         ("fc1l", "rot+perm", "fc1l_rot+perm_5"),
-        ("husendz:rnn,hidden=8", "concat", "husendz-rnn-hidden=8_concat_5"),
+        ("husendz:rnn,hidden=8", "perm", "husendz-rnn-hidden=8_perm_5"),
         ("fc2l", "shufdet,decides=first", "fc2l_shufdet-decides=first_5"),
     ],
 )
 def test_each_corpus_has_its_own_folder(tmp_path, model, grammar, name):
-    outcome = learnt(model, grammar, cap=2)
-    folder = write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)
+    study = study_of(model, grammar, target=0.3)
+    folder = written(study, tmp_path)
     assert re.fullmatch(re.escape(name) + "_[0-9a-f]{8}", folder.name), "not the benchmark's own setting"
-    write_sender_corpus(outcome, model, GEOMETRY, PROTOCOL, tmp_path)  # overwrites the existing corpus
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-    other = write_sender_corpus(outcome, model, GEOMETRY, replace(PROTOCOL, lr=0.5), tmp_path)
+    assert written(study, tmp_path) == folder, "overwrites the existing corpus"
+    assert len(list((tmp_path / "said").iterdir())) == 2
+    other = written(study_of(model, grammar, target=0.3, lr=2e-2), tmp_path)
     assert other != folder, "another setting does not overwrite it"
 
 
-def test_messages_do_not_depend_on_the_batch_size(tmp_path, monkeypatch):
-    outcome = learnt("gru", cap=20)
-    whole = write_sender_corpus(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "whole")
+def test_a_lost_corpus_is_written_again_without_training(tmp_path, monkeypatch):
+    study = study_of("fc1l", target=0.5)
+    folder = written(study, tmp_path)
+    file = folder / "corpus.jsonl"
+    content = file.read_bytes()
+    file.unlink()
+    monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("it was trained before"))
+    assert written(study, tmp_path) == folder
+    assert file.read_bytes() == content
+
+
+def test_messages_do_not_depend_on_the_batch_size(monkeypatch):
+    agent = make_agent(parse_model("sender", "gru"), "sender", GEOMETRY, 16)
+    whole = messages_of("gru", agent.state_dict(), GEOMETRY, 16)
     monkeypatch.setattr(speaking, "BATCH", 2)
-    parts = write_sender_corpus(outcome, "gru", GEOMETRY, PROTOCOL, tmp_path / "parts")
-    for file in ("corpus.jsonl", "meanings.jsonl", "metadata.json"):
-        assert (whole / file).read_bytes() == (parts / file).read_bytes()
+    assert np.array_equal(messages_of("gru", agent.state_dict(), GEOMETRY, 16), whole)

@@ -2,44 +2,53 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.curves import curves
-from ecsuite.eval.icy.end_to_end import MEASURES, end_to_end_rows, make_table, notes
-from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.runner import JobRunner
+from ecsuite.eval.icy.end_to_end import MEASURES
+from ecsuite.eval.icy.report import report
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.result import measure as run_study
+from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.jobs.graph import Runner
 
-GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
-PROTOCOL = Protocol(hidden_size=16, lr=0.01)
-
-
-def measure(pairs=(("fc2l", "fc2l"),), seeds=(1, 2), folder=None, **changes):
-    given = {"grammars": ["concat", "perm"], "target": 0.9, "max_steps": 20, "channels": ["soft"]}
-    with JobRunner(num_workers=1, folder=folder, progress=lambda *_: None) as runner:
-        rows = end_to_end_rows(
-            pairs,
-            geometry=GEOMETRY,
-            seeds=seeds,
-            protocol=PROTOCOL,
-            runner=runner,
-            **{**given, **changes},
-        )
-        return rows, runner.num_kept
+TINY = {
+    "models": ("fc2l",),
+    "receivers": ("fc2l",),
+    "num_attributes": 2,
+    "num_values": 3,
+    "word_length": 2,
+    "hidden_size": 16,
+    "grammars": ("concat", "perm"),
+    "target": 0.9,
+    "max_steps": 20,
+}
 
 
-def text(rows):
+def measure(seeds=(1, 2), lr=0.01, folder=None, basis_cap=20_000, **settings):
+    study = resolve(StudyConfig(protocol="end-to-end", seeds=seeds, **{**TINY, **settings}))
+    study = replace(study, basis_cap=basis_cap, training=replace(study.training, lr=lr))
+    return run_study(study, Runner(folder=folder))
+
+
+def text(result):
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(make_table(rows))
+    console.print(report(result).tables[0])
     return console.export_text()
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return measure()[0]
+def result():
+    return measure()
+
+
+@pytest.fixture
+def rows(result):
+    return result.rows
 
 
 def test_every_cell_has_accuracies_and_floors(rows):
@@ -58,49 +67,57 @@ def test_agents_are_pretrained_to_the_target(rows):
             assert all(run["taught"][role]["accuracy"] >= 0.9 for role in ("sender", "receiver"))
 
 
-def test_the_table_and_its_notes(rows):
-    shown = text(rows)
+def test_the_table_and_its_notes(result):
+    shown = text(result)
     assert "over soft" in shown and "most frequent symbol" in shown and "20 updates" in shown
-    assert rows[0].signature in notes(rows)
-    json.dumps(rows[0].to_json(), allow_nan=False)
+    assert result.rows[0].signature in report(result).notes
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_pairs_below_the_target_are_left_out():
-    rows, _ = measure(max_supervised_steps=5, seeds=[1])
-    for cell in rows[0].cells:
+    result = measure(basis_cap=5, seeds=(1,))
+    cells = result.rows[0].cells
+    for cell in cells:
         assert cell.num_masked == 1 and set(cell.figures.values()) == {None}
-    assert "accuracy 0." in rows[0].cells[0].runs[0]["reason"]
-    assert "concat did not reach accuracy 0.9 within 5 updates" in rows[0].cells[1].runs[0]["reason"]
-    assert "left out" in text(rows) and any("1 of 1 runs left out" in note for note in notes(rows))
-    json.dumps(rows[0].to_json(), allow_nan=False)
+    assert "accuracy 0." in cells[0].runs[0]["reason"]
+    assert cells[1].runs[0]["reason"] == "concat did not reach accuracy 0.9 within 5 updates"
+    assert cells[1].runs[0]["taught"] == {}
+    assert "left out" in text(result)
+    assert any("1 of 1 runs left out" in note for note in report(result).notes)
+    json.dumps(result.to_json(), allow_nan=False)
 
 
-def test_results_are_cached_and_shared_between_pairs(tmp_path):
-    first, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"])
-    assert kept == 0
-    again, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"])
-    assert kept == 3 and again == first
-    _, kept = measure(seeds=[1], folder=tmp_path, grammars=["concat"], channels=["reinforce"])
-    assert kept == 2  # pretrained over soft before
+def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkeypatch):
+    """It was computed again and again: a loss of NaN cannot be kept as JSON."""
+    from ecsuite.eval.icy import pairs
+
+    train_pair = pairs.train_end_to_end
+
+    def diverge(models, weights, *, seed, protocol, **options):
+        how = replace(protocol, lr=1e38) if seed == 2 else protocol
+        return train_pair(models, weights, seed=seed, protocol=how, **options)
+
+    monkeypatch.setattr(pairs, "train_end_to_end", diverge)
+    result = measure(folder=tmp_path, grammars=("concat",))
+    assert [run["seed"] for run in result.rows[0].cells[0].runs] == [1]
+    assert (
+        report(result)
+        .notes[0]
+        .startswith("1 of 6 runs left out: fc2l and fc2l on concat, seed 2: the loss is nan")
+    )
+    json.dumps(result.to_json(), allow_nan=False)
+    monkeypatch.setattr(pairs, "train_end_to_end", lambda *_, **__: pytest.fail("kept as failed"))
+    assert measure(folder=tmp_path, grammars=("concat",)).failures == result.failures
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"pairs": [("gru", "grv")]}, "did you mean 'gru'"),
-        ({"pairs": [("hashtable", "gru")]}, "hashtable has no weights to train end to end"),
-        ({"channels": ["gumble"]}, "did you mean 'gumbel'"),
-        ({"grammars": ["prem"]}, "did you mean 'perm'"),
-        ({"supervised": "sofd"}, "did you mean 'soft'"),
-        ({"target": 1.5}, "target: expected an accuracy above 0 and at most 1, got 1.5"),
-        ({"max_steps": 0}, "max-steps: expected at least 1, got 0"),
-        ({"max_supervised_steps": 0}, "max-supervised-steps: expected at least 1, got 0"),
-        ({"seeds": []}, "seeds: expected at least one"),
-    ],
-)
-def test_errors_say_what_to_change(changes, message):
-    with pytest.raises(ConfigError, match=message):
-        measure(**changes)
+def test_a_hashtable_has_no_weights():
+    with pytest.raises(ConfigError, match="hashtable has no weights to train end to end"):
+        measure(models=("hashtable",))
+
+
+def test_agents_may_be_pretrained_over_the_same_channel():
+    signature = measure(seeds=(1,), channels=("gumbel",), supervised="same", max_steps=2).rows[0].signature
+    assert "|supervised:same|" in signature
 
 
 def test_every_row_has_curves(rows):

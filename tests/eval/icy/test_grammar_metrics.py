@@ -14,26 +14,41 @@ from scipy.stats import ttest_1samp
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.drawing import draw_bars
-from ecsuite.eval.icy.grammar_metrics import grammar_metrics, run_study, write_rows
 from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.icy.report import metrics_table
 from ecsuite.eval.icy.resnick import resnick_residual_bits
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.result import measure
+from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
+from ecsuite.jobs.graph import Runner
 
 SMALL = {"num_attributes": 3, "num_values": 4, "word_length": 2, "vocab_size": 4}
 BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 2}
 
 
+def run_study(runner=None, **settings):
+    return measure(resolve(StudyConfig(protocol="metrics", **settings)), runner or Runner())
+
+
+def grammar_metrics(grammars, geometry, seeds, metrics, published=None):
+    """The rows of a study."""
+    return run_study(
+        grammars=tuple(grammars), seeds=tuple(seeds), metrics=tuple(metrics), published=published, **geometry
+    ).rows
+
+
 @functools.cache
 def measured():
-    config = {"about": "Small grammars", "grammars": ["concat", "hol"], "seeds": [1, 2], "geometry": SMALL}
-    return run_study(config | {"metrics": ["resent_relax", "resent_ours", "tre7"], "published": "table10"})
+    config = {"about": "Small grammars", "grammars": ("concat", "hol"), "seeds": (1, 2), **SMALL}
+    return run_study(**config, metrics=("resent_relax", "resent_ours", "tre7"), published="table10")
 
 
 @pytest.fixture
 def study(few_draws):
-    """Measured once, with few draws."""
+    """The result of a study, measured once with few draws."""
     return measured()
 
 
@@ -63,7 +78,7 @@ def test_the_signature_names_language_and_metric(study):
 def test_sanity_figures_of_the_papers_program():
     """posdis 1 and HCE 1 for any seed; topsim near .84 and bosdis near .2, by the words drawn."""
     names = ["posdis", "hce", "topsim_hamming", "bosdis"]
-    rows = grammar_metrics(["concat"], Geometry(**SMALL), range(20), names)
+    rows = grammar_metrics(["concat"], SMALL, range(20), names)
     assert [row.mean for row in rows[:2]] == pytest.approx([1, 1])
     assert rows[2].mean == pytest.approx(0.84, abs=0.02)
     assert rows[3].mean == pytest.approx(0.2, abs=0.05)
@@ -76,7 +91,7 @@ def test_tables_9_and_10_within_their_noise():
         (SMALL, "table10", ["resent_relax"]),
     ):
         grammars = ["proj", "shufdet", "hol"]
-        for row in grammar_metrics(grammars, Geometry(**geometry), range(10), names, published=table):
+        for row in grammar_metrics(grammars, geometry, range(10), names, published=table):
             error = np.std(row.values, ddof=1) / 5**0.5
             assert abs(row.mean - row.published) < 3 * error, row
 
@@ -125,20 +140,20 @@ def test_undefined_topsim_by_positions(messages, meanings, reason):
 
 
 def test_undefined_metrics_have_a_reason():
-    rows = grammar_metrics(["concat"], Geometry(**SMALL), [1, 2], ["resent_resnick_bits"])
+    rows = grammar_metrics(["concat"], SMALL, [1, 2], ["resent_resnick_bits"])
     assert (rows[0].mean, rows[0].ci95, rows[0].values) == (None, None, (None, None))
     assert rows[0].reason == "expected messages of equal length over exactly two symbols"
 
 
 def test_the_interval_is_student_s():
-    row = grammar_metrics(["hol"], Geometry(**SMALL), range(5), ["hce"])[0]
+    row = grammar_metrics(["hol"], SMALL, range(5), ["hce"])[0]
     interval = ttest_1samp(row.values, 0).confidence_interval(0.95)
     assert (row.mean - row.ci95, row.mean + row.ci95) == pytest.approx(tuple(interval))
-    assert grammar_metrics(["hol"], Geometry(**SMALL), [0], ["hce"])[0].ci95 is None
+    assert grammar_metrics(["hol"], SMALL, [0], ["hce"])[0].ci95 is None
 
 
 def test_the_table_has_ours_and_the_papers(study):
-    text = printed(study.table())
+    text = printed(metrics_table(study.study, study.rows))
     assert "Small grammars" in text
     assert "0.0000" in text and "±0.0000" in text
     assert "0.4954" in text
@@ -148,16 +163,15 @@ def test_the_table_has_ours_and_the_papers(study):
 def test_a_measure_that_is_undefined_for_some_seeds(study):
     row = replace(study.rows[-1], values=(0.5, None), mean=0.5, ci95=None)
     none = replace(study.rows[0], values=(None, None), mean=None, ci95=None, reason="so")
-    text = printed(replace(study, rows=(none, *study.rows[1:-1], row)).table())
+    text = printed(metrics_table(study.study, (none, *study.rows[1:-1], row)))
     assert "0.5000" in text and "1 of 2" in text
     assert "none" in text
 
 
-def test_rows_are_json(study, tmp_path):
-    write_rows(study.rows, tmp_path / "rows.json")
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [row["grammar"] for row in rows] == ["concat"] * 3 + ["hol"] * 3
-    assert json.loads(json.dumps(study.to_json(), allow_nan=False))["geometry"] == SMALL
+def test_results_are_json(study):
+    data = json.loads(json.dumps(study.to_json(), allow_nan=False))
+    assert [row["grammar"] for row in data["rows"]] == ["concat"] * 3 + ["hol"] * 3
+    assert data["geometry"] == SMALL
 
 
 def test_the_plot_is_reproducible(study, tmp_path):
@@ -180,39 +194,34 @@ def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
 def test_a_plot_of_an_undefined_metric(tmp_path):
     """A missing bar is not a bar of zero."""
     pytest.importorskip("matplotlib")
-    config = {"grammars": ["concat"], "seeds": [1], "geometry": SMALL}
     pictures = []
-    for metrics in (["resent_resnick_bits"], ["resent_ours_bits"], ["hce", "resent_resnick_bits"]):
-        draw_bars(run_study(config | {"metrics": metrics}), tmp_path / "picture.png")
+    for metrics in (("resent_resnick_bits",), ("resent_ours_bits",), ("hce", "resent_resnick_bits")):
+        found = run_study(grammars=("concat",), seeds=(1,), metrics=metrics, **SMALL)
+        draw_bars(found, tmp_path / "picture.png")
         pictures.append((tmp_path / "picture.png").read_bytes())
     assert len(set(pictures)) == 3
 
 
-def test_progress_counts_languages():
-    seen = []
-    config = {"grammars": ["concat", "perm"], "seeds": [1, 2], "geometry": SMALL, "metrics": ["hce"]}
-    run_study(config, lambda *step: seen.append(step))
-    assert seen == [("concat", 0, 4), ("concat", 1, 4), ("perm", 2, 4), ("perm", 3, 4)]
+def test_more_seeds_measure_only_new_languages(tmp_path):
+    notes = []
+    runner = Runner(folder=tmp_path, note=notes.append)
+    given = {"grammars": ("concat", "perm"), "metrics": ("hce",), **SMALL}
+    first = run_study(runner, seeds=(1, 2), **given)
+    more = run_study(runner, seeds=(1, 2, 3), **given)
+    assert notes == [f"4 of 6 results found in {tmp_path}"]
+    assert [row.values[:2] for row in more.rows] == [row.values for row in first.rows]
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    ("settings", "message"),
     [
-        ({"grammar": ["concat"]}, "unknown key 'grammar'; did you mean 'grammars'?"),
-        ({"grammars": "concat"}, "grammars: expected a list of names, got 'concat'"),
-        ({"grammars": []}, "grammars: expected a list of names, got []"),
-        ({"metrics": ["hce", "hce"]}, "metrics: expected different names, got hce, hce"),
-        ({"metrics": ["tre"]}, "unknown metric 'tre'; did you mean 'tre7'?"),
-        ({"seeds": 5}, "seeds: expected a list of integers from 0, got 5"),
-        ({"seeds": [-1]}, "seeds: expected a list of integers from 0, got [-1]"),
-        ({"geometry": 3}, "geometry: expected a section with keys, got 3"),
-        ({"geometry": {"values": 3}}, "unknown key of geometry 'values'; did you mean 'num_values'?"),
-        ({"geometry": {"num_values": "3"}}, "geometry.num_values: expected an integer, got '3'"),
+        ({"metrics": ("hce", "hce")}, "metrics: expected different names, got hce, hce"),
+        ({"metrics": ("tre",)}, "unknown metric 'tre'; did you mean 'tre7'?"),
         ({"published": "table8"}, "unknown table 'table8'; did you mean 'table9'?"),
-        ({"grammars": ["konkat"], "geometry": SMALL}, "unknown grammar 'konkat'; did you mean 'concat'?"),
+        ({"grammars": ("konkat",)}, "unknown grammar 'konkat'; did you mean 'concat'?"),
     ],
 )
-def test_wrong_configs(config, message):
+def test_unknown_names_are_refused(settings, message):
     with pytest.raises(ConfigError) as error:
-        run_study(config)
+        run_study(**settings)
     assert str(error.value).startswith(message)

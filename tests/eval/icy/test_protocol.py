@@ -164,7 +164,6 @@ def test_early_stopping_objects_of_one_protocol_share_no_state():
 OTHER = {
     "name": "paper",
     "target": 0.95,
-    "cap_ratio": 10.0,
     "window": 21,
     "check_every": 10,
     "batch_size": 64,
@@ -178,7 +177,7 @@ OTHER = {
 
 
 def test_the_signature_names_the_defaults():
-    assert Protocol().signature() == (
+    assert Protocol().signature(20) == (
         "exact|target:0.8|cap:20|window:11|batch:128|lr:0.001|clip:none|hidden:128|held-out:0|verdict:cap|"
         "precision:fp32|v:1"
     )
@@ -188,9 +187,10 @@ def test_every_setting_that_can_matter_changes_the_signature():
     assert set(OTHER) == {field.name for field in fields(Protocol)}
     for name, value in OTHER.items():
         base = paper() if name == "check_every" else Protocol()
-        assert replace(base, **{name: value}).signature() != base.signature(), name
+        assert replace(base, **{name: value}).signature(20) != base.signature(20), name
+    assert Protocol().signature(10) != Protocol().signature(20)
 
 
 def test_a_setting_that_a_protocol_does_not_use_is_not_in_its_signature():
-    assert Protocol(check_every=10).signature() == Protocol().signature()
-    assert paper(window=21).signature() == paper().signature()
+    assert Protocol(check_every=10).signature(20) == Protocol().signature(20)
+    assert paper(window=21).signature(20) == paper().signature(20)

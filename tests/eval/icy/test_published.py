@@ -1,4 +1,4 @@
-"""The paper's figures of acquisition: each number as Tables 12 to 15 print it, and which are shown beside a model."""
+"""The paper's figures: those of acquisition as Tables 12 to 15 print them, and which are shown beside a model."""
 
 from decimal import Decimal
 
@@ -7,7 +7,19 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.parameter_counts import published_parameters
-from ecsuite.eval.icy.published_acquisition import ACQUISITION, CAP, GRAMMARS, published
+from ecsuite.eval.icy.published import (
+    ACQUISITION,
+    CAP,
+    GRAMMARS,
+    TABLE_16,
+    TABLE_17,
+    TABLE_18,
+    TABLE_20,
+    published_accuracies,
+    published_pair,
+    published_ratios,
+)
+from ecsuite.eval.icy.resolved import BUDGET_GRAMMARS
 
 PRINTED = {
     "table12": """
@@ -105,24 +117,48 @@ def test_models_are_those_of_the_printed_parameters(table, line):
 
 
 def test_the_selected_rows_of_table_6():
-    assert published("husendz:dgsend") == {
+    assert published_ratios("husendz:dgsend") == {
         "perm": (1.03, 0.08), "proj": (1.67, 0.1), "rot": (4.5, 0.8), "shufdet": (1.27, 0.1), "hol": (20.0, 0.0),
     }  # fmt: skip
 
 
 def test_without_a_table_the_one_with_most_seeds_counts():
     """The LSTM is in three tables, of 10, 10 and 5 seeds."""
-    assert published("lstm") == ACQUISITION["table15"]["lstm"] != ACQUISITION["table12"]["lstm"]
-    assert published("fc1l") == ACQUISITION["table12"]["fc1l"]
-    assert published("gru") == ACQUISITION["table14"]["gru"]
+    assert published_ratios("lstm") == ACQUISITION["table15"]["lstm"] != ACQUISITION["table12"]["lstm"]
+    assert published_ratios("fc1l") == ACQUISITION["table12"]["fc1l"]
+    assert published_ratios("gru") == ACQUISITION["table14"]["gru"]
 
 
 def test_a_model_that_a_table_does_not_have_has_no_figures():
-    assert published("lstm", "table12") == ACQUISITION["table12"]["lstm"]
-    assert published("gru", "table12") == {}
-    assert published("transformer-3l") == {}
+    assert published_ratios("lstm", "table12") == ACQUISITION["table12"]["lstm"]
+    assert published_ratios("gru", "table12") == {}
+    assert published_ratios("transformer-3l") == {}
 
 
 def test_an_unknown_table_is_named():
     with pytest.raises(ConfigError, match="unknown table 'table3'; did you mean 'table13'"):
-        published("lstm", "table3")
+        published_ratios("lstm", "table3")
+
+
+def test_accuracies_after_concats_updates():
+    assert published_accuracies("RNNAutoReg:LSTM", "sender", "soft") == TABLE_20["lstm"]
+    assert published_accuracies("fc1l", "sender", "soft")["shufdet"] == 0.741
+    assert published_accuracies("fc1l", "sender", "soft")["pairsum"] == 0.538
+    assert published_accuracies("hier:gru,stop=first,reset=on", "receiver", "gumbel")["shuf"] == 1.0
+    assert published_accuracies("fc2l,hidden=1280", "sender", "soft") == {}
+
+
+def test_accuracies_of_pairs():
+    assert published_pair("gru", "gru", "reinforce")["perm"] == 0.68
+    assert published_pair("rnn-z", "rnn", "soft").keys() == {"concat", "perm", "shufdet", "pairsum"}
+    assert published_pair("lstm", "lstm", "soft") == {}
+    assert all(len(pairs) == 6 for pairs in TABLE_18.values())
+
+
+@pytest.mark.parametrize(("role", "num_models"), [("sender", 7), ("receiver", 8)])
+def test_tables_of_accuracies_are_whole_and_their_names_canonical(role, num_models):
+    for models in (TABLE_16 if role == "sender" else TABLE_17).values():
+        assert len(models) == num_models
+        for model, figures in models.items():
+            assert str(parse_model(role, model)) == model
+            assert set(figures) == {"concat", *BUDGET_GRAMMARS[role]}

@@ -6,7 +6,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.models import parse_model
-from ecsuite.eval.icy.published_acquisition import ACQUISITION
+from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.icy.study import PROTOCOLS, READS, StudyConfig, load_study, named_studies
 from ecsuite.grammars.geometry import Geometry
 

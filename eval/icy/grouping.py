@@ -1,0 +1,116 @@
+"""Which runs are trained together, how long they are expected to take, and their progress."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ecsuite.eval.icy.models import parse_model
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.jobs.job import Context, Job, Stopped, canonical
+
+EXPECTED_STEPS = 350
+"""Estimated number of updates for CONCAT to the usual target."""
+EXPECTED_STEPS_HIGH = 1000
+"""The same to a target of `HIGH_TARGET` or more."""
+HIGH_TARGET = 0.95
+EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufdet": 2.0, "proj": 2.3}
+"""Estimated ratios of updates to CONCAT; of other grammars, `USUAL_RATIO`."""
+USUAL_RATIO = 1.5
+
+UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
+"""Families whose runs are trained one at a time."""
+SMALL_FAMILIES = ("fc1l", "fc2l")
+"""Families so small that many runs are trained in parallel."""
+MOST_SMALL_RUNS = 16
+"""Most runs of small families in a group: the cost depends on the number of operations rather than on their size."""
+MOST_RUNS = {"fp32": 2, "bf16": 4}
+"""Most runs of other families in a group, by precision: more do not fit a core's cache."""
+NUM_SHOWN = 2
+"""Number of runs of a group whose accuracy the progress line shows."""
+
+
+def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any) -> float:
+    """Estimated number of updates of a run; changes only the order of jobs and the time left.
+
+    Args:
+        grammar: The grammar.
+        protocol: Its target; without one a run ends at its cap.
+        cap: Most updates; with a basis, a multiple of its updates.
+        basis: Whether the cap is a multiple.
+    """
+    is_high = protocol.target is None or protocol.target >= HIGH_TARGET
+    steps = EXPECTED_STEPS_HIGH if is_high else EXPECTED_STEPS
+    if not basis:
+        return min(steps, cap)
+    ratio = EXPECTED_RATIO.get(grammar.partition(",")[0], USUAL_RATIO)
+    return steps * (cap if protocol.target is None else min(ratio, cap))
+
+
+def group_runs(jobs: Sequence[Job], num_workers: int) -> Sequence[Sequence[Job]]:
+    """Group runs of one model: as many as is efficient, but no fewer groups than workers.
+
+    Args:
+        jobs: Of `learn_grammar`.
+        num_workers: Number of groups that are computed at the same time.
+    """
+    alike: dict[str, list[Job]] = {}
+    for job in jobs:
+        common = {
+            name: value for name, value in job.inputs.items() if name not in ("grammar", "seed", "basis")
+        }
+        alike.setdefault(json.dumps(canonical(common)), []).append(job)
+    return [group for same in alike.values() for group in _groups(same, num_workers)]
+
+
+def _groups(jobs: Sequence[Job], num_workers: int) -> Iterator[Sequence[Job]]:
+    inputs = jobs[0].inputs
+    family = parse_model(inputs["role"], inputs["model"]).family
+    if inputs["role"] == "receiver" or family in UNBATCHED_FAMILIES or inputs["channel"] != "soft":
+        yield from _batched(jobs, 1)
+    elif inputs["device"] != "cpu":
+        yield jobs
+    elif family in SMALL_FAMILIES:
+        yield from _batched(jobs, min(MOST_SMALL_RUNS, max(1, len(jobs) // num_workers)))
+    else:
+        num_seeds = len({job.inputs["seed"] for job in jobs})
+        most = max(1, min(MOST_RUNS[inputs["protocol"].precision], num_seeds // num_workers))
+        for grammar in dict.fromkeys(job.inputs["grammar"] for job in jobs):
+            yield from _batched([job for job in jobs if job.inputs["grammar"] == grammar], most)
+
+
+def _batched(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
+    """Split jobs into groups of a size; the last may be smaller."""
+    for start in range(0, len(jobs), size):
+        yield jobs[start : start + size]
+
+
+class GroupProgress:
+    """Reports the progress of runs that are trained together, and ends them if they are asked to stop.
+
+    Args:
+        inputs: The inputs of each run.
+        context: Of the group.
+    """
+
+    def __init__(self, inputs: Sequence[Mapping[str, Any]], context: Context) -> None:
+        self.inputs, self.context = inputs, context
+        self.accuracies: dict[int, float] = {}
+        self.shares: dict[int, float] = {}
+
+    def __call__(self, index: int, updates: int, accuracy: float) -> None:
+        """Note the state of a run.
+
+        Raises:
+            Stopped: If the group is asked to stop.
+        """
+        self.accuracies[index] = accuracy
+        self.shares[index] = min(1.0, updates / expected_steps(**self.inputs[index]))
+        texts = [
+            f"{self.inputs[place]['grammar']} {self.inputs[place]['seed']}: {self.accuracies[place]:.2f}"
+            for place in sorted(self.accuracies)
+        ]
+        more = f" +{len(texts) - NUM_SHOWN}" if len(texts) > NUM_SHOWN else ""
+        label = f"{self.inputs[index]['model']} {' '.join(texts[:NUM_SHOWN])}{more}"
+        self.context.report_progress(label, sum(self.shares.values()) / len(self.inputs))
+        if self.context.should_stop():
+            raise Stopped
