@@ -210,6 +210,23 @@ def shipped_configs(folder: str = "") -> dict[str, Traversable]:
     return dict(sorted(named.items()))
 
 
+def packaged_yaml(package: str, name: str) -> Any:
+    """The content of a YAML file that is shipped in the folder of a package."""
+    file = resources.files(package).joinpath(name)
+    return parse_yaml(file.read_text("utf-8"), name)
+
+
+def read_presets(kind: type[Entry], package: str) -> dict[str, Entry]:
+    """The presets in the file `presets.yaml` of a package, by name.
+
+    Args:
+        kind: A dataclass with a field `name`, and the keys of a preset as its other fields.
+        package: The package.
+    """
+    presets = packaged_yaml(package, "presets.yaml")
+    return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
+
+
 def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
     """Build the dataclass `kind` from a mapping and check every key, type and bound.
 

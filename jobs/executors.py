@@ -226,9 +226,10 @@ class _Worker:
 
 def _serve(connection: Connection, folder: str) -> None:
     """Compute groups until the other end is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes; the first one asks the others
+    # Ctrl-C, and a scheduler's request, reach all processes: the one that started this one asks it to stop.
+    for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
     def report(event: Event) -> None:
@@ -293,7 +294,7 @@ def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextmanager

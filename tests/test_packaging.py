@@ -174,6 +174,7 @@ def test_shipped_data_are_in_the_package():
     needed = {ROOT / "py.typed", *(ROOT / "configs").rglob("*.yaml"), *(ROOT / "eval").rglob("*.yaml")}
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
+        "presets.yaml",
         "published.yaml",
         "published_scores.yaml",
     }

@@ -4,17 +4,14 @@ They are in `published.yaml`, with notes on their source.
 """
 
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
-import yaml
+from ecsuite.config import packaged_yaml
 
 Figures = Mapping[str, float]
 """Figures of a row, by the measures of `ecsuite.eval.concept_games.jobs`."""
 
-_CONTENT: Mapping[str, Any] = yaml.safe_load(
-    resources.files(__package__).joinpath("published.yaml").read_text("utf-8")
-)
+_CONTENT: Mapping[str, Any] = packaged_yaml(__package__, "published.yaml")
 
 MISPRINTS: Mapping[str, str] = _CONTENT["misprints"]
 """Notes for readers of Table 3 on match scores that contradict Table 4, by row."""

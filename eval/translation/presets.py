@@ -1,7 +1,9 @@
-"""Presets of the translation experiment: sizes of model, data and training, and the paper's settings."""
+"""Presets of the translation experiment; their sizes are in `presets.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ecsuite.config import read_presets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,80 +104,8 @@ class Preset:
     """Beam widths; scores are means over them."""
 
 
-FULL = Preset(
-    name="full",
-    is_reduced=False,
-    model=ModelSizes(
-        num_layers=6,
-        width=512,
-        num_heads=8,
-        feed_forward=2048,
-        max_positions=512,
-        dropout=0.1,
-        vocab_size=30_000,
-    ),
-    optimisation=Optimisation(batch=32, warmup=0.0),
-    pretraining=Pretraining(block=256, tokens=100_000_000, epochs=5, lr=1e-4),
-    settings={
-        "full": Tuning(lr=2e-4, tokens=50_000_000, epochs=3),
-        "frozen": Tuning(lr=2e-4, tokens=50_000_000, epochs=3, is_frozen=True),
-        "reduced": Tuning(lr=2e-5, tokens=10_000_000, epochs=3),
-    },
-    longest=256,
-    num_valid=1000,
-    num_test=5000,
-    decoding=Decoding(num_new_tokens=128),
-)
-"""The paper's sizes, appendix A.2."""
-MINI = Preset(
-    name="mini",
-    is_reduced=True,
-    model=ModelSizes(
-        num_layers=2,
-        width=128,
-        num_heads=4,
-        feed_forward=512,
-        max_positions=128,
-        dropout=0.1,
-        vocab_size=1000,
-    ),
-    optimisation=Optimisation(batch=16, warmup=0.2),
-    pretraining=Pretraining(block=64, tokens=250_000, epochs=1, lr=1.5e-3),
-    settings={
-        "full": Tuning(lr=1.5e-3, tokens=300_000, epochs=1),
-        "frozen": Tuning(lr=1.5e-3, tokens=300_000, epochs=1, is_frozen=True),
-        "reduced": Tuning(lr=7.5e-4, tokens=150_000, epochs=1),
-    },
-    longest=64,
-    num_valid=50,
-    num_test=150,
-    decoding=Decoding(num_new_tokens=64, batch=150),
-)
-NANO = Preset(
-    name="nano",
-    is_reduced=True,
-    model=ModelSizes(
-        num_layers=1,
-        width=32,
-        num_heads=2,
-        feed_forward=64,
-        max_positions=32,
-        dropout=0.0,
-        vocab_size=300,
-    ),
-    optimisation=Optimisation(batch=16, warmup=0.0),
-    pretraining=Pretraining(block=16, tokens=2_000, epochs=1, lr=1e-3),
-    settings={
-        "full": Tuning(lr=1e-3, tokens=1_000, epochs=1),
-        "frozen": Tuning(lr=1e-3, tokens=1_000, epochs=1, is_frozen=True),
-        "reduced": Tuning(lr=1e-4, tokens=500, epochs=1),
-    },
-    longest=32,
-    num_valid=8,
-    num_test=8,
-    decoding=Decoding(num_new_tokens=8),
-)
-PRESETS = {preset.name: preset for preset in (FULL, MINI, NANO)}
-"""Presets by name; `nano` is a smoke test."""
+PRESETS = read_presets(Preset, __package__)
+"""Presets by name: full is the paper's size, nano a smoke test."""
+FULL, MINI, NANO = (PRESETS[name] for name in ("full", "mini", "nano"))
 SETTINGS = ("full", "frozen", "reduced")
 """The paper's three settings of fine-tuning."""

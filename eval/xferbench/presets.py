@@ -1,10 +1,10 @@
-"""Presets of XferBench: sizes of the model, of the data and of the training."""
+"""Presets of XferBench; their sizes are in `presets.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
-from ecsuite.downloads.languages import XFERBENCH_TARGETS
+from ecsuite.config import read_presets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +86,8 @@ class Preset(Pretraining, TextSizes, Tuning):
     """The name in signatures."""
     about: str
     """One-line description."""
+    is_reduced: bool
+    """Whether the model is smaller than the paper's, so that scores are not comparable with published ones."""
     languages: tuple[str, ...] = ()
     """Target languages; empty means the artificial ones, or all texts of a folder."""
     num_embedded: int = 0
@@ -95,83 +97,11 @@ class Preset(Pretraining, TextSizes, Tuning):
     reference: Mapping[str, float] = field(default_factory=dict)
     """Scores of reference sources on the artificial targets, for comparison: means of seeds 1, 2 and 3."""
 
-    @property
-    def is_reduced(self) -> bool:
-        """Whether the model is smaller than the paper's, so that scores are not comparable with published ones."""
-        return self.width != _FULL["width"]
-
     def part(self, kind: type[Part]) -> Part:
         """The fields that a job reads, so that the others are not in its key."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
-_FULL = {
-    "num_layers": 6, "width": 768, "num_heads": 6, "dropout": 0.1, "context": 256, "vocab_size": 30_000,
-    "bpe_bytes": 32_000_000, "pretrain_tokens": 15_000_000, "pretrain_epochs": 5, "tune_tokens": 2_000_000,
-    "tune_epochs": 10, "test_tokens": 1_000_000, "batch": 32, "lr": 1e-4, "tune_lr": 1e-4,
-}  # fmt: skip
-"""Boldt & Mortensen (2024), sections 3.2 and 3.3 and appendix A.1."""
-
-FULL = Preset(
-    name="full",
-    about="the paper's benchmark, ten languages: 115 PFLOP, hours on a GPU of 2024",
-    pretrain_vocabulary="whole",
-    languages=XFERBENCH_TARGETS,
-    precision="auto",
-    **_FULL,  # type: ignore[arg-type]
-)
-DANISH = Preset(
-    name="danish",
-    about="the paper's benchmark with Danish only: a third of the cost",
-    pretrain_vocabulary="whole",
-    languages=("da",),
-    precision="auto",
-    **_FULL,  # type: ignore[arg-type]
-)
-MINI = Preset(
-    name="mini",
-    about="2 layers of width 64, two artificial languages: half a minute on a CPU, another scale (docs/mini.md)",
-    num_layers=2,
-    width=64,
-    num_heads=2,
-    dropout=0.0,
-    context=64,
-    vocab_size=1000,
-    pretrain_vocabulary="occurring",
-    bpe_bytes=1_000_000,
-    pretrain_tokens=250_000,
-    pretrain_epochs=2,
-    tune_tokens=100_000,
-    tune_epochs=3,
-    test_tokens=25_000,
-    num_embedded=2,
-    batch=8,
-    lr=6e-4,
-    tune_lr=4e-4,
-    precision="fp32",
-    reference={"French text": 4.951, "Zipfian parentheses": 4.980, "nothing": 5.105, "uniform noise": 5.174},
-)
-NANO = Preset(
-    name="nano",
-    about="a smoke test that takes seconds",
-    num_layers=2,
-    width=32,
-    num_heads=2,
-    dropout=0.0,
-    context=16,
-    vocab_size=300,
-    pretrain_vocabulary="occurring",
-    bpe_bytes=1_000_000,
-    pretrain_tokens=4_000,
-    pretrain_epochs=1,
-    tune_tokens=4_000,
-    tune_epochs=1,
-    test_tokens=500,
-    num_embedded=2,
-    batch=16,
-    lr=1e-3,
-    tune_lr=1e-3,
-    precision="fp32",
-)
-PRESETS = {preset.name: preset for preset in (MINI, DANISH, FULL, NANO)}
+PRESETS = read_presets(Preset, __package__)
 """Presets by name."""
+FULL, DANISH, MINI, NANO = (PRESETS[name] for name in ("full", "danish", "mini", "nano"))

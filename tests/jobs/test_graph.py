@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -306,7 +307,7 @@ def test_a_job_that_is_asked_to_stop_keeps_its_checkpoint(tmp_path, calls, num_w
     log, end = Path(os.environ[LOG]), time.monotonic() + 60
     while time.monotonic() < end and "misbehave wait" not in (log.read_text() if log.exists() else ""):
         time.sleep(0.05)
-    process.terminate()
+    os.killpg(process.pid, signal.SIGTERM)  # as schedulers do, and as Ctrl-C does with another signal
     process.communicate(timeout=60)
     assert process.returncode == 75
     (checkpoint,) = (tmp_path / "kept" / "scratch").glob("*/checkpoint")

@@ -11,17 +11,13 @@ the protocol `published-2024` follows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from ecsuite.config import packaged_yaml
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import Result
 
-_CONTENT: Mapping[str, Any] = yaml.safe_load(
-    resources.files("ecsuite.eval.xferbench").joinpath("published_scores.yaml").read_text("utf-8")
-)
+_CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
 _WIKIPEDIA, _OSCAR = _CONTENT["wikipedia"], _CONTENT["oscar"]
 if tuple(_CONTENT["targets"]) != XFERBENCH_TARGETS:
     raise ValueError(

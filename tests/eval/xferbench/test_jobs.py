@@ -183,7 +183,7 @@ def test_a_key_holds_what_a_job_reads_and_nothing_else(study_of, field):
 
 
 def test_every_field_of_a_preset_is_varied():
-    assert OTHERS.keys() == {each.name for each in fields(NANO)} - {"precision"}
+    assert OTHERS.keys() == {each.name for each in fields(NANO)} - {"precision", "is_reduced"}
 
 
 def test_danish_and_full_share_their_pretraining(study_of, tmp_path):
