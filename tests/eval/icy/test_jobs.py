@@ -1,5 +1,6 @@
 """The jobs of ICY on tiny languages: what they compute, what is kept, what diverges, and which a study needs."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,7 +19,7 @@ from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Context, Job
+from ecsuite.jobs.job import Context, Job, Stopped
 
 TINY = Geometry(num_attributes=2, num_values=3, word_length=2)
 SIZES = {"num_attributes": 2, "num_values": 3, "word_length": 2, "hidden_size": 16}
@@ -197,6 +198,20 @@ def test_more_seeds_and_other_workers_compute_only_what_is_new(runner, monkeypat
     assert sorted(trained) == [(grammar, seed) for grammar in ("concat", "perm") for seed in (4, 5, 6)]
     assert more.rows[0].cells[0].runs[:3] == first.rows[0].cells[0].runs
     assert not runner.plan(plan(study(seeds=(2, 5), **settings)).values()).missing
+
+
+def test_runs_that_are_asked_to_stop_stop(tmp_path, monkeypatch):
+    clock = iter(range(10**6))
+    monkeypatch.setattr(acquisition.time, "monotonic", lambda: next(clock))
+    labels = []
+    context = Context(
+        scratch=tmp_path,
+        report_progress=lambda label, share: labels.append(label),
+        should_stop=lambda: len(labels) > 4,
+    )
+    with pytest.raises(Stopped):
+        list(learn_grammars([dict(run(grammar="hol", seed=seed).inputs) for seed in (1, 2, 3)], context))
+    assert re.fullmatch(r"fc2l hol 1: 0\.\d\d hol 2: 0\.\d\d \+1", labels[-1])
 
 
 def names(jobs):
