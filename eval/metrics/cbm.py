@@ -148,15 +148,22 @@ def paired_score(translation: Translation) -> Statistic:
     cells = np.repeat(words.kind[by_word], words.count[by_word]) * (num_concepts + 1)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        partner_of = np.full(len(words.per_row), -1)
-        partner_of[rows] = partners
-        used = slice(None) if len(rows) == len(partner_of) else np.flatnonzero(partner_of[row] >= 0)
+        is_whole = len(rows) == len(words.per_row)
+        partner_of = partners
+        if not is_whole:
+            partner_of = np.full(len(words.per_row), -1)
+            partner_of[rows] = partners
+        used = slice(None) if is_whole else np.flatnonzero(partner_of[row] >= 0)
         used_row, used_cells = row[used], cells[used]
 
         def cooccurrences(columns: Ints) -> Ints:
-            table = np.zeros(num_words * (num_concepts + 1), np.int64)
-            for column in columns:
-                table += np.bincount(used_cells + column[partner_of][used_row], minlength=len(table))
+            size = num_words * (num_concepts + 1)
+            tables = (
+                np.bincount(used_cells + column[partner_of][used_row], minlength=size) for column in columns
+            )
+            table = next(tables)
+            for other in tables:
+                table += other
             return table.reshape(num_words, num_concepts + 1)[:, :-1]
 
         weights = cooccurrences(phrases)
