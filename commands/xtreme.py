@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Cache, Device, Json, Out, Seeds, Workers, read_seeds, require_read
+from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import ConfigError, look_up
-from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 ALL = "all"
-_TUNING = ("preset", "seeds", "cache", "picture", "workers", "device")
+_TUNING = ("preset", "seeds", "cache", "picture", "plan", "workers", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
     "--model": _TUNING,
@@ -66,6 +66,7 @@ def xtreme(
         bool,
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
     ] = False,
+    plan: Plan = False,
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
@@ -80,7 +81,6 @@ def xtreme(
     from ecsuite.eval.xtreme.presets import PRESETS
     from ecsuite.eval.xtreme.protocols import PROTOCOLS
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
-    from ecsuite.jobs.runner import num_cores
 
     look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
@@ -100,33 +100,33 @@ def xtreme(
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
         baseline.publish(out=out, picture=None, as_json=as_json)
         return
-    from ecsuite.eval.xtreme.experiment import xtreme_transfer
+    from ecsuite.eval.xtreme.jobs import plan as plan_jobs
     from ecsuite.eval.xtreme.report import report
-    from ecsuite.eval.xtreme.study import Request
+    from ecsuite.eval.xtreme.result import measure
+    from ecsuite.eval.xtreme.study import make_study
     from ecsuite.formats import read_corpus
 
-    remove_abandoned(cache)
-    with Reporter(cache_dir=cache) as reporter:
-        result = xtreme_transfer(
-            Request(
-                corpus=None if corpus is None else read_corpus(corpus),
-                model=model,
-                data=folder_of_tasks,
-                tasks=names,
-                skips_missing_tasks=tasks == ALL,
-                languages=test_languages,
-                protocol=protocol,
-                preset=preset,
-                body=backbone,
-                texts=texts,
-                human=human,
-                seeds=read_seeds(seeds, 0) or (),
-                device=device,
-                folder=cache,
-                num_workers=workers or num_cores(),
-                progress=reporter.progress,
-            )
-        )
+    study = make_study(
+        None if corpus is None else read_corpus(corpus),
+        folder_of_tasks,
+        names,
+        skips_missing_tasks=tasks == ALL,
+        model=model,
+        languages=test_languages,
+        protocol=protocol,
+        preset=preset,
+        body=backbone,
+        texts=texts,
+        human=human,
+        seeds=read_seeds(seeds, 0) or (),
+        device=device,
+    )
+    if plan:
+        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+        return
+    result = run_study(
+        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.device.type
+    )
     report(result).publish(out=out, picture=picture, as_json=as_json)
 
 

@@ -73,8 +73,8 @@ OPTIONS = {
     "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
     "xtreme": {
         "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--backbone", "--texts",
-        "--human", "--seeds", "--cache", "--picture", "--baselines", "--workers", "--out", "--device", "--json",
-        "--help",
+        "--human", "--seeds", "--cache", "--picture", "--baselines", "--plan", "--workers", "--out", "--device",
+        "--json", "--help",
     },
     "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},
     "cbm": {

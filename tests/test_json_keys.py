@@ -171,6 +171,11 @@ def test_compare(as_json):
     require_listed("compare", as_json("compare", *scores))
 
 
+def test_compare_of_another_metric(as_json):
+    found = as_json("compare", "score.json", "score_perm.json", "--metric", "Token Count")
+    require_listed("compare --metric", found)
+
+
 def test_correlate(as_json):
     scores = ("score.json", "score_perm.json", "baseline_no_pretrain.json")
     found = as_json("correlate", *scores, "--translation", "inputs/translations.json")
@@ -185,7 +190,11 @@ def test_translate(as_json):
 
 def test_xtreme(as_json, monkeypatch):
     tiny = replace(
-        NANO, num_layers=1, width=16, pretrain_tokens=480, pretrain_types=30, text_tokens=480, max_train=10
+        NANO,
+        backbone=replace(NANO.backbone, num_layers=1, width=16),
+        pretraining=replace(NANO.pretraining, tokens=480, num_types=30),
+        text=replace(NANO.text, tokens=480),
+        max_train=10,
     )
     monkeypatch.setitem(study.PRESETS, "nano", tiny)
     require_listed("xtreme", as_json("xtreme", "finished", *TASKS, *NANO_CPU, "--languages", "de"))

@@ -9,10 +9,12 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.xtreme.cells import Cell
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
-from ecsuite.eval.xtreme.result import CONTROLS, Cell, TransferResult
+from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.study import Request
+from ecsuite.eval.xtreme.sources import CONTROLS
+from ecsuite.eval.xtreme.study import make_study
 
 BACKBONES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
@@ -76,16 +78,19 @@ def gather():
 
 @pytest.fixture
 def tiny():
+    """Sizes of a very small backbone."""
+    return replace(NANO.backbone, num_layers=1, width=16, context=48)
+
+
+@pytest.fixture
+def tiny_preset(tiny):
     """A very small preset."""
     return replace(
         NANO,
-        num_layers=1,
-        width=16,
-        context=48,
-        pretrain_tokens=480,
-        pretrain_types=30,
-        vocab_size=280,
-        text_tokens=480,
+        backbone=tiny,
+        pretraining=replace(NANO.pretraining, tokens=480, num_types=30),
+        vocabulary=replace(NANO.vocabulary, size=280),
+        text=replace(NANO.text, tokens=480),
         max_train=10,
         max_test=6,
         tuning={task: replace(tuning, epochs=1, context=48) for task, tuning in NANO.tuning.items()},
@@ -211,23 +216,30 @@ def write_data(tmp_path):
 
 
 @pytest.fixture
-def preset(monkeypatch, tiny):
+def preset(monkeypatch, tiny_preset):
     """Replaces nano: little training, but different results for all backbones."""
-    tuning = tiny.tuning | {"udpos": replace(tiny.tuning["udpos"], lr=0.05, epochs=2, batch=5)}
-    tiny = replace(tiny, languages=("de", "ru"), max_test=12, tuning=tuning, pretrain_lr=0.1, text_lr=0.1)
-    monkeypatch.setitem(PRESETS, "nano", tiny)
-    return tiny
+    tuning = tiny_preset.tuning | {"udpos": replace(tiny_preset.tuning["udpos"], lr=0.05, epochs=2, batch=5)}
+    preset = replace(
+        tiny_preset,
+        languages=("de", "ru"),
+        max_test=12,
+        tuning=tuning,
+        pretraining=replace(tiny_preset.pretraining, lr=0.1),
+        text=replace(tiny_preset.text, lr=0.1),
+    )
+    monkeypatch.setitem(PRESETS, "nano", preset)
+    return preset
 
 
 @pytest.fixture
-def ask(preset, tmp_path, write_data):
-    """Builds a request, by default for POS in German."""
+def ask(preset, write_data):
+    """Makes a study, by default of POS in German."""
     usual = {
         "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
         "data": write_data("udpos", "panx", "bucc2018"),
         "tasks": ("udpos",),
         "languages": ("de",),
         "preset": "nano",
-        "folder": tmp_path / "kept",
+        "device": "cpu",
     }
-    return lambda **others: Request(**usual | others)
+    return lambda **others: make_study(**usual | others)

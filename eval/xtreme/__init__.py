@@ -1,9 +1,13 @@
 """Transfer to XTREME: does pretraining on a corpus help with tasks in human languages?
 
-`experiment.py` runs a request (`study.py`) as jobs (`jobs.py`) of three stages (`stages.py`): pretraining a backbone
-on a source (`sources.py`), training on text (`texts.py`) by a protocol (`protocols.py`), and fine-tuning on a task
-(`task.py`). Examples become rows (`rows.py`; `tagging.py`, `pairs.py`, `questions.py`), on which a head (`heads.py`)
-is trained (`tuning.py`); retrieval compares sentences without a head (`retrieval.py`). The result (`result.py`) is
-reported as gains over controls (`gains.py`) in tables (`report.py`) and pictures (`drawing.py`); sizes are in
-`presets.py`.
+`study.py` is what is asked, `jobs.py` the method: a backbone is pretrained on a source (`sources.py`), trained on texts
+of languages (`texts.py`) by a protocol (`protocols.py`), and fine-tuned on a task (`task_jobs.py`, `task.py`).
+`published_model.py` is a backbone that others trained, `weights.py` how backbones and embeddings are kept, `splits.py`
+which examples are for training and which for the test. Examples become rows (`rows.py`; `tagging.py`, `pairs.py`,
+`questions.py`), on which a head (`heads.py`) is trained (`tuning.py`); retrieval compares sentences without a head
+(`retrieval.py`).
+
+`result.py` is what came out: cells (`cells.py`) without what failed (`failures.py`), beside a baseline without a model
+and chance level (`references.py`), with notes (`notes.py`). It is reported as gains over controls (`gains.py`) in
+tables (`report.py`) and pictures (`drawing.py`); sizes are in `presets.py`.
 """

@@ -1,141 +1,239 @@
-"""The stages as jobs: inputs, and cache keys with everything that can change a result."""
+"""The jobs of a study: pretrain a backbone, train it on texts, and those of its tasks (`task_jobs.py`)."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
+import torch
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.learning.bpe import first_bytes
+from ecsuite.eval.learning.encoders import initial_embedding
+from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
+from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.stages import VERSION, finetune_task, pretrain_backbone, train_on_text
+from ecsuite.eval.xtreme.machine import Machine, backbone_name, followed, resources_of
+from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
+from ecsuite.eval.xtreme.scoring.scoring import MINED
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, source
+from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.eval.xtreme.task import TransferSetting
-from ecsuite.jobs.runner import Job
-from ecsuite.jobs.wire import corpus_digest
+from ecsuite.eval.xtreme.task_jobs import finetune, retrieve
+from ecsuite.eval.xtreme.texts import LanguageText
+from ecsuite.eval.xtreme.weights import Architecture, backbone_arrays, load_backbone, text_arrays
+from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
-BACKBONE_SIZES = ("num_layers", "width", "num_heads", "dropout", "context", "batch", "is_reduced")
-"""Preset fields that can change the result of every stage."""
-File = tuple[Path, str]
-"""A weight file and its SHA-256."""
-# The names in cache keys are part of the identity of cached results and must not change.
+Name = tuple[str, int, str, str]
+"""Backbone, seed, task, and the language that it is trained in, or for retrieval that is compared with English."""
 
 
-class Jobs:
-    """Builds the jobs of a study.
+@job_function(
+    version=1,
+    work=lambda *, pretraining, **_: 1.0 if pretraining is None else pretraining.tokens * pretraining.epochs,
+    label=lambda *, name, seed, **_: f"pretraining, {name}, seed {seed}",
+    resources=resources_of,
+)
+def pretrain(
+    *,
+    name: str,
+    corpus: Corpus | None,
+    text: TextFile | None,
+    architecture: Architecture,
+    pretraining: Pretraining | None,
+    seed: int,
+    machine: Machine,
+    context: Context,
+) -> Outcome:
+    """Initialise a backbone, and pretrain it.
 
     Args:
-        study: The study.
-        folder: Output folder of weights.
+        name: A name in `sources.ABOUT`.
+        corpus: The evaluated corpus, if the data are made of it.
+        text: The human text, if the data are made of it.
+        architecture: The backbone.
+        pretraining: Sizes of data and training; None: the initial weights stay.
+        seed: Seed of weights, data, order and dropout.
+        machine: How to compute.
+        context: See `Context`.
+
+    Returns:
+        `repeats`, passes over the data per epoch, and `parameters`, the number of weights without embedding, which are
+        the arrays.
+
+    Raises:
+        ConfigError: If the text cannot be read.
+        DivergedError: If the loss or the weights are not finite.
+        Stopped: If the training was asked to stop.
     """
+    generator, sizes, repeats = torch.Generator().manual_seed(seed), architecture.sizes, 0.0
+    with machine.computing(seed):
+        backbone = architecture.build(generator)
+        if pretraining is not None:
+            data = source(name, corpus, text, sizes, pretraining, seed)
+            # The last symbol is the mask symbol of an encoder.
+            backbone.set_embedding(initial_embedding(data.vocab_size + 1, sizes.width, generator))
+            backbone = backbone.to(machine.place)
+            machine.prepared(backbone)
+            train_language_model(
+                backbone,
+                data.windows.symbols[:, : sizes.context],
+                mask_symbol=data.vocab_size,
+                num_epochs=pretraining.epochs,
+                batch=pretraining.batch,
+                lr=pretraining.lr,
+                parameters=backbone.parameters(),
+                generator=generator,
+                **followed(context, name),
+            )
+            repeats = data.repeats
+        arrays = backbone_arrays(backbone)
+    parameters = sum(weight.numel() for weight in backbone.without_embedding().values())
+    return Outcome(value={"repeats": repeats, "parameters": parameters}, arrays=arrays)
 
-    def __init__(self, study: Study, folder: Path) -> None:
-        self.study, self.request, self.folder = study, study.request, folder
-        self.preset, self.protocol = study.preset, study.protocol
 
-    @property
-    def _settings(self) -> dict[str, Any]:
-        """Inputs of all stages."""
-        return {
-            "kind": self.request.body,
-            "preset": self.preset,
-            "device": self.study.device.type,
-            "precision": self.study.precision,
-        }
+@job_function(
+    version=1,
+    work=lambda *, training, texts, **_: 1.0 if training is None else training.tokens * len(texts),
+    label=lambda *, texts, **inputs: f"text of {_joined(texts)}, {backbone_name(**inputs)}",
+    resources=resources_of,
+)
+def train_on_text(
+    *,
+    pretrained: Result,
+    texts: tuple[LanguageText, ...],
+    architecture: Architecture,
+    vocabulary: VocabularySizes,
+    training: TextTraining | None,
+    seed: int,
+    machine: Machine,
+    context: Context,
+) -> Outcome:
+    """Train a vocabulary of some languages, and a backbone or its embedding on their texts.
 
-    def _key(self, seed: int, *sizes: str) -> dict[str, Any]:
-        """The part of a key that is not data; of the preset, the fields whose names begin with one of `sizes`."""
-        common = {
-            "kind": self.request.body,
-            "device": self.study.device.type,
-            "precision": self.study.precision,
-        }
-        sizes_of_stage = {
-            name: value for name, value in asdict(self.preset).items() if name.startswith(sizes)
-        }
-        return {"xtreme": VERSION, "sizes": sizes_of_stage, "seed": seed, **common}
+    Args:
+        pretrained: The result of `pretrain`.
+        texts: The texts of the languages.
+        architecture: The backbone.
+        vocabulary: Sizes of the vocabulary.
+        training: Sizes of the training; None: the backbone and the initial embedding stay.
+        seed: Seed of embedding, order and dropout.
+        machine: How to compute.
+        context: See `Context`.
 
-    def pretraining(self, backbone: str, seed: int) -> Job:
-        """Pretrain a backbone."""
-        text = self.request.human if backbone == HUMAN else None
-        corpus = self.request.corpus if backbone in (CORPUS, SHUFFLED) else None
-        key = self._key(seed, *BACKBONE_SIZES, "pretrain_") | {
-            "body": backbone,
-            "corpus": None if corpus is None else corpus_digest(corpus),
-        }
-        if text is not None:
-            key["text"] = TextFile(text.name, text).digest
-        inputs = {**self._settings, "name": backbone, "corpus": corpus, "text": text, "seed": seed}
-        work = self.preset.pretrain_tokens * self.preset.pretrain_epochs if backbone != RANDOM_INIT else 1
-        return self._with_output_file(Job(function=pretrain_backbone, inputs=inputs, key=key, work=work))
+    Returns:
+        `repeats`, passes over each text; the arrays are the vocabulary with its embedding, and the backbone if it was
+        trained.
 
-    def text_training(self, seed: int, backbone_file: File, languages: tuple[str, ...]) -> Job:
-        """Train the backbone of a file on the texts of some languages."""
-        file, sha256 = backbone_file
-        inputs = {
-            **self._settings,
-            "backbone_file": file,
-            "languages": languages,
-            "protocol": self.protocol.name,
-            "data": self.request.data,
-            "texts": self.request.texts,
-            "seed": seed,
-        }
-        rules = {"learns": self.protocol.learns_text, "tunes": self.protocol.text_trains_backbone}
-        texts = {language: self.study.texts[language] for language in languages}
-        key = self._key(seed, *BACKBONE_SIZES, "vocab_", "text_", "embedding_lr") | {
-            "born": sha256,
-            "texts": texts,
-            **rules,
-        }
-        work = self.preset.text_tokens * len(languages) if self.protocol.learns_text else 1
-        return self._with_output_file(Job(function=train_on_text, inputs=inputs, key=key, work=work))
+    Raises:
+        ConfigError: If a text has changed.
+        DivergedError: If the loss or the weights are not finite.
+        Stopped: If the training was asked to stop.
+    """
+    generator, sizes = torch.Generator().manual_seed(seed), architecture.sizes
+    lines = [text.lines() for text in texts]
+    sub_words = train_subwords(
+        chain.from_iterable(first_bytes(each, vocabulary.num_bytes) for each in lines), vocabulary.size
+    )
+    repeats: list[float] = []
+    with machine.computing(seed):
+        backbone = load_backbone(pretrained, architecture)
+        backbone.set_embedding(initial_embedding(sub_words.size, sizes.width, generator))
+        backbone = backbone.to(machine.place)
+        machine.prepared(backbone)
+        if training is not None:
+            windows, repeats = text_windows(sub_words, lines, training.tokens, sizes.context)
+            trained = backbone if training.trains_backbone else backbone.embedding
+            train_language_model(
+                backbone,
+                windows,
+                mask_symbol=sub_words.mask,
+                num_epochs=1,
+                batch=training.batch,
+                lr=training.lr,
+                parameters=trained.parameters(),
+                generator=generator,
+                **followed(context, f"text of {_joined(texts)}"),
+            )
+        with_backbone = training is not None and training.trains_backbone
+        arrays = text_arrays(backbone, sub_words, with_backbone=with_backbone)
+    by_language = {text.language: number for text, number in zip(texts, repeats, strict=False)}
+    return Outcome(value={"repeats": by_language}, arrays=arrays)
 
-    def finetuning(
-        self,
-        seed: int,
-        backbone_file: File | None,
-        trained_on_text: Mapping[str, File],
-        task: str,
-        train_language: str,
-    ) -> Job:
-        """Fine-tune a backbone, with its weights by language, on a task and evaluate it."""
-        test_languages = self.study.tested[task] if self.protocol.is_zero_shot else (train_language,)
-        setting = TransferSetting(
-            data=self.request.data,
-            task=task,
-            train_language=train_language,
-            test_languages=test_languages,
-            is_zero_shot=self.protocol.is_zero_shot,
-            swaps_embedding=self.protocol.is_zero_shot and not self.protocol.shares_vocabulary,
+
+def plan(study: Study) -> dict[Name, Job]:
+    """The jobs of a study: those of the tasks; the others are among their inputs."""
+    preset, zero_shot, named = study.preset, study.protocol.is_zero_shot, dict[Name, Job]()
+    for name in study.bodies:
+        for seed in study.seeds:
+            given, texts = _trained(study, name, seed)
+            for (task, language), training in study.training.items():
+                tested = study.tested[task] if zero_shot else (language,)
+                named[name, seed, task, language] = Job(
+                    finetune,
+                    **given,
+                    texts=_of_languages(texts, (language, *tested)),
+                    setting=TransferSetting(
+                        task=task,
+                        tuning=preset.tuning[task],
+                        scope=preset.scope,
+                        max_train=preset.max_train,
+                        max_test=preset.max_test,
+                        swaps_embedding=zero_shot and not study.protocol.shares_vocabulary,
+                    ),
+                    training=training,
+                    tests=tuple(study.tests[task, each] for each in tested),
+                    seed=seed,
+                )
+            for (task, language), test in study.tests.items():
+                if TASKS[task].kind == "retrieval":
+                    named[name, seed, task, language] = Job(
+                        retrieve,
+                        **given,
+                        texts=_of_languages(texts, (ENGLISH, language)),
+                        tuning=preset.tuning[task],
+                        test=test,
+                        threshold=study.thresholds[language] if task == MINED else None,
+                    )
+    return named
+
+
+def _trained(study: Study, name: str, seed: int) -> tuple[dict[str, Any], dict[str, Job]]:
+    """The inputs of all tasks of a backbone, and by language the job that trained it on text."""
+    preset, rules = study.preset, study.protocol
+    machine = Machine(device=study.device.type, precision=study.precision, num_threads=study.num_threads)
+    if study.model is not None:
+        return {"model": study.model, "pretrained": None, "architecture": None, "machine": machine}, {}
+    common = {"architecture": Architecture(kind=study.body, sizes=preset.backbone), "machine": machine}
+    pretrained = Job(
+        pretrain,
+        name=name,
+        corpus=study.corpus if name in (CORPUS, SHUFFLED) else None,
+        text=study.human if name == HUMAN else None,
+        pretraining=None if name == RANDOM_INIT else preset.pretraining,
+        seed=seed,
+        **common,
+    )
+    training = preset.text if rules.text_trains_backbone else preset.embedding
+    texts: dict[str, Job] = {}
+    for group in [study.languages] if rules.shares_vocabulary else [(each,) for each in study.languages]:
+        job = Job(
+            train_on_text,
+            pretrained=pretrained,
+            texts=tuple(study.texts[language] for language in group),
+            vocabulary=preset.vocabulary,
+            training=training if rules.learns_text else None,
+            seed=seed,
+            **common,
         )
-        needed = dict.fromkeys((train_language, *test_languages))
-        text_files = {code: trained_on_text[code] for code in needed if code in trained_on_text}
-        inputs = {
-            **self._settings,
-            "backbone_file": None if backbone_file is None else backbone_file[0],
-            "model": self.request.model,
-            "text_files": {language: file for language, (file, _) in text_files.items()},
-            "setting": setting,
-            "seed": seed,
-        }
-        key = self._key(seed, *BACKBONE_SIZES, "scope", "tuning", "max_") | {
-            "born": self.study.published if backbone_file is None else backbone_file[1],
-            "learnt": {language: sha256 for language, (_, sha256) in text_files.items()},
-            "task": task,
-            "learnt_in": train_language,
-            "is_zero_shot": setting.is_zero_shot,
-            "examples": {
-                f"{part} {language_code}": self.study.examples[part, task, language_code]
-                for part, language_codes in (("train", (train_language,)), ("test", test_languages))
-                for language_code in language_codes
-            },
-        }
-        num_sentences = (self.preset.max_train or 10_000) + (self.preset.max_test or 1_000) * len(
-            test_languages
-        )
-        return Job(function=finetune_task, inputs=inputs, key=key, work=200 * num_sentences)
+        texts |= dict.fromkeys(group, job)
+    return {"model": None, "pretrained": pretrained, **common}, texts
 
-    def _with_output_file(self, job: Job) -> Job:
-        """The job with the path of its weight file."""
-        file = self.folder / "weights" / f"{job.digest}.safetensors"
-        return replace(job, inputs={**job.inputs, "file": file})
+
+def _of_languages(texts: Mapping[str, Job], languages: Iterable[str]) -> dict[str, Job]:
+    return {language: texts[language] for language in languages if language in texts}
+
+
+def _joined(texts: Sequence[LanguageText]) -> str:
+    return "+".join(text.language for text in texts)

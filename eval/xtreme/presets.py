@@ -4,10 +4,65 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ecsuite.eval.xferbench.presets import MINI as XFERBENCH
-from ecsuite.eval.xferbench.presets import Preset as XferBench
-
 Scope = Literal["head", "all"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BackboneSizes:
+    """Sizes of a backbone."""
+
+    num_layers: int
+    """Transformer layers."""
+    width: int
+    """Width of the hidden states."""
+    num_heads: int
+    """Attention heads per layer."""
+    dropout: float
+    """Dropout of embeddings, attention and residual branches."""
+    context: int
+    """Positions."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pretraining:
+    """Pretraining on the corpus or on the data of a control."""
+
+    tokens: int
+    """Symbols per epoch; the corpus is repeated or cut to this size."""
+    epochs: int
+    """Epochs."""
+    num_types: int
+    """Distinct symbols, or size of the BPE vocabulary, of controls."""
+    text_bytes: int = 1_000_000
+    """Bytes of a human text from which its BPE vocabulary is trained."""
+    lr: float
+    """Highest learning rate; it falls linearly to 0."""
+    batch: int
+    """Windows of the context's length per update."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VocabularySizes:
+    """Sizes of a human vocabulary."""
+
+    size: int
+    """Sub-words."""
+    num_bytes: int
+    """Bytes of text per language from which it is trained."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextTraining:
+    """Training on texts of languages."""
+
+    tokens: int
+    """Sub-words per language; the text is repeated or cut to this size."""
+    lr: float
+    """Highest learning rate; it falls linearly to 0."""
+    batch: int
+    """Windows of the context's length per update."""
+    trains_backbone: bool = True
+    """Whether the backbone is trained, or the embedding only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,36 +91,16 @@ class Preset:
     """Name in signatures."""
     about: str
     """Description of one line."""
-    num_layers: int
-    """Transformer layers."""
-    width: int
-    """Width of the hidden states."""
-    num_heads: int
-    """Attention heads per layer."""
-    dropout: float
-    """Dropout of embeddings, attention and residual branches."""
-    context: int
-    """Positions of a backbone."""
-    pretrain_tokens: int
-    """Symbols of the corpus per epoch; the corpus is repeated or cut to this size."""
-    pretrain_epochs: int
-    """Epochs of pretraining."""
-    pretrain_types: int
-    """Distinct symbols, or size of the BPE vocabulary, of controls."""
-    pretrain_lr: float
-    """Initial learning rate of pretraining; it falls linearly to 0."""
-    vocab_size: int
-    """Sub-words of a human vocabulary."""
-    vocab_bytes: int
-    """Bytes of text per language from which a vocabulary is trained."""
-    text_tokens: int
-    """Sub-words of training text per language; the text is repeated or cut to this size."""
-    text_lr: float
-    """Initial learning rate of training on text, if the backbone is trained; it falls linearly to 0."""
+    backbone: BackboneSizes
+    """Sizes of the backbone."""
+    pretraining: Pretraining
+    """Pretraining on a corpus."""
+    vocabulary: VocabularySizes
+    """Sizes of a human vocabulary."""
+    text: TextTraining
+    """Training on text, if the backbone is trained."""
     embedding_lr: float
-    """Initial learning rate of training on text, if only the embedding is trained."""
-    batch: int
-    """Windows of `context` symbols per update, in pretraining and in training on text."""
+    """Highest learning rate of training on text, if only the embedding is trained."""
     scope: Scope
     """What fine-tuning trains: the head only, on frozen states, or the backbone as well."""
     tuning: Mapping[str, Tuning]
@@ -84,19 +119,9 @@ class Preset:
     """Whether the sizes are below the benchmark's own settings."""
 
     @property
-    def sizes(self) -> XferBench:
-        """The same sizes as a preset of XferBench, for its model and its protocol `strict`."""
-        return replace(
-            XFERBENCH,
-            num_layers=self.num_layers,
-            width=self.width,
-            num_heads=self.num_heads,
-            dropout=self.dropout,
-            context=self.context,
-            vocab_size=self.pretrain_types,
-            pretrain_vocabulary="occurring",
-            pretrain_tokens=self.pretrain_tokens,
-        )
+    def embedding(self) -> TextTraining:
+        """Training on text, if only the embedding is trained."""
+        return replace(self.text, lr=self.embedding_lr, trains_backbone=False)
 
 
 _KINDS = {
@@ -114,21 +139,11 @@ def _by_task(**by_kind: Tuning) -> dict[str, Tuning]:
 FULL = Preset(
     name="full",
     about="XferBench's model, the benchmark's own fine-tuning settings (mBERT); days on a GPU",
-    num_layers=6,
-    width=768,
-    num_heads=6,
-    dropout=0.1,
-    context=384,
-    pretrain_tokens=15_000_000,
-    pretrain_epochs=5,
-    pretrain_types=30_000,
-    pretrain_lr=1e-4,
-    vocab_size=30_000,
-    vocab_bytes=20_000_000,
-    text_tokens=20_000_000,
-    text_lr=1e-4,
+    backbone=BackboneSizes(num_layers=6, width=768, num_heads=6, dropout=0.1, context=384),
+    pretraining=Pretraining(tokens=15_000_000, epochs=5, num_types=30_000, lr=1e-4, batch=32),
+    vocabulary=VocabularySizes(size=30_000, num_bytes=20_000_000),
+    text=TextTraining(tokens=20_000_000, lr=1e-4, batch=32),
     embedding_lr=1e-3,
-    batch=32,
     scope="all",
     tuning=_by_task(
         pairs=Tuning(lr=2e-5, epochs=5, batch=32, context=128),
@@ -146,21 +161,11 @@ FULL = Preset(
 MINI = Preset(
     name="mini",
     about="2 layers of width 128, only heads trained, three languages; minutes on a CPU; not comparable with full",
-    num_layers=2,
-    width=128,
-    num_heads=4,
-    dropout=0.0,
-    context=128,
-    pretrain_tokens=1_000_000,
-    pretrain_epochs=1,
-    pretrain_types=2_000,
-    pretrain_lr=1e-3,
-    vocab_size=2_000,
-    vocab_bytes=500_000,
-    text_tokens=200_000,
-    text_lr=1e-3,
+    backbone=BackboneSizes(num_layers=2, width=128, num_heads=4, dropout=0.0, context=128),
+    pretraining=Pretraining(tokens=1_000_000, epochs=1, num_types=2_000, lr=1e-3, batch=8),
+    vocabulary=VocabularySizes(size=2_000, num_bytes=500_000),
+    text=TextTraining(tokens=200_000, lr=1e-3, batch=8),
     embedding_lr=3e-3,
-    batch=8,
     scope="head",
     tuning=_by_task(
         pairs=Tuning(lr=3e-3, epochs=5, batch=32, context=128),
@@ -179,13 +184,10 @@ NANO = replace(
     MINI,
     name="nano",
     about="a smoke test that takes seconds; scores mean nothing",
-    width=32,
-    num_heads=2,
-    context=64,
-    pretrain_tokens=4_000,
-    pretrain_types=300,
-    vocab_size=300,
-    text_tokens=4_000,
+    backbone=replace(MINI.backbone, width=32, num_heads=2, context=64),
+    pretraining=replace(MINI.pretraining, tokens=4_000, num_types=300),
+    vocabulary=replace(MINI.vocabulary, size=300),
+    text=replace(MINI.text, tokens=4_000),
     max_train=40,
     max_test=20,
     num_seeds=1,

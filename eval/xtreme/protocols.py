@@ -61,3 +61,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
     )
 }
 """By name."""
+PUBLISHED = Protocol(
+    name="published",
+    about="a published encoder with its own vocabulary; the task in English",
+    shares_vocabulary=True,
+    learns_text=False,
+    text_trains_backbone=False,
+    is_zero_shot=True,
+)
+"""The usual use of the benchmark, with `--model`."""

@@ -7,9 +7,10 @@ from rich.table import Table
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.xtreme.cells import ByTask
 from ecsuite.eval.xtreme.drawing import draw
 from ecsuite.eval.xtreme.gains import Estimate, Gain, gains_over_controls, gains_over_reference
-from ecsuite.eval.xtreme.result import REFERENCE, ByTask, Sides, TransferResult
+from ecsuite.eval.xtreme.result import REFERENCE, Sides, TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import gap_metric, main_score, mean
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
 

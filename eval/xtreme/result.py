@@ -1,45 +1,28 @@
 """Result of a transfer run: metrics of every backbone on every language of every task."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import look_up
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.xtreme.cells import ByTask, Cell, Metrics, complete_table
+from ecsuite.eval.xtreme.failures import complete_part
+from ecsuite.eval.xtreme.jobs import plan
+from ecsuite.eval.xtreme.notes import study_notes
+from ecsuite.eval.xtreme.references import reference_scores
 from ecsuite.eval.xtreme.scoring import averaging
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.sources import RANDOM_INIT
+from ecsuite.eval.xtreme.study import Study
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Result
 
-REFERENCE = "random init"
+REFERENCE = RANDOM_INIT
 """The randomly initialised backbone, over which gains are reported."""
-CONTROLS = (REFERENCE, "parentheses", "shuffled corpus", "human text")
-"""Backbones that the corpus is compared with, in the order of tables."""
 IN_LANGUAGE = "in-language"
 """The protocol without transfer between languages: each is trained and tested separately."""
-
-Metrics = Mapping[str, float]
-"""Metrics of one language, 0 to 100."""
-ByTask = Mapping[str, Mapping[str, Metrics]]
-"""Metrics by task and language."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """Metrics of one backbone in one language of a task."""
-
-    body: str
-    """Name of the backbone: the corpus or model, or one of `CONTROLS`."""
-    seed: int
-    """Seed of weights and data order; the same seed gives all backbones the same fine-tuning."""
-    task: str
-    """The task's name."""
-    language: str
-    """Code of the test language."""
-    split: str
-    """Name of the scored split, such as test or dev."""
-    metrics: Metrics
-    """Result of `score_predictions`, 0 to 100."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +79,7 @@ class TransferResult:
         """Collect cells, in any order.
 
         Args:
-            cells: One per backbone, seed, task and language; the same seeds, tasks and languages for every backbone.
+            cells: See `complete_table`.
             protocol: Name of the protocol.
             preset: Name of the preset.
             corpus: Name of the evaluated backbone.
@@ -106,58 +89,15 @@ class TransferResult:
             signature: Everything that can change the scores, except the corpus.
 
         Raises:
-            ConfigError: If there are no cells, one is missing or duplicate, or a backbone or task is unknown.
+            ConfigError: See `complete_table`.
         """
-        by_key: dict[tuple[str, int, str, str], Cell] = {}
-        for cell in cells:
-            key = (cell.body, cell.seed, cell.task, cell.language)
-            if key in by_key:
-                raise ConfigError(f"{_name(*key)}: expected one score, found two")
-            by_key[key] = cell
-        if not by_key:
-            raise ConfigError("expected scores of at least one backbone in one language, found none")
-        backbone_names = {cell.body: cell for cell in by_key.values()}
-        look_up("backbone", corpus, backbone_names)
-        backbones = sorted(
-            backbone_names, key=lambda backbone: (backbone != corpus, _rank(backbone, CONTROLS), backbone)
-        )
-        seeds = sorted({cell.seed for cell in by_key.values()})
-        languages_of_task: dict[str, set[str]] = {}
-        for cell in by_key.values():
-            look_up("task", cell.task, TASKS)
-            languages_of_task.setdefault(cell.task, set()).add(cell.language)
-        languages = {
-            task: sorted(languages_of_task[task], key=lambda code: (_rank(code, TASKS[task].languages), code))
-            for task in TASKS
-            if task in languages_of_task
-        }
-
-        def metrics(*key: Any) -> Metrics:
-            if key not in by_key:
-                raise ConfigError(f"{_name(*key)}: expected a score, as for the other backbones, found none")
-            cell, first = by_key[key], by_key[(corpus, seeds[0], *key[2:])]
-            if cell.split != first.split:
-                raise ConfigError(f"{_name(*key)}: expected a score on {first.split}, found {cell.split}")
-            return dict(cell.metrics)
-
+        table = complete_table(cells, corpus)
         return cls(
             protocol=protocol,
             preset=preset,
             corpus=corpus,
-            by_body={
-                backbone: {
-                    seed: {
-                        task: {code: metrics(backbone, seed, task, code) for code in codes}
-                        for task, codes in languages.items()
-                    }
-                    for seed in seeds
-                }
-                for backbone in backbones
-            },
-            splits={
-                task: {code: by_key[corpus, seeds[0], task, code].split for code in codes}
-                for task, codes in languages.items()
-            },
+            by_body=table.by_body,
+            splits=table.splits,
             baselines=baselines,
             chance=chance,
             notes=tuple(notes),
@@ -282,10 +222,49 @@ def _both(sides: tuple[float | None, float | None]) -> dict[str, float | None]:
     return {"english": sides[0], "others": sides[1]}
 
 
-def _rank(name: str, order: tuple[str, ...]) -> int:
-    """Position of a name in an order; unknown names are last."""
-    return order.index(name) if name in order else len(order)
+def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
+    """The result of a study from those of its jobs; what is not complete is left out, with a note.
+
+    Args:
+        study: What was asked.
+        results: The results of the jobs of `plan`.
+
+    Raises:
+        ConfigError: If data have changed since the study was made.
+        DivergedError: If the evaluated backbone has no seed without a failure.
+    """
+    jobs = plan(study)
+    found = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
+    cells: list[Cell] = []
+    learnt_from: dict[str, dict[str, str | None]] = {}
+    for (backbone, seed, task, language), job in jobs.items():
+        if backbone in found.bodies and seed in found.seeds:
+            value = results[job].checked()
+            learnt_from.setdefault(task, {})[language] = value["learnt_from"]
+            cells += [
+                Cell(body=backbone, seed=seed, task=task, language=tested, **scored)
+                for tested, scored in value["by_language"].items()
+            ]
+    baselines, chance = reference_scores(study)
+    return TransferResult.from_cells(
+        cells,
+        protocol=study.protocol.name,
+        preset=study.preset.name,
+        corpus=study.bodies[0],
+        baselines=baselines,
+        chance=chance,
+        notes=(*study_notes(study, learnt_from), *found.notes),
+        signature=study.signature,
+    )
 
 
-def _name(backbone: str, seed: int, task: str, language: str) -> str:
-    return f"{backbone}, seed {seed}, {task} in '{language}'"
+def measure(study: Study, runner: Runner) -> TransferResult:
+    """Run a study; backbones of the benchmark's size, and those on a GPU, are trained one after the other.
+
+    Raises:
+        ConfigError: See `collect`.
+        DivergedError: See `collect`.
+    """
+    if study.device.type != "cpu" or study.num_threads > 1:
+        runner = replace(runner, num_workers=1)
+    return collect(study, runner.run(list(plan(study).values())))

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.config import look_up
+from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.retrieval import Pair, mine_bitext, nearest, pairs_above, tune_threshold
-from ecsuite.eval.xtreme.scoring.scoring import MINED
+from ecsuite.eval.xtreme.scoring.scoring import MINED, score_predictions
+from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
 
 States = Callable[[Tensor, Tensor], Tensor]
 """From sub-words and their mask, (batch, length) each, to hidden states (batch, length, width)."""
@@ -131,3 +134,54 @@ def retrieve(task: str, test: EmbeddedBitext, dev: EmbeddedBitext | None = None)
         raise ValueError("BUCC: expected a dev set with translations to tune the threshold, found none")
     threshold = tune_threshold(mine_bitext(dev.bitext, dev.sources, dev.targets), dev.bitext.gold)
     return pairs_above(mine_bitext(test.bitext, test.sources, test.targets), threshold)
+
+
+def run_retrieval(
+    backbone: Backbone,
+    load_vocabulary: Callable[[str], SubWords],
+    tuning: Tuning,
+    test: ExampleSet,
+    threshold: ExampleSet | None,
+) -> dict[str, Any]:
+    """Find the translations of a test set by the states of its sentences, and score them.
+
+    Args:
+        backbone: The model.
+        load_vocabulary: Gives the backbone the embedding of a language, and returns its vocabulary.
+        tuning: The size of a batch, and the row length.
+        test: The test examples.
+        threshold: For BUCC, the examples on which the threshold is tuned.
+
+    Returns:
+        `split` and `metrics`.
+    """
+    pooling = PUBLISHED_POOLING[test.task]
+    if pooling == "first" and not backbone.is_bidirectional:
+        pooling = "last"
+    # Tatoeba's queries are the English sentences; BUCC's are those of the other language.
+    languages = (ENGLISH, test.language) if test.task != MINED else (test.language, ENGLISH)
+
+    def embedded(bitext: Bitext) -> EmbeddedBitext:
+        def vectors(sentences: Sequence[str], language: str) -> Floats:
+            sub_words = load_vocabulary(language)
+            return embed(
+                backbone,
+                sub_words,
+                sentences,
+                tuning.batch,
+                backbone.embedding.weight.device,  # to which `load_vocabulary` moves it
+                pooling=pooling,
+                states=backbone.retrieval_states,
+                context=tuning.context,
+            )
+
+        sources = vectors(bitext.sources, languages[0])
+        return EmbeddedBitext(bitext=bitext, sources=sources, targets=vectors(bitext.targets, languages[1]))
+
+    split, examples = test.read()
+    bitexts = [embedded(examples)]
+    if threshold is not None:
+        split += ", its threshold from itself" if split == "dev" else ""
+        bitexts.append(embedded(threshold.read()[1]))
+    metrics = score_predictions(test.task, test.language, retrieve(test.task, *bitexts), examples)
+    return {"split": split, "metrics": metrics}

@@ -1,13 +1,17 @@
 """Pretraining data: the evaluated corpus and its controls."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.data import Source
+from ecsuite.eval.xferbench import strict
+from ecsuite.eval.xferbench.presets import MINI, Preset
 from ecsuite.eval.xferbench.sources import Request, human
-from ecsuite.eval.xtreme.presets import Preset
+from ecsuite.eval.xferbench.texts import TextFile
+from ecsuite.eval.xtreme.presets import BackboneSizes, Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
 
 CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, HUMAN = (
@@ -25,25 +29,53 @@ ABOUT: Mapping[str, str] = {
     HUMAN: "a text in a human language (--human)",
 }
 """Descriptions by name, the corpus first."""
+CONTROLS = tuple(name for name in ABOUT if name != CORPUS)
+"""Backbones that the corpus is compared with, in the order of tables."""
 
 
-def source(name: str, corpus: Corpus | None, text: Path | None, preset: Preset, seed: int) -> Corpus | None:
-    """The pretraining corpus of a backbone; None for no pretraining.
+def source(
+    name: str,
+    corpus: Corpus | None,
+    text: TextFile | None,
+    sizes: BackboneSizes,
+    pretraining: Pretraining,
+    seed: int,
+) -> Source:
+    """The pretraining data of a backbone, as windows of XferBench's protocol `strict`.
 
     Args:
-        name: One of `ABOUT`.
-        corpus: The evaluated corpus.
-        text: The text file of `HUMAN`.
-        preset: Sizes of generated corpora.
-        seed: Seed of generated corpora.
+        name: One of `ABOUT` except `RANDOM_INIT`.
+        corpus: The evaluated corpus, for itself and shuffled.
+        text: The text of `HUMAN`.
+        sizes: Sizes of the backbone.
+        pretraining: Sizes of the data.
+        seed: Seed of generated corpora, and of the order of the messages.
     """
+    preset = _sizes_of_xferbench(sizes, pretraining)
+    return strict.source(_corpus(name, corpus, text, preset, seed), preset, seed)
+
+
+def _corpus(name: str, corpus: Corpus | None, text: TextFile | None, preset: Preset, seed: int) -> Corpus:
     rng = np.random.default_rng(seed)
     if name == PARENTHESES:
-        return zipf_parentheses(preset.pretrain_tokens, rng, num_types=preset.pretrain_types)
-    if name == SHUFFLED:
-        assert corpus is not None
-        messages = Ragged(offsets=corpus.messages.offsets, values=rng.permutation(corpus.messages.values))
-        return Corpus(messages=messages, symbol_names=corpus.symbol_names)
+        return zipf_parentheses(preset.pretrain_tokens, rng, num_types=preset.vocab_size)
     if name == HUMAN:
-        return human(Request(preset=preset.sizes, protocol="strict", seed=seed, text=text))
-    return corpus if name == CORPUS else None
+        assert text is not None
+        return human(Request(preset=preset, protocol="strict", seed=seed, text=text.path))
+    assert corpus is not None
+    if name == CORPUS:
+        return corpus
+    messages = Ragged(offsets=corpus.messages.offsets, values=rng.permutation(corpus.messages.values))
+    return Corpus(messages=messages, symbol_names=corpus.symbol_names)
+
+
+def _sizes_of_xferbench(sizes: BackboneSizes, pretraining: Pretraining) -> Preset:
+    """The same sizes as a preset of XferBench; symbols are numbered by occurrence."""
+    return replace(
+        MINI,
+        context=sizes.context,
+        vocab_size=pretraining.num_types,
+        pretrain_vocabulary="occurring",
+        pretrain_tokens=pretraining.tokens,
+        bpe_bytes=pretraining.text_bytes,
+    )

@@ -1,249 +1,274 @@
-"""A request to evaluate a corpus or a published model on tasks, and its validated form with resolved settings."""
+"""What is asked: what a backbone is pretrained on, the tasks and languages, and how much is computed."""
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import torch
 
 from ecsuite.config import ConfigError, look_up, refuse_unread
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device, choose_precision
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
-from ecsuite.eval.metrics.score import no_progress
-from ecsuite.eval.metrics.score import signature as make_signature
+from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import PRESETS, Preset
-from ecsuite.eval.xtreme.protocols import PROTOCOLS, Protocol
-from ecsuite.eval.xtreme.scoring.reading import read_examples, scored_split
+from ecsuite.eval.xtreme.protocols import PROTOCOLS, PUBLISHED, Protocol
+from ecsuite.eval.xtreme.published_model import PublishedModel, find_model
+from ecsuite.eval.xtreme.scoring.reading import scored_split
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.stages import VERSION
-from ecsuite.eval.xtreme.texts import (
-    ENGLISH,
-    digest_of,
-    language_text,
-    tested_examples,
-    training_examples,
-)
+from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, find_examples
+from ecsuite.eval.xtreme.texts import LanguageText, find_text
 
-PUBLISHED = Protocol(
-    name="published",
-    about="a published encoder with its own vocabulary; the task in English",
-    shares_vocabulary=True,
-    learns_text=False,
-    text_trains_backbone=False,
-    is_zero_shot=True,
-)
-"""The usual use of the benchmark."""
-
-
+VERSION = 1
+"""Increased whenever the same study would have other scores."""
 READS = {"corpus": ("protocol", "body", "texts", "human"), "model": ()}
-"""By what is evaluated, the settings of a request that it reads and the other does not."""
+"""By what is evaluated, the settings of a study that it reads and the other does not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """What a user requests."""
+class Study:
+    """A corpus or a published model, its tasks and seeds; made by `make_study`."""
 
     corpus: Corpus | None
-    """Pretraining corpus; None for a published model."""
+    """The corpus to pretrain on; None for a published model."""
+    model: PublishedModel | None
+    """A published encoder, instead of a corpus."""
+    human: TextFile | None
+    """A text in a human language, for an additional control."""
+    body: str
+    """A name in `BACKBONES`: what is pretrained."""
+    protocol: Protocol
+    """What a backbone is trained on before a task."""
+    preset: Preset
+    """How much compute."""
     data: Path
     """The data folder of the tasks."""
     tasks: tuple[str, ...]
-    """Names in `TASKS`."""
-    skips_missing_tasks: bool = False
-    """Whether tasks without data are skipped instead of an error."""
-    model: str | None = None
-    """Name or folder of a published encoder, instead of a corpus."""
-    languages: tuple[str, ...] = ()
-    """Test languages beside English; empty for those of the preset."""
-    protocol: str = "adapt"
-    """A name in `PROTOCOLS`."""
-    preset: str = "mini"
-    """A name in `PRESETS`."""
-    body: str = "decoder"
-    """A name in `BACKBONES`."""
-    texts: Path | None = None
-    """Folder of texts of the languages; None for the tagged sentences of the tasks."""
-    human: Path | None = None
-    """A text in a human language, for an additional control."""
-    seeds: tuple[int, ...] = ()
-    """Seeds; empty for as many as the preset says."""
-    device: str = "auto"
-    """`auto`, `cpu` or `cuda`."""
-    folder: Path | None = None
-    """Cache folder of the results of stages; None for no cache."""
-    num_workers: int = 1
-    """Processes, if the device is a CPU and the preset is reduced; otherwise 1."""
-    progress: Callable[[str, float, float], None] = no_progress
-    """Called as `progress(label, done, total)`."""
+    """The tasks that were asked for."""
+    languages_asked: tuple[str, ...]
+    """The test languages beside English that were asked for; empty: all languages of a task."""
+    training: Mapping[tuple[str, str], ExampleSet]
+    """Training examples by task and language; none for retrieval."""
+    tests: Mapping[tuple[str, str], ExampleSet]
+    """Test examples by task and language."""
+    thresholds: Mapping[str, ExampleSet]
+    """By language, the examples of BUCC on which the threshold is tuned."""
+    texts: Mapping[str, LanguageText]
+    """The text of each language, from which a vocabulary is trained even without training on text; none for a published
+    model."""
+    seeds: tuple[int, ...]
+    """Seeds of weights, heads, dropout and the order of the data."""
+    device: torch.device
+    """Device of the backbones."""
+    precision: str
+    """bf16 or fp32."""
 
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the backbones: the evaluated one, then its controls."""
+        if self.model is not None:
+            return (self.model.name,)
+        return (CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, *((HUMAN,) if self.human is not None else ()))
 
-class Study:
-    """A validated request with resolved settings.
-
-    Args:
-        request: What a user requests.
-
-    Raises:
-        ConfigError: If a name is unknown, data that are needed are missing, or a setting is not read.
-    """
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        source = "corpus" if request.model is None else "model"
-        names = [field.name for field in fields(request) if getattr(request, field.name) != field.default]
-        refuse_unread(f"a {source}", [source], {name: name for name in names}, READS)
-        self.preset: Preset = look_up("preset", request.preset, PRESETS)
-        look_up("backbone", request.body, BACKBONES)
-        self.published = ""
-        if request.model is not None:
-            require_transformers("--model")
-            self.protocol, self.published = PUBLISHED, _model_id(request.model)
-        else:
-            self.protocol = look_up("protocol", request.protocol, PROTOCOLS)
-            assert request.corpus is not None
-            if len(request.corpus.messages.values) == 0:
-                raise ConfigError("the corpus has no symbols to learn from")
-        if request.body == "encoder":
-            require_transformers("an encoder")
-        if not request.data.is_dir() or not any(request.data.iterdir()):
-            raise ConfigError(
-                f"{request.data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
-            )
-        self.device = choose_device(request.device)
-        self.precision = choose_precision(self.preset.precision, self.device)
-        self.seeds = request.seeds or tuple(range(self.preset.num_seeds))
-        tested = {task: self._test_languages(task) for task in request.tasks}
-        self.tested = {task: languages for task, languages in tested.items() if languages}
-        if not self.tested:
-            raise ConfigError(f"{request.data}: expected labels of at least one task, found none")
-        self.bodies = self._bodies()
-
-    def _test_languages(self, task: str) -> tuple[str, ...]:
-        """The test languages of a task; empty if it is skipped."""
-        request = self.request
-        task_info = look_up("task", task, TASKS)
-        if task_info.kind == "retrieval" and not self.protocol.is_zero_shot:
-            if request.skips_missing_tasks:
-                return ()
-            raise ConfigError(
-                f"{task} compares two languages, but protocol {self.protocol.name} uses one language at a time"
-            )
-        requested = request.languages or self.preset.languages
-        for language in requested:
-            look_up("language", language, LANGUAGES)
-        adds_english = self.protocol.is_zero_shot and task_info.kind != "retrieval"
-        candidates = (ENGLISH, *requested) if adds_english else requested
-        if not requested:
-            candidates = tuple(
-                code for code in task_info.languages if self.protocol.is_zero_shot or code != ENGLISH
-            )
-        available = tuple(
-            code for code in dict.fromkeys(candidates) if scored_split(request.data, task, code) is not None
-        )
-        expected = requested or tuple(code for code in task_info.languages if code != ENGLISH)
-        if set(available).intersection(expected):
-            return available
-        if request.skips_missing_tasks:
-            return ()
-        raise ConfigError(
-            f"{request.data}: expected labels of {task} in one of {', '.join(requested or task_info.languages)}, "
-            "found none; choose others by --languages or exclude the task by --tasks"
-        )
-
-    def _bodies(self) -> tuple[str, ...]:
-        if self.request.model is not None:
-            return (self.request.model,)
-        human = (HUMAN,) if self.request.human is not None else ()
-        return (CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, *human)
+    @property
+    def tested(self) -> Mapping[str, tuple[str, ...]]:
+        """The test languages of each task."""
+        tasks = dict.fromkeys(task for task, _ in self.tests)
+        return {task: tuple(language for other, language in self.tests if other == task) for task in tasks}
 
     @property
     def languages(self) -> tuple[str, ...]:
         """All languages, English first if tasks are trained in it."""
-        tested = (language for languages in self.tested.values() for language in languages)
-        return tuple(dict.fromkeys((*((ENGLISH,) if self.protocol.is_zero_shot else ()), *tested)))
+        return _all_languages(self.protocol, self.tests)
 
-    def test_set(self, task: str, language: str) -> tuple[str, Any]:
-        """Name of the test set of a task in a language, and its examples."""
-        split, requested = tested_examples(
-            self.request.data, task, language, is_zero_shot=self.protocol.is_zero_shot
-        )
-        return split, requested if TASKS[task].kind == "retrieval" else requested[: self.preset.max_test]
-
-    @cached_property
-    def examples(self) -> dict[tuple[str, str, str], str]:
-        """Hashes of the training and test examples, by part, task and language."""
-        data, zero_shot = self.request.data, self.protocol.is_zero_shot
-        available = {}
-        for task, languages in self.tested.items():
-            for language in (ENGLISH,) if zero_shot else languages:
-                if TASKS[task].kind == "retrieval":
-                    available["train", task, language] = ""
-                else:
-                    available["train", task, language] = digest_of(
-                        training_examples(data, task, language, is_zero_shot=zero_shot)
-                    )
-            for language in languages:
-                requested = digest_of(tested_examples(data, task, language, is_zero_shot=zero_shot))
-                if task == MINED:
-                    task_info: Any = read_examples(data, task, language, "dev")
-                    if task_info.gold is None:
-                        raise ConfigError(
-                            f"{data}: expected translations of the dev set of {task} in '{language}' "
-                            f"({language}-en.dev.gold) to tune the threshold, found none"
-                        )
-                    requested += digest_of(("dev", task_info))
-                available["test", task, language] = requested
-        return available
-
-    @cached_property
-    def texts(self) -> dict[str, str]:
-        """Hashes of the training texts, from which vocabularies are trained even without training on text."""
-        if self.request.model is not None:
-            return {}
-        return {
-            language: language_text(language, self.request.data, self.request.texts).digest
-            for language in self.languages
-        }
+    @property
+    def num_threads(self) -> int:
+        """Threads of products on the CPU: results depend on their number, so it is fixed."""
+        return 1 if self.preset.is_reduced else 8
 
     @property
     def signature(self) -> str:
         """Everything that can change a score, except the corpus."""
-        request, preset = self.request, self.preset
         content = hashlib.blake2b(digest_size=4)
-        for name, value in sorted(self.examples.items()):
+        for name, value in sorted(self._digests().items()):
             content.update(f"{name} {value}\n".encode())
         for text in self.texts.values():
-            content.update(text.encode())
-        if request.human is not None:
-            content.update(TextFile(HUMAN, request.human).digest.encode())
-        content.update(self.published.encode())
-        named = {"body": request.body} if request.model is None else {"model": Path(request.model).name}
-        return make_signature(
+            content.update(text.digest.encode())
+        if self.human is not None:
+            content.update(self.human.digest.encode())
+        if self.model is not None:
+            content.update(self.model.digest.encode())
+        named = {"body": self.body} if self.model is None else {"model": Path(self.model.name).name}
+        return signature(
             "xtreme-transfer",
             VERSION,
-            preset=preset.name,
+            preset=self.preset.name,
             protocol=self.protocol.name,
             **named,
             tasks="+".join(self.tested),
             languages="+".join(self.languages),
-            scope=preset.scope,
+            scope=self.preset.scope,
             data=content.hexdigest(),
             seeds="+".join(map(str, self.seeds)),
             precision=self.precision,
         )
 
+    def _digests(self) -> dict[tuple[str, str, str], str]:
+        """Hashes of all examples, by part, task and language."""
+        digests = {("train", *name): each.digest for name, each in self.training.items()}
+        for (task, language), each in self.tests.items():
+            has_threshold = task == MINED
+            threshold = self.thresholds[language].digest if has_threshold else ""
+            digests["test", task, language] = each.digest + threshold
+            if TASKS[task].kind == "retrieval":
+                digests["train", task, ENGLISH] = ""
+        return digests
 
-def _model_id(name: str) -> str:
-    """The name on the hub; for a folder, a hash of its files, as the model in it may change."""
-    files = sorted(file for file in Path(name).glob("*") if file.is_file())
-    content = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as opened:
-            content.update(f"{file.name} {hashlib.file_digest(opened, 'sha256').hexdigest()}\n".encode())
-    return content.hexdigest() if files else name
+
+def make_study(
+    corpus: Corpus | None,
+    data: Path,
+    tasks: Sequence[str],
+    *,
+    skips_missing_tasks: bool = False,
+    model: str | None = None,
+    languages: Sequence[str] = (),
+    protocol: str = "adapt",
+    preset: str = "mini",
+    body: str = "decoder",
+    texts: Path | None = None,
+    human: Path | None = None,
+    seeds: Sequence[int] = (),
+    device: str = "auto",
+) -> Study:
+    """Check and resolve what is asked; all data are read once, so that what is missing is told before the work.
+
+    Args:
+        corpus: The corpus to pretrain on; None for a published model.
+        data: The data folder of the tasks.
+        tasks: Names in `TASKS`.
+        skips_missing_tasks: Whether tasks without data are skipped instead of an error.
+        model: A published encoder, instead of a corpus: a folder, or a name on Hugging Face's hub.
+        languages: Test languages beside English; empty for those of the preset.
+        protocol: A name in `PROTOCOLS`; not read with `model`.
+        preset: A name in `PRESETS`.
+        body: A name in `BACKBONES`; not read with `model`.
+        texts: Folder of texts of the languages; None for the tagged sentences of the tasks; not read with `model`.
+        human: A text in a human language, for an additional control; not read with `model`.
+        seeds: Seeds; empty for as many as the preset says.
+        device: `auto`, `cpu` or `cuda`.
+
+    Raises:
+        ConfigError: If a name is unknown, data that are needed are missing, or a setting is not read.
+    """
+    source = "corpus" if model is None else "model"
+    given = {"protocol": protocol != "adapt", "body": body != "decoder", "texts": texts, "human": human}
+    refuse_unread(f"a {source}", [source], {name: name for name, value in given.items() if value}, READS)
+    sizes = look_up("preset", preset, PRESETS)
+    look_up("backbone", body, BACKBONES)
+    rules = PUBLISHED if model is not None else look_up("protocol", protocol, PROTOCOLS)
+    if corpus is not None and len(corpus.messages.values) == 0:
+        raise ConfigError("the corpus has no symbols to learn from")
+    if body == "encoder":
+        require_transformers("an encoder")
+    published = None if model is None else find_model(model)
+    if not data.is_dir() or not any(data.iterdir()):
+        raise ConfigError(
+            f"{data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
+        )
+    place = choose_device(device)
+    asked = tuple(languages) or sizes.languages
+    tested = {
+        task: _test_languages(data, task, asked, rules, skips_missing_tasks=skips_missing_tasks)
+        for task in tasks
+    }
+    if not any(tested.values()):
+        raise ConfigError(f"{data}: expected labels of at least one task, found none")
+    training, tests = _find_all_examples(data, tested, rules)
+    human_text = None if human is None else TextFile(human.name, human)
+    study = Study(
+        corpus=corpus,
+        model=published,
+        human=human_text,
+        body=body,
+        protocol=rules,
+        preset=sizes,
+        data=data,
+        tasks=tuple(tasks),
+        languages_asked=asked,
+        training=training,
+        tests=tests,
+        thresholds={
+            language: find_examples(data, task, language, "dev", is_zero_shot=True)
+            for task, language in tests
+            if task == MINED
+        },
+        texts={
+            language: find_text(language, data, texts)
+            for language in (() if model is not None else _all_languages(rules, tests))
+        },
+        seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
+        device=place,
+        precision=choose_precision(sizes.precision, place),
+    )
+    _ = study.signature  # reads the human text, too
+    return study
+
+
+def _test_languages(
+    data: Path, task: str, asked: Sequence[str], protocol: Protocol, *, skips_missing_tasks: bool
+) -> tuple[str, ...]:
+    """The test languages of a task; empty if it is skipped."""
+    info = look_up("task", task, TASKS)
+    if info.kind == "retrieval" and not protocol.is_zero_shot:
+        if skips_missing_tasks:
+            return ()
+        raise ConfigError(
+            f"{task} compares two languages, but protocol {protocol.name} uses one language at a time"
+        )
+    for language in asked:
+        look_up("language", language, LANGUAGES)
+    adds_english = protocol.is_zero_shot and info.kind != "retrieval"
+    candidates: Iterable[str] = (ENGLISH, *asked) if adds_english else asked
+    if not asked:
+        candidates = (code for code in info.languages if protocol.is_zero_shot or code != ENGLISH)
+    available = tuple(
+        code for code in dict.fromkeys(candidates) if scored_split(data, task, code) is not None
+    )
+    expected = asked or tuple(code for code in info.languages if code != ENGLISH)
+    if set(available).intersection(expected):
+        return available
+    if skips_missing_tasks:
+        return ()
+    raise ConfigError(
+        f"{data}: expected labels of {task} in one of {', '.join(asked or info.languages)}, found none; choose others "
+        "by --languages or exclude the task by --tasks"
+    )
+
+
+def _find_all_examples(
+    data: Path, tested: Mapping[str, Sequence[str]], protocol: Protocol
+) -> tuple[dict[tuple[str, str], ExampleSet], dict[tuple[str, str], ExampleSet]]:
+    """Training and test examples, by task and language."""
+    training, tests = {}, {}
+    for task, languages in tested.items():
+        if languages and TASKS[task].kind != "retrieval":
+            for language in (ENGLISH,) if protocol.is_zero_shot else languages:
+                training[task, language] = find_examples(
+                    data, task, language, "train", is_zero_shot=protocol.is_zero_shot
+                )
+        for language in languages:
+            tests[task, language] = find_examples(
+                data, task, language, "test", is_zero_shot=protocol.is_zero_shot
+            )
+    return training, tests
+
+
+def _all_languages(protocol: Protocol, tests: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    english = (ENGLISH,) if protocol.is_zero_shot else ()
+    return tuple(dict.fromkeys((*english, *(language for _, language in tests))))

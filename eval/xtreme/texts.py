@@ -1,43 +1,65 @@
-"""Data of a language: lines of text to train on, training examples and test examples of tasks."""
+"""Lines of text of a language, on which vocabularies and backbones are trained."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import read_texts
-from ecsuite.eval.xtreme.scoring.examples import Bitext, TaggedSentence
 from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
-
-NUM_PARTS = 5
-"""If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
-ENGLISH = "en"
-SUBSTITUTES = {"xquad": "tydiqa", "mlqa": "tydiqa"}
-"""Tasks whose training data replace SQuAD if it is missing; the output notes this."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Text:
-    """Lines of a language."""
+class LanguageText:
+    """The text of a language: known by its lines, not by its place."""
 
     language: str
     """Code of the language."""
-    lines: tuple[str, ...]
-    """The lines, shuffled."""
+    data: Path
+    """The data folder of the tasks."""
+    folder: Path | None
+    """Folder of texts; None for the tagged sentences of the tasks."""
     digest: str
-    """Hash of the lines."""
+    """A hash of the lines."""
+
+    def job_key(self) -> list[str]:
+        """What can change a result."""
+        return [self.language, self.digest]
+
+    def lines(self) -> list[str]:
+        """The lines in their pseudorandom order.
+
+        Raises:
+            ConfigError: If they have changed since they were found.
+        """
+        lines = _read_lines(self.language, self.data, self.folder)
+        if _digest(lines) != self.digest:
+            raise ConfigError(
+                f"{self.folder or self.data}: the text in '{self.language}' has changed while it was in use: run the "
+                "same command again"
+            )
+        return lines
 
 
-def language_text(language: str, data: Path, folder: Path | None) -> Text:
+def find_text(language: str, data: Path, folder: Path | None) -> LanguageText:
     """The text of a language: a file of `folder`, or without one the tagged sentences that are in no test set.
 
     Raises:
         ConfigError: If there is no text.
     """
+    digest = _digest(_read_lines(language, data, folder))
+    return LanguageText(
+        language=language,
+        data=data.resolve(),
+        folder=None if folder is None else folder.resolve(),
+        digest=digest,
+    )
+
+
+def _read_lines(language: str, data: Path, folder: Path | None) -> list[str]:
+    """The different lines, shuffled; at least one."""
     if folder is not None:
         texts = read_texts(folder)
         if language not in texts:
@@ -50,8 +72,11 @@ def language_text(language: str, data: Path, folder: Path | None) -> Text:
             f"{data}: expected text in '{language}' outside the test sets, found none; give --texts FOLDER with a file "
             f"such as {language}.txt.gz"
         )
-    digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
-    return Text(language=language, lines=tuple(lines), digest=digest)
+    return lines
+
+
+def _digest(lines: list[str]) -> str:
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
 
 
 def _untested_sentences(language: str, data: Path) -> list[str]:
@@ -70,94 +95,3 @@ def _untested_sentences(language: str, data: Path) -> list[str]:
             else:
                 lines += sentence_texts
     return [line for line in lines if line not in tested_split]
-
-
-def tested_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """The name of the test set of a task in a language, and its examples.
-
-    Raises:
-        ConfigError: If the task has no labelled split in the language.
-    """
-    split = scored_split(data, task, language)
-    if split is None:
-        raise ConfigError(
-            f"{data}: expected labels of {task} in '{language}' (test or dev), found none; exclude the language by "
-            "--languages or the task by --tasks"
-        )
-    examples = read_examples(data, task, language, split)
-    if is_zero_shot or not _is_divided(data, task, language, split):
-        return split, examples
-    assert isinstance(examples, list)
-    return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
-
-
-def training_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """Training examples of a task in a language: train, else dev unless it is the test set, else most of the test set.
-
-    Args:
-        data: The data folder of the tasks.
-        task: A name in `TASKS`.
-        language: Code of the language.
-        is_zero_shot: Whether the test split must not be used for training.
-
-    Returns:
-        The name of the training set, and its examples.
-
-    Raises:
-        ConfigError: If there are no training examples.
-    """
-    split = scored_split(data, task, language)
-    part = _training_part(data, task, language, split)
-    if part is not None:
-        return part, read_examples(data, task, language, part)
-    substitute = SUBSTITUTES.get(task)
-    if substitute is not None and find_file(data, substitute, language, "train") is not None:
-        return f"train of {substitute}", read_examples(data, substitute, language, "train")
-    examples = [] if split is None or is_zero_shot else read_examples(data, task, language, split)
-    assert isinstance(examples, list)
-    training = examples[: -_num_held_out(examples)]
-    if not training:
-        raise ConfigError(f"{data}: expected training examples of {task} in '{language}', found none")
-    return f"{split}, first {1 - 1 / NUM_PARTS:.0%}", training
-
-
-def _num_held_out(examples: Sequence[Any]) -> int:
-    return max(1, len(examples) // NUM_PARTS)
-
-
-def _training_part(data: Path, task: str, language: str, tested_split: str | None) -> str | None:
-    """The split for training that is not the test split; None if there is none."""
-    if find_file(data, task, language, "train") is not None:
-        return "train"
-    # XQuAD's dev split is SQuAD's, from which its test split was translated.
-    is_apart = tested_split == "test" and task != "xquad"
-    return "dev" if is_apart and find_file(data, task, language, "dev") is not None else None
-
-
-def _is_divided(data: Path, task: str, language: str, tested_split: str) -> bool:
-    """Whether one split is divided into training and test examples."""
-    substitute = SUBSTITUTES.get(task, task)
-    return (
-        _training_part(data, task, language, tested_split) is None
-        and find_file(data, substitute, language, "train") is None
-    )
-
-
-def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The labels that occur, in alphabetical order; empty for tasks without labels."""
-    kind = TASKS[task].kind
-    if kind == "tagging":
-        sentences: Sequence[TaggedSentence] = examples
-        return tuple(sorted({tag for sentence in sentences for tag in sentence.tags or ()}))
-    if kind == "pairs":
-        return tuple(sorted({example.label for example in examples if example.label is not None}))
-    return ()
-
-
-def digest_of(part: tuple[str, Any]) -> str:
-    """Hash of the name and the examples of a data set; sets are sorted, as their order differs between processes."""
-    name, examples = part
-    content = (name, examples)
-    if isinstance(examples, Bitext) and examples.gold is not None:
-        content = (name, (replace(examples, gold=None), sorted(examples.gold)))
-    return hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()

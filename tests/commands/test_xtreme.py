@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xtreme import jobs, study
+from ecsuite.eval.xtreme import study, task
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
 
 @pytest.fixture
-def xtreme(monkeypatch, ecsuite, tiny, write_data):
+def xtreme(monkeypatch, ecsuite, tiny_preset, write_data):
     """Runs the command in a folder with a corpus and data; returns exit code, stdout and stderr."""
-    monkeypatch.setitem(study.PRESETS, "nano", replace(tiny, languages=("de", "ru")))
+    monkeypatch.setitem(study.PRESETS, "nano", replace(tiny_preset, languages=("de", "ru")))
     write_data("udpos", "panx", "tatoeba")
     Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
     Path("empty.jsonl").write_text("")
@@ -34,7 +34,7 @@ def test_a_corpus_is_evaluated(xtreme):
     result = json.loads(Path("kept/result.json").read_text())
     assert list(result["languages"]) == ["udpos", "panx"]
     assert result["bodies"] == ["corpus", "random init", "parentheses", "shuffled corpus"]
-    assert list(Path("runs/xtreme/weights").iterdir())
+    assert list(Path("runs/xtreme/results").glob("pretrain-*.safetensors"))
     assert result["signature"] in out
 
 
@@ -125,12 +125,24 @@ def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path
 
 
 def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):
-    def interrupted(**inputs):
+    def interrupted(*inputs, **others):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "finetune_task", interrupted)
+        patch.setattr(task, "finetune", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")
     assert code != 0 and out == ""
     assert "stopped; finished stages are cached in mine; run the same command to resume" in err
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")[0] == 0
+
+
+def test_the_plan_computes_nothing(xtreme):
+    arguments = ("corpus.jsonl", "--tasks", "udpos", "--plan", "--json")
+    code, out, err = xtreme(*arguments)
+    assert code == 0, err
+    jobs = json.loads(out)["jobs"]
+    assert [each["is_kept"] for each in jobs] == [False] * 12
+    assert jobs[0]["name"] == "pretraining, corpus, seed 0"
+    assert not list(Path("runs").glob("**/*.json"))
+    assert xtreme(*arguments[:3])[0] == 0
+    assert all(each["is_kept"] for each in json.loads(xtreme(*arguments)[1])["jobs"])

@@ -36,7 +36,7 @@ def make(tiny):
 
 def test_a_decoder_is_xferbenchs_model(make, tiny):
     backbone = make("decoder")
-    model = LanguageModel(1, tiny.sizes, random())
+    model = LanguageModel(1, tiny, random())
     model.embedding = torch.nn.Embedding.from_pretrained(
         initial_embedding(NUM_SYMBOLS, tiny.width, random(1))
     )
@@ -48,7 +48,7 @@ def test_a_decoder_is_xferbenchs_model(make, tiny):
 
 def test_a_full_decoder_has_the_published_size():
     """Six of GPT-2's layers of 768, and 384 positions (the published one has 12 d² + 13 d in a layer)."""
-    backbone = Decoder(replace(FULL, num_layers=1), random())
+    backbone = Decoder(replace(FULL.backbone, num_layers=1), random())
     of_a_layer = 12 * 768**2 + 13 * 768
     found = sum(weight.numel() for weight in backbone.without_embedding().values())
     assert found == of_a_layer + 384 * 768 + 2 * 768

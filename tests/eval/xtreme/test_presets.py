@@ -1,4 +1,4 @@
-"""Presets: their settings, and the sizes passed to XferBench's model."""
+"""Presets: their settings."""
 
 import pytest
 
@@ -14,9 +14,9 @@ def test_names_of_presets():
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_every_preset_has_settings_for_every_task(preset):
     assert set(preset.tuning) == set(TASKS)
-    assert all(tuning.context <= max(preset.context, 128) for tuning in preset.tuning.values())
+    assert all(tuning.context <= max(preset.backbone.context, 128) for tuning in preset.tuning.values())
     assert set(preset.languages) <= set(LANGUAGES)
-    assert preset.width % preset.num_heads == 0
+    assert preset.backbone.width % preset.backbone.num_heads == 0
 
 
 def test_full_has_the_benchmarks_own_settings():
@@ -29,9 +29,13 @@ def test_full_has_the_benchmarks_own_settings():
     assert (FULL.max_train, FULL.max_test, FULL.languages) == (None, None, ())
 
 
-def test_the_sizes_are_those_of_the_preset():
-    sizes = FULL.sizes
-    assert (sizes.num_layers, sizes.width, sizes.num_heads, sizes.context) == (6, 768, 6, 384)
-    assert (sizes.vocab_size, sizes.pretrain_tokens) == (30_000, 15_000_000)
-    # Symbols are numbered by occurrence: the vocabulary is that of the corpus.
-    assert sizes.pretrain_vocabulary == "occurring"
+def test_full_has_xferbenchs_backbone_and_corpus():
+    sizes, pretraining = FULL.backbone, FULL.pretraining
+    assert (sizes.num_layers, sizes.width, sizes.num_heads, sizes.dropout) == (6, 768, 6, 0.1)
+    assert (pretraining.tokens, pretraining.epochs, pretraining.num_types) == (15_000_000, 5, 30_000)
+
+
+def test_an_embedding_alone_has_a_learning_rate_of_its_own():
+    embedding = FULL.embedding
+    assert (embedding.lr, embedding.trains_backbone) == (1e-3, False)
+    assert (embedding.tokens, embedding.batch) == (FULL.text.tokens, FULL.text.batch)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.result import CONTROLS, Cell, Sides
+from ecsuite.eval.xtreme.cells import Cell
+from ecsuite.eval.xtreme.result import Sides
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.sources import CONTROLS
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 

@@ -7,10 +7,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning.vocabulary import SubWords
-from ecsuite.eval.xtreme.retrieval import EmbeddedBitext, embed, retrieve
+from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.vocabulary import SubWords, train_subwords
+from ecsuite.eval.xtreme import retrieval as module
+from ecsuite.eval.xtreme.retrieval import EmbeddedBitext, embed, retrieve, run_retrieval
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.splits import find_examples
 
 CPU = torch.device("cpu")
 FIRST, LAST, PADDING, UNKNOWN = 4, 5, 6, 7
@@ -150,3 +153,72 @@ def test_bucc_needs_a_dev_set_with_translations():
     for dev in (None, test):
         with pytest.raises(ValueError, match="BUCC: expected a dev set with translations"):
             retrieve("bucc2018", test, dev)
+
+
+@pytest.fixture
+def run(tiny, tiny_preset, write_data):
+    """Compares sentences with an untrained backbone; returns what was found and the prepared languages."""
+
+    def run(task, kind="decoder", data=None, device="cpu"):
+        sub_words = train_subwords(["enla deal rula " * 9], 280)
+        backbone = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
+        backbone.set_embedding(
+            initial_embedding(sub_words.size, tiny.width, torch.Generator().manual_seed(1))
+        )
+        prepared_languages, data = [], data or write_data(task)
+
+        def load_vocabulary(language):
+            prepared_languages.append(language)
+            backbone.to(device)
+            return sub_words
+
+        test, threshold = (
+            find_examples(data, task, "ru", part, is_zero_shot=True) if has else None
+            for part, has in (("test", True), ("dev", task == "bucc2018"))
+        )
+        found = run_retrieval(backbone, load_vocabulary, tiny_preset.tuning[task], test, threshold)
+        return found, prepared_languages
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "pooling", "sides"),
+    [
+        ("tatoeba", "decoder", "mean", ["en", "ru"]),
+        ("tatoeba", "encoder", "mean", ["en", "ru"]),
+        ("bucc2018", "encoder", "first", ["ru", "en", "ru", "en"]),
+        # The first state of a decoder does not depend on the sentence.
+        ("bucc2018", "decoder", "last", ["ru", "en", "ru", "en"]),
+    ],
+)
+def test_how_sentences_are_compared(run, monkeypatch, task, kind, pooling, sides):
+    used = []
+
+    def recorded(*arguments, **options):
+        used.append(options["pooling"])
+        return embed(*arguments, **options)
+
+    monkeypatch.setattr(module, "embed", recorded)
+    found, prepared_languages = run(task, kind)
+    assert prepared_languages == sides and used == [pooling] * len(sides)
+    assert found["split"] == "test" and all(0 <= score <= 100 for score in found["metrics"].values())
+
+
+@pytest.mark.parametrize("task", ["tatoeba", "bucc2018"])
+def test_sentences_are_compared_on_the_device_of_the_backbone(run, monkeypatch, tiny, task):
+    """Preparing a vocabulary moves the backbone, here to the device `meta`."""
+    devices = []
+
+    def embed(backbone, sub_words, sentences, batch, device, **options):
+        devices.append(device.type)
+        return torch.eye(len(sentences), tiny.width).numpy()
+
+    monkeypatch.setattr(module, "embed", embed)
+    run(task, device="meta")
+    assert set(devices) == {"meta"}
+
+
+def test_a_threshold_tuned_on_the_test_split_is_noted(run, write_data):
+    found, _ = run("bucc2018", data=write_data("bucc2018", parts={"ru": ("dev",)}))
+    assert found["split"] == "dev, its threshold from itself"

@@ -1,33 +1,51 @@
 """Pretraining data: the corpus and its controls."""
 
+from dataclasses import replace
+
 import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.xtreme.sources import ABOUT, source
+from ecsuite.eval.xferbench import strict
+from ecsuite.eval.xferbench.presets import MINI
+from ecsuite.eval.xferbench.texts import TextFile
+from ecsuite.eval.xtreme.sources import ABOUT, CONTROLS, source
 
 CORPUS = Corpus(messages=Ragged.from_rows([[1, 2, 3], [], [4, 5], [6, 7, 8, 9, 1, 1]]))
 
 
-def test_the_corpus_is_unchanged_and_random_init_has_no_data(tiny):
-    assert source("corpus", CORPUS, None, tiny, 0) is CORPUS
-    assert source("random init", CORPUS, None, tiny, 0) is None
+@pytest.fixture
+def draw(tiny, tiny_preset):
+    """The symbols of all windows of a source."""
+
+    def draw(name, corpus=None, text=None, seed=0):
+        found = source(name, corpus, text, tiny, tiny_preset.pretraining, seed)
+        assert found.windows.symbols.shape[1] == tiny.context + 1
+        return found.windows.symbols[:, :-1].flatten().tolist()
+
+    return draw
 
 
-def test_shuffling_keeps_lengths_and_symbols(tiny):
-    shuffled = source("shuffled corpus", CORPUS, None, tiny, 0)
-    assert shuffled.messages.lengths.tolist() == [3, 0, 2, 6]
-    assert sorted(shuffled.messages.values) == sorted(CORPUS.messages.values)
-    assert shuffled.messages.values.tolist() != CORPUS.messages.values.tolist()
-    again, other = (source("shuffled corpus", CORPUS, None, tiny, seed) for seed in (0, 1))
-    assert again.messages.values.tolist() == shuffled.messages.values.tolist()
-    assert other.messages.values.tolist() != shuffled.messages.values.tolist()
+def test_the_corpus_is_repeated_as_xferbench_does(draw, tiny, tiny_preset):
+    sizes = replace(MINI, context=tiny.context, pretrain_tokens=tiny_preset.pretraining.tokens)
+    windows = strict.source(CORPUS, sizes, 0).windows
+    assert draw("corpus", CORPUS) == windows.symbols[:, :-1].flatten().tolist()
+    assert draw("corpus", CORPUS, seed=1) != draw("corpus", CORPUS)
 
 
-def test_parentheses_are_balanced(tiny):
-    parentheses = source("parentheses", None, None, tiny, 0)
-    symbols = parentheses.messages.values.tolist()
-    assert len(symbols) == tiny.pretrain_tokens and len(set(symbols)) <= tiny.pretrain_types
+def test_shuffling_keeps_symbols(draw):
+    """A corpus of one message is in the same order in each repetition, so that only its symbols are shuffled."""
+    corpus = Corpus(messages=Ragged.from_rows([list(range(40)) + [0] * 8]))
+    shuffled = draw("shuffled corpus", corpus)
+    assert sorted(shuffled[:48]) == sorted(draw("corpus", corpus)[:48])
+    assert shuffled[:48] == shuffled[48:96] != draw("corpus", corpus)[:48]
+    assert draw("shuffled corpus", corpus) == shuffled != draw("shuffled corpus", corpus, seed=1)
+
+
+def test_parentheses_are_balanced(draw, tiny_preset):
+    symbols = draw("parentheses")
+    pretraining = tiny_preset.pretraining
+    assert len(symbols) == pretraining.tokens and len(set(symbols)) <= pretraining.num_types
     still_open, num_closed = [], 0
     for symbol in symbols:
         if still_open and still_open[-1] == symbol:
@@ -35,20 +53,20 @@ def test_parentheses_are_balanced(tiny):
             still_open.pop()
         else:
             still_open.append(symbol)
-    assert 2 * num_closed > 0.8 * len(symbols)
+    assert 2 * num_closed > 0.6 * len(symbols)
 
 
-def test_a_text_becomes_subwords(tiny, tmp_path):
-    text = tmp_path / "da.txt"
-    text.write_text("en and svømmer\nto ænder svømmer\n" * 20)
-    learnt = source("human text", None, text, tiny, 0)
-    assert 0 < len(learnt.messages.values)
+def test_a_text_becomes_subwords(draw, tmp_path):
+    file = tmp_path / "da.txt"
+    file.write_text("en and svømmer\nto ænder svømmer\n" * 20)
+    assert len(set(draw("human text", text=TextFile("da", file)))) > 1
 
 
-def test_a_missing_text_is_refused(tiny, tmp_path):
-    with pytest.raises((ConfigError, OSError), match=r"nowhere\.txt"):
-        source("human text", None, tmp_path / "nowhere.txt", tiny, 0)
+def test_a_missing_text_is_refused(draw, tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.txt"):
+        draw("human text", text=TextFile("nowhere", tmp_path / "nowhere.txt"))
 
 
 def test_all_sources_have_descriptions():
-    assert list(ABOUT) == ["corpus", "random init", "parentheses", "shuffled corpus", "human text"]
+    assert list(ABOUT) == ["corpus", *CONTROLS]
+    assert CONTROLS == ("random init", "parentheses", "shuffled corpus", "human text")

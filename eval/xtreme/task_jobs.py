@@ -1,0 +1,138 @@
+"""The jobs of a backbone's tasks: fine-tune it and test it, or compare the states of sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ecsuite.eval.learning.encoders import Backbone
+from ecsuite.eval.xtreme.machine import Machine, backbone_name, resources_of
+from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme.published_model import PublishedModel
+from ecsuite.eval.xtreme.retrieval import run_retrieval
+from ecsuite.eval.xtreme.splits import ExampleSet
+from ecsuite.eval.xtreme.task import TransferSetting, run_task
+from ecsuite.eval.xtreme.weights import Architecture, load_backbone, vocabulary_loader
+from ecsuite.jobs.job import Context, Result, job_function
+
+EXAMPLE_TOKENS = 200
+"""Cost of an example of a task, in training tokens; only for the time left."""
+MANY_TRAINED, MANY_TESTED = 10_000, 1_000
+"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the time left."""
+
+
+def _cost_of_a_task(*, setting: TransferSetting, tests: Sequence[ExampleSet], **_: Any) -> float:
+    num_tested = (setting.max_test or MANY_TESTED) * len(tests)
+    return EXAMPLE_TOKENS * ((setting.max_train or MANY_TRAINED) + num_tested)
+
+
+@job_function(
+    version=1,
+    work=_cost_of_a_task,
+    label=lambda *, setting, training, **inputs: (
+        f"{setting.task} in {training.language}, {backbone_name(**inputs)}"
+    ),
+    resources=resources_of,
+)
+def finetune(
+    *,
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    texts: Mapping[str, Result],
+    architecture: Architecture | None,
+    setting: TransferSetting,
+    training: ExampleSet,
+    tests: tuple[ExampleSet, ...],
+    seed: int,
+    machine: Machine,
+    context: Context,
+) -> dict[str, Any]:
+    """Fine-tune a backbone on a task in one language, and test it in others.
+
+    Args:
+        model: A published model; None for a backbone of this study.
+        pretrained: The result of `pretrain`; None for a published model.
+        texts: Results of `train_on_text` by language; none for a published model.
+        architecture: The backbone; None for a published model.
+        setting: How the task is learnt.
+        training: The training examples.
+        tests: The test examples, a language each.
+        seed: Seed of the head, dropout and the order of the examples.
+        machine: How to compute.
+        context: See `Context`.
+
+    Returns:
+        See `run_task`.
+
+    Raises:
+        ConfigError: If the model cannot be loaded, or data have changed.
+        DivergedError: If the loss or the weights are not finite.
+        Stopped: If the training was asked to stop.
+    """
+    with machine.computing(seed):
+        backbone = _backbone(model, pretrained, architecture, machine)
+        load_vocabulary = vocabulary_loader(backbone, texts, machine.place)
+        generator = torch.Generator().manual_seed(seed)
+        return run_task(backbone, load_vocabulary, setting, training, tests, generator, context)
+
+
+@job_function(
+    version=1,
+    work=lambda **_: EXAMPLE_TOKENS * MANY_TESTED,
+    label=lambda *, test, **inputs: f"{test.task} in {test.language}, {backbone_name(**inputs)}",
+    resources=resources_of,
+)
+def retrieve(
+    *,
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    texts: Mapping[str, Result],
+    architecture: Architecture | None,
+    tuning: Tuning,
+    test: ExampleSet,
+    threshold: ExampleSet | None,
+    machine: Machine,
+    context: Context,
+) -> dict[str, Any]:
+    """Find translations by the states of sentences, without training.
+
+    Args:
+        model: As for `finetune`, as are the next three.
+        pretrained: See there.
+        texts: See there.
+        architecture: See there.
+        tuning: The size of a batch, and the row length.
+        test: The test examples.
+        threshold: For BUCC, the examples on which the threshold is tuned.
+        machine: How to compute.
+        context: See `Context`.
+
+    Returns:
+        As `finetune`; `learnt_from` is None.
+
+    Raises:
+        ConfigError: If the model cannot be loaded, or data have changed.
+    """
+    with machine.computing(seed=0):  # nothing is drawn
+        backbone = _backbone(model, pretrained, architecture, machine)
+        load_vocabulary = vocabulary_loader(backbone, texts, machine.place)
+        found = run_retrieval(backbone, load_vocabulary, tuning, test, threshold)
+    context.report_progress(f"{test.task} in {test.language}", 1.0)
+    return {"learnt_from": None, "by_language": {test.language: found}}
+
+
+def _backbone(
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    architecture: Architecture | None,
+    machine: Machine,
+) -> Backbone:
+    """The published model, or the backbone that was pretrained."""
+    backbone: Backbone
+    if model is not None:
+        backbone = model.load().to(machine.place)
+    else:
+        assert pretrained is not None and architecture is not None
+        backbone = load_backbone(pretrained, architecture)
+    machine.prepared(backbone)
+    return backbone

@@ -1,0 +1,91 @@
+"""Weights of backbones, and vocabularies with their embeddings, as arrays of results."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from ecsuite.eval.learning.encoders import BACKBONES, Backbone, PublishedBackbone, TrainableBackbone
+from ecsuite.eval.learning.vocabulary import SubWords, subwords_of
+from ecsuite.eval.xtreme.presets import BackboneSizes
+from ecsuite.jobs.job import Result
+
+EMBEDDING, TOKENIZER = "embedding", "tokenizer"
+"""Names of the embedding and of the tokenizer beside the weights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Architecture:
+    """A backbone without its weights."""
+
+    kind: str
+    """A name in `BACKBONES`."""
+    sizes: BackboneSizes
+    """Its sizes."""
+
+    def build(self, generator: torch.Generator) -> TrainableBackbone:
+        """A backbone with initial weights, and the embedding of a single symbol."""
+        return BACKBONES[self.kind](self.sizes, generator)
+
+
+def backbone_arrays(backbone: Backbone) -> bytes:
+    """The weights of a backbone without its embedding."""
+    return save(_weights(backbone))
+
+
+def text_arrays(backbone: Backbone, sub_words: SubWords, *, with_backbone: bool) -> bytes:
+    """A vocabulary with its embedding.
+
+    Args:
+        backbone: Has the embedding.
+        sub_words: The vocabulary.
+        with_backbone: Whether the other weights of the backbone are added, as they were trained, too.
+    """
+    embedding = {EMBEDDING: backbone.embedding.weight.detach().cpu().contiguous()}
+    weights = _weights(backbone) if with_backbone else {}
+    return save(weights | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})
+
+
+def load_backbone(pretrained: Result, architecture: Architecture) -> TrainableBackbone:
+    """The backbone of `backbone_arrays`, with the embedding of a single symbol."""
+    assert pretrained.arrays is not None
+    backbone = architecture.build(torch.Generator().manual_seed(0))
+    backbone.load_state_dict(load_file(pretrained.arrays), strict=False)
+    return backbone
+
+
+def vocabulary_loader(
+    backbone: Backbone, texts: Mapping[str, Result], device: torch.device
+) -> Callable[[str], SubWords]:
+    """A function that gives a backbone the embedding of a language, and returns the vocabulary.
+
+    Args:
+        backbone: The backbone; a published one keeps its embedding and its vocabulary.
+        texts: By language, a result with the arrays of `text_arrays`.
+        device: The device to which the backbone is moved.
+    """
+
+    def load_vocabulary(language: str) -> SubWords:
+        if isinstance(backbone, PublishedBackbone):
+            return backbone.sub_words
+        assert isinstance(backbone, TrainableBackbone)
+        arrays = texts[language].arrays
+        assert arrays is not None
+        weights = load_file(arrays)
+        embedding = weights.pop(EMBEDDING)
+        if weights:
+            backbone.load_state_dict(weights, strict=False)
+        backbone.set_embedding(embedding)
+        backbone.to(device)
+        with safe_open(arrays, framework="pt") as opened:
+            return subwords_of(Tokenizer.from_str(opened.metadata()[TOKENIZER]))
+
+    return load_vocabulary
+
+
+def _weights(backbone: Backbone) -> dict[str, Tensor]:
+    return {name: weight.detach().cpu().contiguous() for name, weight in backbone.without_embedding().items()}

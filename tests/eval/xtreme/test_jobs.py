@@ -1,0 +1,357 @@
+"""The jobs of a study: what they train, what is in their keys, and what is computed again."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
+from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
+from ecsuite.eval.xtreme.machine import Machine
+from ecsuite.eval.xtreme.presets import PRESETS
+from ecsuite.eval.xtreme.protocols import PROTOCOLS
+from ecsuite.eval.xtreme.result import measure
+from ecsuite.eval.xtreme.texts import find_text
+from ecsuite.eval.xtreme.weights import Architecture
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
+
+CORPUS = Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)]))
+KINDS = pytest.mark.parametrize("kind", BACKBONES)
+STAGES = ("pretrain", "train_on_text", "finetune", "retrieve")
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(
+        torch.equal(weight, other[name]) for name, weight in one.items()
+    )
+
+
+@pytest.fixture
+def run(tmp_path, tiny):
+    """Calls a job function; returns its value and its weights."""
+
+    def run(function, kind="decoder", sizes=tiny, should_stop=lambda: False, **inputs):
+        outcome = function(
+            architecture=Architecture(kind=kind, sizes=sizes),
+            machine=Machine(device="cpu", precision="fp32", num_threads=1),
+            context=Context(scratch=tmp_path / "scratch", should_stop=should_stop),
+            **{"seed": 0} | inputs,
+        )
+        file = tmp_path / f"{len(list(tmp_path.glob('*.arrays')))}.arrays"
+        file.write_bytes(outcome.arrays)
+        return Result(value=outcome.value, arrays=file), load_file(file)
+
+    return run
+
+
+@pytest.fixture
+def pretrained(run, tiny_preset):
+    """Pretrains on a source."""
+
+    def pretrained(name="random init", kind="decoder", **others):
+        corpus = CORPUS if "corpus" in name else None
+        pretraining = None if name == "random init" else tiny_preset.pretraining
+        return run(
+            pretrain,
+            kind,
+            **{"name": name, "corpus": corpus, "text": None, "pretraining": pretraining} | others,
+        )
+
+    return pretrained
+
+
+@pytest.fixture
+def with_text(run, tiny_preset, write_data):
+    """Trains on texts by a protocol."""
+    data = write_data("udpos")
+
+    def with_text(pretrained, languages, protocol, kind="decoder", **others):
+        rules = PROTOCOLS[protocol]
+        training = tiny_preset.text if rules.text_trains_backbone else tiny_preset.embedding
+        return run(
+            train_on_text,
+            kind,
+            pretrained=pretrained,
+            texts=tuple(find_text(language, data, None) for language in languages),
+            vocabulary=tiny_preset.vocabulary,
+            training=training if rules.learns_text else None,
+            **others,
+        )
+
+    return with_text
+
+
+@KINDS
+def test_backbones_have_the_same_initial_weights_and_differ_after_pretraining(pretrained, tiny, kind):
+    names = ("random init", "corpus", "shuffled corpus", "parentheses")
+    found = {name: pretrained(name, kind) for name in names}
+    initial = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
+    assert same(found["random init"][1], dict(initial.without_embedding()))
+    for place, name in enumerate(names):
+        assert not any(same(found[name][1], found[other][1]) for other in names[:place])
+    result, weights = found["corpus"]
+    assert result.value["parameters"] == sum(weight.numel() for weight in weights.values())
+    assert result.value["repeats"] == pytest.approx((480 + 1) / 120)
+    assert found["random init"][0].value["repeats"] == 0
+
+
+@KINDS
+def test_a_job_is_a_pure_function(pretrained, tiny, kind):
+    """Dropout depends on the seed, and the global random state is unchanged."""
+    sizes = replace(tiny, dropout=0.2)
+    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    first = pretrained("corpus", kind, sizes=sizes)[1]
+    assert torch.equal(torch.random.get_rng_state(), before) and torch.get_num_threads() == threads
+    torch.manual_seed(77)
+    assert same(pretrained("corpus", kind, sizes=sizes)[1], first)
+    assert not same(pretrained("corpus", kind, sizes=sizes, seed=1)[1], first)
+    assert not same(pretrained("corpus", kind)[1], first)
+
+
+@KINDS
+def test_a_job_that_was_stopped_goes_on(pretrained, with_text, tiny, tmp_path, kind):
+    sizes = replace(tiny, dropout=0.2)
+    whole = pretrained("corpus", kind, sizes=sizes)
+    text = with_text(whole[0], ("en", "ru"), "adapt", kind, sizes=sizes)
+    for again, expected in (
+        (lambda **others: pretrained("corpus", kind, sizes=sizes, **others), whole),
+        (lambda **others: with_text(whole[0], ("en", "ru"), "adapt", kind, sizes=sizes, **others), text),
+    ):
+        with pytest.raises(Stopped):
+            again(should_stop=lambda: True)
+        checkpoint = tmp_path / "scratch" / "training.safetensors"
+        assert checkpoint.is_file()
+        assert same(again()[1], expected[1])
+        checkpoint.unlink()
+
+
+@KINDS
+def test_text_trains_the_backbone_if_the_protocol_says_so(pretrained, with_text, kind):
+    before, first = pretrained(kind=kind)
+    found = {}
+    for protocol, rules in PROTOCOLS.items():
+        result, found[protocol] = with_text(before, ("en", "ru"), protocol, kind)
+        assert set(result.value["repeats"]) == ({"en", "ru"} if rules.learns_text else set())
+    assert [set(found[name]) for name in ("monotrans", "direct")] == [{"embedding"}] * 2
+    adapted = found["adapt"]
+    assert found["in-language"].keys() == adapted.keys() == {"embedding", *first}
+    assert not any(torch.equal(adapted[name], weight) for name, weight in first.items() if weight.any())
+    # The same initial embedding: unchanged, trained alone, and trained with the backbone.
+    direct, alone, together = (found[name]["embedding"] for name in ("direct", "monotrans", "adapt"))
+    assert direct.shape == alone.shape == together.shape
+    assert not torch.equal(direct, alone) and not torch.equal(alone, together)
+    assert direct.std().item() == pytest.approx(0.02, rel=0.1)
+
+
+def test_a_vocabulary_contains_words_of_its_languages(pretrained, with_text, tiny_preset):
+    result, weights = with_text(pretrained()[0], ("en", "ru"), "direct")
+    with safe_open(result.arrays, framework="pt") as opened:
+        tokenizer = Tokenizer.from_str(opened.metadata()["tokenizer"])
+    num_symbols = tokenizer.get_vocab_size() + 4
+    assert len(weights["embedding"]) == num_symbols <= tiny_preset.vocabulary.size + 4
+    # A word of each language is one sub-word.
+    assert all(len(tokenizer.encode(word).ids) == 1 for word in ("enla", "rula"))
+
+
+def test_each_language_has_the_same_amount_of_text(pretrained, with_text):
+    repeats = with_text(pretrained()[0], ("en", "de"), "adapt")[0].value["repeats"]
+    # English has two training splits of 12 lines each; German has one.
+    assert repeats["de"] == pytest.approx(2 * repeats["en"], rel=0.2)
+    assert repeats["de"] > 1
+
+
+def missing(folder, study):
+    """How many jobs of each function would run."""
+    names = [
+        job.function.function.__name__ for job in Runner(folder=folder).plan(plan(study).values()).missing
+    ]
+    return tuple(names.count(name) for name in STAGES)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return tmp_path_factory.mktemp("shelf")
+
+
+@pytest.fixture
+def kept(ask, shelf):
+    """A folder with the results of `ask()`, computed once for all tests; it must not be changed."""
+    if not (shelf / "results").is_dir():
+        measure(ask(), Runner(folder=shelf))
+    return shelf
+
+
+def test_what_is_finished_is_kept(kept, ask):
+    assert missing(kept, ask()) == (0, 0, 0, 0)
+    assert missing(kept / "nowhere", ask()) == (4, 4, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("others", "computed"),
+    [
+        # An additional task needs its own fine-tuning only, or none.
+        ({"tasks": ("udpos", "panx")}, (0, 0, 4, 0)),
+        ({"tasks": ("udpos", "bucc2018")}, (0, 0, 0, 4)),
+        ({"seeds": (1,)}, (4, 4, 4, 0)),
+        ({"body": "encoder"}, (4, 4, 4, 0)),
+        ({"protocol": "direct"}, (0, 4, 4, 0)),
+        # Two vocabularies per backbone instead of one.
+        ({"protocol": "monotrans"}, (0, 8, 4, 0)),
+        ({"protocol": "in-language"}, (0, 4, 4, 0)),
+        ({"languages": ("ru",)}, (0, 4, 4, 0)),
+        # Random init and parentheses do not depend on the corpus.
+        ({"corpus": Corpus(messages=Ragged.from_rows([[1, 2, 3]] * 9))}, (2, 2, 2, 0)),
+    ],
+)
+def test_a_changed_study_runs_the_affected_jobs(kept, ask, others, computed):
+    assert missing(kept, ask(**others)) == computed
+
+
+@pytest.mark.parametrize(
+    ("change", "computed"),
+    [
+        (lambda preset: replace(preset, pretraining=replace(preset.pretraining, lr=0.2)), (3, 3, 3, 0)),
+        (lambda preset: replace(preset, vocabulary=replace(preset.vocabulary, size=270)), (0, 4, 4, 0)),
+        (lambda preset: replace(preset, text=replace(preset.text, lr=0.2)), (0, 4, 4, 0)),
+        (lambda preset: replace(preset, embedding_lr=0.2), (0, 0, 0, 0)),
+        (lambda preset: replace(preset, max_test=11), (0, 0, 4, 0)),
+        (lambda preset: replace(preset, about="other", num_seeds=1), (0, 0, 0, 0)),
+    ],
+)
+def test_a_job_is_only_given_what_it_reads(kept, ask, preset, monkeypatch, change, computed):
+    monkeypatch.setitem(PRESETS, "nano", change(preset))
+    assert missing(kept, ask()) == computed
+
+
+def rewrite(file, old, new):
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "computed"),
+    [
+        ("udpos/test-de.tsv", "\tDET", "\tADJ", (0, 0, 4, 0)),
+        # Its words are training text, too.
+        ("udpos/train-en.tsv", "enla", "enlo", (0, 4, 4, 0)),
+        ("panx/test-de.tsv", "B-PER", "O", (0, 0, 0, 0)),
+    ],
+)
+def test_changed_data_run_the_jobs_that_read_them(kept, ask, tmp_path, file, old, new, computed):
+    rewrite(tmp_path / "data" / file, old, new)
+    assert missing(kept, ask()) == computed
+
+
+def test_data_may_move(kept, ask, tmp_path):
+    (tmp_path / "data").rename(tmp_path / "moved")
+    assert missing(kept, ask(data=tmp_path / "moved")) == (0, 0, 0, 0)
+
+
+def test_with_a_vocabulary_per_language_only_the_changed_language_is_trained(ask, tmp_path):
+    folder, names = tmp_path / "kept", ("pretrain", "train_on_text")
+    jobs = everything(plan(ask(protocol="monotrans")).values())
+    Runner(folder=folder).run([job for job in jobs if job.function.function.__name__ in names])
+    assert missing(folder, ask(protocol="monotrans")) == (0, 0, 4, 0)
+    rewrite(tmp_path / "data/udpos/dev-de.tsv", "dela", "delo")
+    assert missing(folder, ask(protocol="monotrans")) == (0, 4, 4, 0)
+
+
+def test_without_training_on_text_the_vocabulary_depends_on_the_texts(ask, tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "en.txt").write_text("enla enak enru\n")
+    keys = []
+    for word in ("debk", "deck"):
+        (texts / "de.txt").write_text(f"dela {word} deru\ndelo {word} deru\n")
+        keys.append({job.digest for job in plan(ask(protocol="direct", texts=texts)).values()})
+    assert not keys[0] & keys[1]
+
+
+def test_the_dev_set_of_bucc_is_part_of_the_key(ask, tmp_path):
+    before = set(plan(ask(tasks=("bucc2018",))).values())
+    rewrite(tmp_path / "data/bucc2018/de-en.dev.gold", "s0\tt0\n", "")
+    assert not before & set(plan(ask(tasks=("bucc2018",))).values())
+
+
+def test_deleted_weights_are_made_again_only_if_something_needs_them(ask, tmp_path):
+    folder = tmp_path / "kept"
+    first = measure(ask(), Runner(folder=folder))
+    weights = {file: file.read_bytes() for file in (folder / "results").glob("*.safetensors")}
+    assert len(weights) == 8
+    for file in weights:
+        file.unlink()
+    assert missing(folder, ask()) == (0, 0, 0, 0)
+    assert missing(folder, ask(tasks=("udpos", "panx"))) == (4, 4, 4, 0)
+    assert measure(ask(), Runner(folder=folder)) == first
+    (task,) = (job for name, job in plan(ask()).items() if name[0] == "corpus")
+    Runner(folder=folder).run([replace_version(task)])
+    made = {file for file in weights if file.is_file()}
+    assert len(made) == 2 and all(file.read_bytes() == weights[file] for file in made)
+
+
+def replace_version(job):
+    """The job with another seed of its head, so that it is not kept, and reads the same weights."""
+    return Job(job.function, **{**job.inputs, "seed": 77})
+
+
+def test_a_study_that_was_interrupted_gives_the_same_result(ask, tmp_path):
+    """Two vocabularies per backbone, so there are 8 jobs of training on text."""
+    study, runner = ask(protocol="monotrans"), Runner(folder=tmp_path / "kept")
+    whole = measure(study, Runner())
+    for job in everything(plan(study).values()):  # one call each
+        runner.run([job])
+    assert missing(tmp_path / "kept", study) == (0, 0, 0, 0)
+    assert measure(study, runner) == whole
+
+
+def test_a_changed_model_in_the_same_folder(ask, tiny_bert, tmp_path):
+    given = {"corpus": None, "model": str(tiny_bert), "tasks": ("udpos", "bucc2018"), "seeds": (0, 1)}
+    # Retrieval draws nothing, so that it is the same for all seeds.
+    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 2, 1)
+    found = measure(ask(**given), Runner(folder=tmp_path / "kept"))
+    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 0, 0)
+    assert found.seeds == (0, 1)
+    model = PublishedBackbone(str(tiny_bert)).model
+    model.embeddings.word_embeddings.weight.data.mul_(-3)
+    model.save_pretrained(tiny_bert)
+    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 2, 1)
+
+
+def test_every_job_goes_to_other_processes_as_json(ask, tmp_path):
+    human = tmp_path / "da.txt"
+    human.write_text("en and svømmer\nto ænder svømmer\n" * 20)
+    study = ask(tasks=("udpos", "bucc2018"), human=human)
+    for job in everything(plan(study).values()):
+        json.dumps(job.key)
+        assert job.work > 0 and "seed 0" in job.label
+        assert job.function.resources(**job.inputs).num_gpus == 0
+
+
+def test_tiny_jobs_have_the_figures_of_their_versions(ask, tmp_path):
+    """Other figures need another version."""
+    jobs = everything(plan(ask(tasks=("udpos", "bucc2018"))).values())
+    jobs = [job for job in jobs if job.inputs.get("name", "corpus") == "corpus"]
+    jobs = [job for job in jobs if all(each in jobs for each in job.after)]
+    found = Runner(folder=tmp_path / "kept").run(jobs, needs_arrays=True)
+    results = {job.function.function.__name__: result for job, result in found.items()}
+    assert {job.function.function.__name__: job.key["version"] for job in found} == dict.fromkeys(STAGES, 1)
+    means = {
+        name: {weight: float(each.abs().mean()) for weight, each in load_file(result.arrays).items()}
+        for name, result in results.items()
+        if result.arrays is not None
+    }
+    weight = "model.blocks.0.attention_out.weight"
+    assert results["pretrain"].value == {"repeats": pytest.approx(4.008333), "parameters": 4080}
+    assert means["pretrain"][weight] == pytest.approx(0.109813, rel=1e-3)
+    assert results["train_on_text"].value == {"repeats": {"en": 3.75, "de": 8.0}}
+    assert means["train_on_text"][weight] == pytest.approx(0.138606, rel=1e-3)
+    assert means["train_on_text"]["embedding"] == pytest.approx(0.154380, rel=1e-3)
+    english = results["finetune"].value["by_language"]["en"]["metrics"]
+    assert (english["f1"], english["accuracy"]) == pytest.approx((40, 200 / 3))
+    assert results["retrieve"].value["by_language"]["de"]["metrics"]["f1"] == pytest.approx(600 / 11)
