@@ -172,8 +172,11 @@ def test_compare(as_json):
 
 
 def test_compare_of_another_metric(as_json):
-    found = as_json("compare", "score.json", "score_perm.json", "--metric", "Token Count")
-    require_listed("compare --metric", found)
+    for name in ("finished", "perm"):
+        as_json("score", name, "--metrics", "cbm", "--out", f"cbm_{name}.json")
+    require_listed(
+        "compare --metric", as_json("compare", "cbm_finished.json", "cbm_perm.json", "--metric", "cbm")
+    )
 
 
 def test_correlate(as_json):
