@@ -93,7 +93,7 @@ def tiny_preset(tiny):
         text=replace(NANO.text, tokens=480),
         max_train=10,
         max_test=6,
-        tuning={task: replace(tuning, epochs=1, context=48) for task, tuning in NANO.tuning.items()},
+        tuning={kind: replace(tuning, epochs=1, context=48) for kind, tuning in NANO.tuning.items()},
     )
 
 
@@ -218,7 +218,9 @@ def write_data(tmp_path):
 @pytest.fixture
 def preset(monkeypatch, tiny_preset):
     """Replaces nano: little training, but different results for all backbones."""
-    tuning = tiny_preset.tuning | {"udpos": replace(tiny_preset.tuning["udpos"], lr=0.05, epochs=2, batch=5)}
+    tuning = tiny_preset.tuning | {
+        "tagging": replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
+    }
     preset = replace(
         tiny_preset,
         languages=("de", "ru"),

@@ -176,7 +176,7 @@ def plan(study: Study) -> dict[Name, Job]:
                     texts=_of_languages(texts, (language, *tested)),
                     setting=TransferSetting(
                         task=task,
-                        tuning=preset.tuning[task],
+                        tuning=preset.tuning[TASKS[task].kind],
                         scope=preset.scope,
                         max_train=preset.max_train,
                         max_test=preset.max_test,
@@ -192,7 +192,7 @@ def plan(study: Study) -> dict[Name, Job]:
                         retrieve,
                         **given,
                         texts=_of_languages(texts, (ENGLISH, language)),
-                        tuning=preset.tuning[task],
+                        tuning=preset.tuning[TASKS[task].kind],
                         test=test,
                         threshold=study.thresholds[language] if task == MINED else None,
                     )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ecsuite.config import read_presets
+
 Scope = Literal["head", "all"]
 
 
@@ -67,7 +69,7 @@ class TextTraining:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
-    """Fine-tuning settings of a task."""
+    """Fine-tuning settings of a kind of task."""
 
     lr: float
     """Learning rate after the warm-up; it falls linearly to 0."""
@@ -104,7 +106,7 @@ class Preset:
     scope: Scope
     """What fine-tuning trains: the head only, on frozen states, or the backbone as well."""
     tuning: Mapping[str, Tuning]
-    """Fine-tuning settings by task."""
+    """Fine-tuning settings by kind of task: pairs, tagging, questions and retrieval."""
     max_train: int | None
     """Number of training examples, the first ones; None is all."""
     max_test: int | None
@@ -124,73 +126,6 @@ class Preset:
         return replace(self.text, lr=self.embedding_lr, trains_backbone=False)
 
 
-_KINDS = {
-    "pairs": ("xnli", "pawsx"),
-    "tagging": ("udpos", "panx"),
-    "questions": ("xquad", "mlqa", "tydiqa"),
-    "retrieval": ("bucc2018", "tatoeba"),
-}
-
-
-def _by_task(**by_kind: Tuning) -> dict[str, Tuning]:
-    return {task: by_kind[kind] for kind, tasks in _KINDS.items() for task in tasks}
-
-
-FULL = Preset(
-    name="full",
-    about="XferBench's model, the benchmark's own fine-tuning settings (mBERT); days on a GPU",
-    backbone=BackboneSizes(num_layers=6, width=768, num_heads=6, dropout=0.1, context=384),
-    pretraining=Pretraining(tokens=15_000_000, epochs=5, num_types=30_000, lr=1e-4, batch=32),
-    vocabulary=VocabularySizes(size=30_000, num_bytes=20_000_000),
-    text=TextTraining(tokens=20_000_000, lr=1e-4, batch=32),
-    embedding_lr=1e-3,
-    scope="all",
-    tuning=_by_task(
-        pairs=Tuning(lr=2e-5, epochs=5, batch=32, context=128),
-        tagging=Tuning(lr=2e-5, epochs=10, batch=32, context=128),
-        questions=Tuning(lr=3e-5, epochs=3, batch=32, context=384, weight_decay=1e-4, warmup=500),
-        retrieval=Tuning(lr=0.0, epochs=0, batch=100, context=384),
-    ),
-    max_train=None,
-    max_test=None,
-    languages=(),
-    num_seeds=5,
-    precision="auto",
-    is_reduced=False,
-)
-MINI = Preset(
-    name="mini",
-    about="2 layers of width 128, only heads trained, three languages; minutes on a CPU; not comparable with full",
-    backbone=BackboneSizes(num_layers=2, width=128, num_heads=4, dropout=0.0, context=128),
-    pretraining=Pretraining(tokens=1_000_000, epochs=1, num_types=2_000, lr=1e-3, batch=8),
-    vocabulary=VocabularySizes(size=2_000, num_bytes=500_000),
-    text=TextTraining(tokens=200_000, lr=1e-3, batch=8),
-    embedding_lr=3e-3,
-    scope="head",
-    tuning=_by_task(
-        pairs=Tuning(lr=3e-3, epochs=5, batch=32, context=128),
-        tagging=Tuning(lr=3e-3, epochs=5, batch=32, context=128),
-        questions=Tuning(lr=3e-3, epochs=3, batch=32, context=128),
-        retrieval=Tuning(lr=0.0, epochs=0, batch=100, context=128),
-    ),
-    max_train=1_000,
-    max_test=500,
-    languages=("eu", "id", "ru"),
-    num_seeds=3,
-    precision="fp32",
-    is_reduced=True,
-)
-NANO = replace(
-    MINI,
-    name="nano",
-    about="a smoke test that takes seconds; scores mean nothing",
-    backbone=replace(MINI.backbone, width=32, num_heads=2, context=64),
-    pretraining=replace(MINI.pretraining, tokens=4_000, num_types=300),
-    vocabulary=replace(MINI.vocabulary, size=300),
-    text=replace(MINI.text, tokens=4_000),
-    max_train=40,
-    max_test=20,
-    num_seeds=1,
-)
-PRESETS = {preset.name: preset for preset in (MINI, FULL, NANO)}
-"""Presets by name."""
+PRESETS = read_presets(Preset, __package__)
+"""Presets by name: full has the benchmark's own settings, nano is a smoke test."""
+FULL, MINI, NANO = (PRESETS[name] for name in ("full", "mini", "nano"))

@@ -176,7 +176,7 @@ def run(tiny, tiny_preset, write_data):
             find_examples(data, task, "ru", part, is_zero_shot=True) if has else None
             for part, has in (("test", True), ("dev", task == "bucc2018"))
         )
-        found = run_retrieval(backbone, load_vocabulary, tiny_preset.tuning[task], test, threshold)
+        found = run_retrieval(backbone, load_vocabulary, tiny_preset.tuning["retrieval"], test, threshold)
         return found, prepared_languages
 
     return run

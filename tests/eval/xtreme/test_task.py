@@ -45,7 +45,7 @@ def run(tiny, tiny_preset, write_data, tmp_path):
             return SUB_WORDS
 
         usual = {
-            "tuning": tiny_preset.tuning[name],
+            "tuning": tiny_preset.tuning[TASKS[name].kind],
             "scope": "head",
             "max_train": tiny_preset.max_train,
             "max_test": tiny_preset.max_test,
@@ -88,7 +88,7 @@ def test_every_task_gives_its_metrics(run, name, kind):
 
 def test_a_simple_task_is_learnt(run, tiny_preset):
     """The test has an unseen word between seen words."""
-    tuning = replace(tiny_preset.tuning["udpos"], lr=0.03, epochs=100)
+    tuning = replace(tiny_preset.tuning["tagging"], lr=0.03, epochs=100)
     found, _, _ = run(tuning=tuning, scope="all", max_train=None, max_test=None, test_languages=("en",))
     assert found == {
         "learnt_from": "train",
@@ -110,7 +110,7 @@ def test_a_task_that_was_stopped_goes_on(run, tiny, tiny_preset, tmp_path, scope
     given = {
         "scope": scope,
         "sizes": replace(tiny, dropout=0.2),
-        "tuning": replace(tiny_preset.tuning["udpos"], lr=0.05, epochs=3, batch=4),
+        "tuning": replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=3, batch=4),
         "max_test": None,
     }
 
@@ -166,7 +166,7 @@ def test_numbers_of_training_and_test_examples(run, tiny_preset, monkeypatch):
     monkeypatch.setattr(module.tagging, "prepare", recorded)
     run(max_train=4, max_test=3)
     # The row length is limited by the positions of the backbone.
-    run(tuning=replace(tiny_preset.tuning["udpos"], context=999), max_train=None, max_test=None)
+    run(tuning=replace(tiny_preset.tuning["tagging"], context=999), max_train=None, max_test=None)
     labels = ("DET", "NOUN", "VERB")
     assert seen == [(number, 48, labels) for number in (4, 3, 3, 12, 12, 12)]
 
