@@ -1,7 +1,9 @@
 """Which runs are trained together, how long they are expected to take, and their progress."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ecsuite.eval.icy.models import parse_model
@@ -70,7 +72,10 @@ def _groups(jobs: Sequence[Job], num_workers: int) -> Iterator[Sequence[Job]]:
     elif inputs["device"] != "cpu":
         yield jobs
     elif family in SMALL_FAMILIES:
-        yield from _batched(jobs, min(MOST_SMALL_RUNS, max(1, len(jobs) // num_workers)))
+        # Of nearly equal size: a run alone takes more than twice the time that it takes in a group.
+        number = max(math.ceil(len(jobs) / MOST_SMALL_RUNS), min(num_workers, len(jobs)))
+        ends = [len(jobs) * index // number for index in range(number + 1)]
+        yield from (jobs[start:end] for start, end in pairwise(ends))
     else:
         num_seeds = len({job.inputs["seed"] for job in jobs})
         most = max(1, min(MOST_RUNS[inputs["protocol"].precision], num_seeds // num_workers))

@@ -222,7 +222,8 @@ def names(jobs):
     ("model", "num_workers", "sizes"),
     [
         ("fc1l", 1, [14]),
-        ("fc1l", 4, [3, 3, 3, 3, 2]),
+        ("fc1l", 4, [3, 4, 3, 4]),
+        ("fc1l", 20, [1] * 14),
         ("lstm", 1, [2, 2, 2, 1, 2, 2, 2, 1]),
         ("lstm", 7, [1] * 14),
         ("hashtable", 1, [1] * 14),
@@ -234,6 +235,11 @@ def test_every_run_is_in_one_group(model, num_workers, sizes):
     groups = group_runs(runs, num_workers)
     assert [len(group) for group in groups] == sizes
     assert sorted(names(job for group in groups for job in group)) == sorted(names(runs))
+
+
+def test_groups_of_small_models_have_a_largest_size():
+    groups = group_runs([run("fc1l", seed=seed) for seed in range(40)], 1)
+    assert [len(group) for group in groups] == [13, 13, 14]
 
 
 def test_runs_of_other_kinds_are_not_grouped():
