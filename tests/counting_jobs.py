@@ -80,7 +80,7 @@ def cube(*, number: int, base: Result | None = None, context) -> int:
     return next(value for _, value in cubes([{"number": number}], context))
 
 
-@cube.run_many(lambda jobs, num_workers: [jobs[start : start + 3] for start in range(0, len(jobs), 3)])
+@cube.run_many(lambda jobs, *_: [jobs[start : start + 3] for start in range(0, len(jobs), 3)])
 def cubes(inputs, context):
     log(f"cubes {' '.join(str(each['number']) for each in inputs)}")
     for index in reversed(range(len(inputs))):

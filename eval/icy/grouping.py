@@ -48,12 +48,13 @@ def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Seque
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
-def group_runs(jobs: Sequence[Job], num_workers: int) -> Sequence[Sequence[Job]]:
+def group_runs(jobs: Sequence[Job], num_workers: int, num_free: int) -> Sequence[Sequence[Job]]:
     """Group runs of one model: as many as is efficient, but no fewer groups than workers.
 
     Args:
         jobs: Of `learn_grammar`.
         num_workers: Number of groups that are computed at the same time.
+        num_free: Number of groups that can be started now.
     """
     alike: dict[str, list[Job]] = {}
     for job in jobs:
@@ -61,10 +62,10 @@ def group_runs(jobs: Sequence[Job], num_workers: int) -> Sequence[Sequence[Job]]
             name: value for name, value in job.inputs.items() if name not in ("grammar", "seed", "basis")
         }
         alike.setdefault(json.dumps(canonical(common)), []).append(job)
-    return [group for same in alike.values() for group in _groups(same, num_workers)]
+    return [group for same in alike.values() for group in _groups(same, num_workers, num_free)]
 
 
-def _groups(jobs: Sequence[Job], num_workers: int) -> Iterator[Sequence[Job]]:
+def _groups(jobs: Sequence[Job], num_workers: int, num_free: int) -> Iterator[Sequence[Job]]:
     inputs = jobs[0].inputs
     family = parse_model(inputs["role"], inputs["model"]).family
     if inputs["role"] == "receiver" or family in UNBATCHED_FAMILIES or inputs["channel"] != "soft":
@@ -73,7 +74,7 @@ def _groups(jobs: Sequence[Job], num_workers: int) -> Iterator[Sequence[Job]]:
         yield jobs
     elif family in SMALL_FAMILIES:
         # Of nearly equal size: a run alone takes more than twice the time that it takes in a group.
-        number = max(math.ceil(len(jobs) / MOST_SMALL_RUNS), min(num_workers, len(jobs)))
+        number = max(math.ceil(len(jobs) / MOST_SMALL_RUNS), min(num_free, len(jobs)))
         ends = [len(jobs) * index // number for index in range(number + 1)]
         yield from (jobs[start:end] for start, end in pairwise(ends))
     else:
