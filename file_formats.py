@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 KEY = "format"
-FORMATS = {"config": 2, "scores": 1, "result": 1, "kept result": 1, "job result": 1}
+FORMATS = {"config": 2, "scores": 1, "result": 1, "kept result": 2}
 """The newest format of each kind of file; this is the one that is written.
 
 config: users' YAML files, and the `config.yaml` of a run folder, whose number holds for the whole folder. scores: the
-output of `score` and `baseline`. result: the output of every other command that has `--out`. kept result: a cached
-result of a finished stage. job result: the result of a job in a store.
+output of `score` and `baseline`. result: the output of every other command that has `--out`. kept result: that of a
+job in a store; those of format 1 were kept elsewhere, and are not read.
 """
 
 

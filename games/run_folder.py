@@ -11,7 +11,7 @@ import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -67,6 +67,7 @@ def only_process(folder: Path) -> Iterator[None]:
         ConfigError: If another process uses it.
     """
     file = folder.parent / f".{folder.name}.lock"
+    made = [each for each in (folder.parent, *folder.parent.parents) if not each.exists()]
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file)
     try:
@@ -80,6 +81,9 @@ def only_process(folder: Path) -> Iterator[None]:
     finally:
         file.unlink(missing_ok=True)
         lock.release()
+        for each in made:
+            with suppress(OSError):  # not empty: the run has begun
+                each.rmdir()
 
 
 def check_run_folder(

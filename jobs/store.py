@@ -70,7 +70,7 @@ class Store:
         if not file.is_file():
             return None
         try:
-            entry = without_format("job result", json.loads(file.read_bytes()), file)
+            entry = without_format("kept result", json.loads(file.read_bytes()), file)
             if entry.pop("checksum") != hash_of(entry):
                 raise ValueError("its checksum is another")
             if entry["key"] != job.key:
@@ -117,7 +117,7 @@ class Store:
             "seconds": round(seconds, 3),
         }
         entry["checksum"] = hash_of(entry)
-        write_atomically(file, (json.dumps(with_format("job result", entry), indent=1) + "\n").encode())
+        write_atomically(file, (json.dumps(with_format("kept result", entry), indent=1) + "\n").encode())
         shutil.rmtree(self.scratch(job), ignore_errors=True)
 
     def lock(self, job: Identified) -> FileLock | None:

@@ -64,7 +64,7 @@ OPTIONS = {
         "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--plan",
         "--out", "--device", "--json", "--help",
     },
-    "compare": {"results", "--baseline", "--out", "--picture", "--json", "--help"},
+    "compare": {"results", "--baseline", "--metric", "--out", "--picture", "--json", "--help"},
     "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
     "translate": {
         "corpus", "--pairs", "--setting", "--preset", "--seed", "--plan", "--workers", "--out", "--cache", "--device",

@@ -111,14 +111,14 @@ def test_train_game(as_json):
 
 def test_train_game_that_diverges(ecsuite):
     """The last line of the log and the metadata say so, too."""
-    settings = ("--set", "training.evaluate_every=1", "--set", "optimizer.lr=1e30")
+    settings = ("--set", "training.evaluate_every=1", "--set", "optimizer.lr=3e18")
     code, told, _ = ecsuite("train-game", "game.yaml", *settings, "--device", "cpu", "--out", "run", "--json")
     assert code == 1
     require_listed("train-game, diverged", json.loads(told))
     log = Path("run/log.jsonl").read_text().splitlines()
     require_listed("log.jsonl, diverged", json.loads(log[-1]))
     metadata = json.loads(Path("run/metadata.json").read_text())
-    assert metadata.pop("config")["optimizer"]["lr"] == 1e30
+    assert metadata.pop("config")["optimizer"]["lr"] == 3e18
     require_listed("metadata.json, diverged", metadata)
 
 
@@ -188,7 +188,7 @@ def test_correlate(as_json):
 def test_translate(as_json):
     pytest.importorskip("sacrebleu")
     command = ["translate", "perm", "--pairs", "inputs/pairs.tsv", "--preset", "nano", "--device", "cpu"]
-    require_listed("translate", as_json(*command, "--cache", "kept/translate"))
+    require_listed("translate", as_json(*command))
 
 
 def test_xtreme(as_json, monkeypatch):

@@ -7,6 +7,9 @@ from torch import Tensor, nn
 
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 
+LANES = 64
+"""A multiple of how many numbers a processor updates at once."""
+
 
 class Replicas:
     """Parameters of modules with equal shapes, in one flat buffer.
@@ -23,15 +26,14 @@ class Replicas:
     ) -> None:
         states = [dict(module.named_parameters()) for module in modules]
         self.shapes = {name: parameter.shape for name, parameter in states[0].items()}
-        empty = [torch.zeros(0)]  # for agents without parameters
         stacked = [torch.stack([state[name].detach() for state in states]).flatten() for name in self.shapes]
         self.count, self.lr, self.clip = len(modules), lr, clip
-        self.flat = torch.cat(stacked or empty).to(device).requires_grad_()
+        self.flat = _padded(stacked).to(device).requires_grad_()
         self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
 
     def parameters(self) -> Parameters:
         """Return each parameter with a leading replica dimension, differentiable."""
-        blocks = self.flat.split([self.count * shape.numel() for shape in self.shapes.values()])
+        blocks = self._blocks(self.flat)
         named = zip(self.shapes.items(), blocks, strict=True)
         return {name: block.view(self.count, *shape) for (name, shape), block in named}
 
@@ -59,18 +61,29 @@ class Replicas:
         """Return the parameters of one replica, for `load_state_dict`."""
         return {name: value[index].detach().cpu().clone() for name, value in self.parameters().items()}
 
+    def _blocks(self, flat: Tensor) -> list[Tensor]:
+        """The part of a flat buffer that belongs to each parameter, of all replicas."""
+        sizes = [self.count * shape.numel() for shape in self.shapes.values()]
+        return list(flat.split([*sizes, len(flat) - sum(sizes)]))[:-1]
+
     def _gather(self, flat: Tensor, kept: Sequence[int]) -> Tensor:
-        sizes = [shape.numel() for shape in self.shapes.values()]
-        blocks = flat.split([self.count * size for size in sizes])
-        rows = [block.view(self.count, -1)[list(kept)].flatten() for block in blocks]
-        return torch.cat(rows) if rows else flat
+        return _padded([block.view(self.count, -1)[list(kept)].flatten() for block in self._blocks(flat)])
 
     def _clip(self, max_norm: float) -> None:
         gradient = self.flat.grad
         assert gradient is not None
-        blocks = gradient.split([self.count * shape.numel() for shape in self.shapes.values()])
-        rows = [block.view(self.count, -1) for block in blocks]
+        rows = [block.view(self.count, -1) for block in self._blocks(gradient)]
         norms = torch.stack([row.square().sum(1) for row in rows]).sum(0).sqrt()
         scales = (max_norm / (norms + 1e-6)).clamp(max=1)[:, None]
         for row in rows:
             row.mul_(scales)
+
+
+def _padded(parts: Sequence[Tensor]) -> Tensor:
+    """Parts end to end, and zeros up to a multiple of `LANES`.
+
+    The optimizer updates the last numbers of a buffer one by one, with other roundings than the others: a parameter
+    must not be among them, or a run would depend on those beside it.
+    """
+    length = sum(map(len, parts))
+    return torch.cat([*parts, torch.zeros(-length % LANES, device=parts[0].device if parts else None)])

@@ -89,7 +89,28 @@ def xferbench(runner, folder):
     return [asdict(score) for score in xferbench(corpus, options)]
 
 
-STUDIES = {"translation": translation, "concept games": concept_games, "xferbench": xferbench}
+def icy(runner, folder):
+    from ecsuite.eval.icy.resolved import resolve
+    from ecsuite.eval.icy.result import measure
+    from ecsuite.eval.icy.study import StudyConfig
+
+    config = StudyConfig(
+        models=("fc1l", "lstm"),
+        grammars=("perm", "rot"),
+        seeds=(1, 2),
+        num_attributes=3,
+        num_values=4,
+        hidden_size=16,
+    )
+    return measure(resolve(config), runner).to_json()
+
+
+STUDIES = {
+    "translation": translation,
+    "concept games": concept_games,
+    "xferbench": xferbench,
+    "icy": icy,
+}
 """By name, a function that runs a small study and returns its result as JSON values."""
 
 

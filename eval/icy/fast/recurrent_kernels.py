@@ -120,7 +120,7 @@ class FusedGRUCell(FusedCell):
         maps = torch.bmm(matrices[0], stacked_input)
         reset_update, hidden_new = maps[:, : 2 * size], maps[:, 2 * size :]
         reset, update = reset_update.sigmoid_().chunk(2, dim=-2)
-        new = tanh_(torch.bmm(matrices[1], stacked_input[:, size:]).addcmul_(reset, hidden_new))
+        new = tanh_(_input_product(matrices[1], stacked_input[:, size:]).addcmul_(reset, hidden_new))
         return (torch.lerp(new, state[0], update),), (stacked_input, maps, new)
 
     def backward(
@@ -139,10 +139,24 @@ class FusedGRUCell(FusedCell):
         _sigmoid_backward_(grad_maps[:, : 2 * size], maps[:, : 2 * size])
         torch.mul(grad_new, reset, out=grad_maps[:, 2 * size :])
         grad_stacked_input = _matmul_backward(matrices[0], gradients[0], stacked_input, grad_maps)
-        gradients[1].baddbmm_(grad_new, stacked_input[:, size:].mT)
-        grad_stacked_input[:, size:] += torch.bmm(matrices[1].mT, grad_new)
+        rows = stacked_input[:, size:]
+        if rows.shape[1] == 1:
+            gradients[1] += (grad_new * rows).sum(2, keepdim=True)
+            grad_stacked_input[:, size:] += (matrices[1] * grad_new).sum(1, keepdim=True)
+        else:
+            gradients[1].baddbmm_(grad_new, rows.mT)
+            grad_stacked_input[:, size:] += torch.bmm(matrices[1].mT, grad_new)
         grad_stacked_input[:, :size] += grad_carry
         return grad_stacked_input, ()
+
+
+def _input_product(matrix: Tensor, rows: Tensor) -> Tensor:
+    """The product with the input rows.
+
+    A single row is multiplied without a matrix product, here and in the backward step: the sums of that product are in
+    another order for one replica than for several, so a run would depend on those beside it.
+    """
+    return matrix * rows if rows.shape[1] == 1 else torch.bmm(matrix, rows)
 
 
 class FusedLSTMCell(FusedCell):

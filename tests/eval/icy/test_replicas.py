@@ -114,7 +114,7 @@ def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
     slopes = torch.tensor([1.0, 0.1])
     weights, biases = parameters["weight"].flatten(), parameters["bias"].flatten()
     replicas.update((slopes * (3 * weights + 4 * biases)).sum())
-    torch.testing.assert_close(replicas.flat.grad, torch.tensor([0.6, 0.3, 0.8, 0.4]))
+    torch.testing.assert_close(replicas.flat.grad[:4], torch.tensor([0.6, 0.3, 0.8, 0.4]))
 
 
 def test_a_replica_is_a_copy():
