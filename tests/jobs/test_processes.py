@@ -52,7 +52,7 @@ def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkey
     )
 
 
-def translation(runner, folder):
+def translation(runner, folder, _):
     from ecsuite.eval.translation.result import measure
     from ecsuite.eval.translation.study import make_study
     from ecsuite.grammars.baselines import zipf_parentheses
@@ -64,7 +64,7 @@ def translation(runner, folder):
     return measure(make_study(corpus, pairs, preset="nano", device="cpu"), runner).as_dict()
 
 
-def concept_games(runner, folder):
+def concept_games(runner, folder, _):
     from ecsuite.eval.concept_games.result import measure
     from ecsuite.eval.concept_games.study import load_study
 
@@ -79,7 +79,7 @@ def concept_games(runner, folder):
     return [row.to_json() for row in measure(study, runner)]
 
 
-def xferbench(runner, folder):
+def xferbench(runner, folder, _):
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.xferbench.metric import xferbench
     from ecsuite.grammars.baselines import zipf_parentheses
@@ -89,7 +89,7 @@ def xferbench(runner, folder):
     return [asdict(score) for score in xferbench(corpus, options)]
 
 
-def icy(runner, folder):
+def icy(runner, folder, _):
     from ecsuite.eval.icy.resolved import resolve
     from ecsuite.eval.icy.result import measure
     from ecsuite.eval.icy.study import StudyConfig
@@ -105,11 +105,18 @@ def icy(runner, folder):
     return measure(resolve(config), runner).to_json()
 
 
+def xtreme(runner, _, ask):
+    from ecsuite.eval.xtreme.result import measure
+
+    return measure(ask(seeds=(0, 1)), runner).to_json()
+
+
 STUDIES = {
     "translation": translation,
     "concept games": concept_games,
     "xferbench": xferbench,
     "icy": icy,
+    "xtreme": xtreme,
 }
 """By name, a function that runs a small study and returns its result as JSON values."""
 
@@ -126,9 +133,9 @@ def without_times(value):
     ("name", "num_kills"),
     [("xferbench", 1), *(pytest.param(name, KILLS, marks=SLOW) for name in STUDIES)],
 )
-def test_a_killed_study_goes_on_to_the_same_result(tmp_path, name, num_kills):
+def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, name, num_kills):
     def run(folder):
-        result = STUDIES[name](Runner(folder=folder / "kept"), folder)
+        result = STUDIES[name](Runner(folder=folder / "kept"), folder, ask)
         (folder / "result.json").write_text(json.dumps(without_times(result), sort_keys=True))
 
     whole = tmp_path / "whole"
