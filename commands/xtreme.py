@@ -125,7 +125,7 @@ def xtreme(
         print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
         return
     result = run_study(
-        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.device.type
+        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
     )
     report(result).publish(out=out, picture=picture, as_json=as_json)
 

@@ -1,6 +1,6 @@
 """Encoder-decoder models: batches of blocks and of sentence pairs, loss, training and test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
-from ecsuite.eval.learning.training import rate_by_share, train
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_share, train
 
 BATCHES_SORTED = 16
 """Number of batches within which pairs are sorted by length, to reduce padding."""
@@ -159,9 +158,7 @@ def train_encoder_decoder(
     warmup: float,
     weight_decay: float,
     precision: str,
-    report_progress: Callable[[float], None],
-    checkpoint: Checkpoint | None = None,
-    should_stop: Callable[[], object] = lambda: False,
+    followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train a model in place, until its batches have at least `num_tokens` source tokens.
 
@@ -173,9 +170,7 @@ def train_encoder_decoder(
         warmup: See `rate_by_share`.
         weight_decay: Weight decay of AdamW, applied to matrices only.
         precision: bf16 or fp32.
-        report_progress: Called after every update with the share that is done, 0 to 1.
-        checkpoint: See `train`.
-        should_stop: See `train`.
+        followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
         DivergedError: If the loss or the final weights are not finite.
@@ -191,11 +186,9 @@ def train_encoder_decoder(
         schedule=lambda seen: rate_by_share(seen / num_tokens, warmup),
         weight_decay=weight_decay,
         generators=[data.rng],
-        report_progress=report_progress,
         size_of=data.num_tokens,
         decays_vectors=False,
-        checkpoint=checkpoint,
-        should_stop=should_stop,
+        followed=followed,
     )
 
 

@@ -1,16 +1,15 @@
 """Language modelling: train a backbone on a corpus, or on texts of languages."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ecsuite.eval.learning.bpe import encode
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import shuffled, stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
-from ecsuite.eval.learning.training import rate_by_update, train
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
 from ecsuite.eval.learning.vocabulary import SubWords
 
 WARMUP_UPDATES = 20
@@ -27,9 +26,7 @@ def train_language_model(
     lr: float,
     parameters: Iterable[nn.Parameter],
     generator: torch.Generator,
-    report_progress: Callable[[float], None],
-    checkpoint: Checkpoint | None = None,
-    should_stop: Callable[[], object] = lambda: False,
+    followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train a backbone in place to predict symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -42,9 +39,7 @@ def train_language_model(
         lr: The highest learning rate.
         parameters: The parameters to train; all others are frozen.
         generator: Draws the order of the windows and the masked symbols.
-        report_progress: Called after every update with the share that is done, 0 to 1.
-        checkpoint: See `train`.
-        should_stop: See `train`.
+        followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
         DivergedError: If the loss or the final weights are not finite.
@@ -67,9 +62,7 @@ def train_language_model(
         schedule=lambda update: rate_by_update(update, num_updates, warmup),
         weight_decay=0.01,
         generators=[generator],
-        report_progress=report_progress,
-        checkpoint=checkpoint,
-        should_stop=should_stop,
+        followed=followed,
     )
     backbone.requires_grad_(True)
 

@@ -9,6 +9,7 @@ import torch
 
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, computing
 from ecsuite.eval.learning.checkpoints import Checkpoint
+from ecsuite.eval.learning.training import Followed
 from ecsuite.jobs.job import Context, Resources
 
 FULL_THREADS = 8
@@ -67,18 +68,19 @@ def training_resources(*, machine: Machine, **_: Any) -> Resources:
     return Resources(num_threads=machine.num_threads, memory=4.0, num_gpus=int(machine.device == "cuda"))
 
 
-def followed(context: Context, label: str) -> dict[str, Any]:
-    """What a training is given to report its progress, to save its state, and to stop.
+def followed(context: Context, label: str, *, share: float = 1.0) -> Followed:
+    """How the training of a job is followed.
 
     Args:
         context: Of the job.
         label: What is trained.
+        share: Of the job, 0 to 1; the rest comes after.
     """
-    return {
-        "report_progress": lambda share: context.report_progress(label, share),
-        "checkpoint": Checkpoint(
+    return Followed(
+        report_progress=lambda done: context.report_progress(label, share * done),
+        checkpoint=Checkpoint(
             file=context.scratch / "training.safetensors",
             note=lambda text: context.report_progress(text, 0.0),
         ),
-        "should_stop": context.should_stop,
-    }
+        should_stop=context.should_stop,
+    )

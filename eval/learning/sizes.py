@@ -1,59 +1,37 @@
-"""Interfaces of the model sizes. The presets of the benchmarks have these fields, among others."""
+"""Sizes of models; the presets of the benchmarks have them."""
 
-from typing import Protocol
+from dataclasses import dataclass
 
 
-class TransformerSizes(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class LayerSizes:
+    """What all transformers have."""
+
+    num_layers: int
+    """Number of layers; of a model with an encoder and a decoder, of each."""
+    width: int
+    """Width of the hidden states."""
+    num_heads: int
+    """Attention heads in a layer."""
+    dropout: float
+    """Dropout of embeddings, attention and residual branches, 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerSizes(LayerSizes):
     """Sizes of a decoder or of an encoder."""
 
-    @property
-    def num_layers(self) -> int:
-        """Number of transformer layers."""
-
-    @property
-    def width(self) -> int:
-        """Width of the hidden states."""
-
-    @property
-    def num_heads(self) -> int:
-        """Attention heads per layer."""
-
-    @property
-    def dropout(self) -> float:
-        """Dropout rate of embeddings, attention and residual updates, 0 to 1."""
-
-    @property
-    def context(self) -> int:
-        """Maximum number of positions."""
+    context: int
+    """Maximum number of positions: symbols of a corpus or tokens of a text."""
 
 
-class EncoderDecoderSizes(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class EncoderDecoderSizes(LayerSizes):
     """Sizes of a model with an encoder and a decoder of the same sizes."""
 
-    @property
-    def num_layers(self) -> int:
-        """Number of layers of the encoder and of the decoder, each."""
-
-    @property
-    def width(self) -> int:
-        """Width of the hidden states."""
-
-    @property
-    def num_heads(self) -> int:
-        """Attention heads per layer."""
-
-    @property
-    def feed_forward(self) -> int:
-        """Width inside the feed-forward networks."""
-
-    @property
-    def max_positions(self) -> int:
-        """Maximum number of positions."""
-
-    @property
-    def dropout(self) -> float:
-        """Dropout rate, 0 to 1."""
-
-    @property
-    def vocab_size(self) -> int:
-        """Rows of the embedding, including the special symbols."""
+    feed_forward: int
+    """Width inside the feed-forward networks."""
+    max_positions: int
+    """Maximum number of positions, at least the lengths of blocks and sentences."""
+    vocab_size: int
+    """Rows of the embedding, including the special symbols."""

@@ -1,6 +1,7 @@
 """The training loop of all models that learn a corpus, and its schedules of the learning rate."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -18,6 +19,22 @@ COMPILED_WIDTH = 512
 Batch = TypeVar("Batch")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Followed:
+    """How a training is followed; nothing of it changes the result."""
+
+    report_progress: Callable[[float], None] = lambda share: None
+    """Called after every update with the share that is done, 0 to 1."""
+    checkpoint: Checkpoint | None = None
+    """Where the state is saved; None saves nothing."""
+    should_stop: Callable[[], object] = lambda: False
+    """Asked after every update; true ends the training, with a checkpoint."""
+
+
+UNFOLLOWED = Followed()
+"""Nobody is told, and nothing is saved."""
+
+
 def train(
     parameters: Sequence[nn.Parameter],
     draw_epoch: Callable[[], Sequence[Batch]],
@@ -28,11 +45,9 @@ def train(
     schedule: Callable[[int], float],
     weight_decay: float,
     generators: Sequence[Generator],
-    report_progress: Callable[[float], None],
     size_of: Callable[[Batch], int] = lambda _: 1,
     decays_vectors: bool = True,
-    checkpoint: Checkpoint | None = None,
-    should_stop: Callable[[], object] = lambda: False,
+    followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train parameters in place: AdamW, gradients clipped to norm 1.
 
@@ -48,11 +63,9 @@ def train(
         schedule: From the units done to the factor of the learning rate.
         weight_decay: Weight decay of AdamW.
         generators: All generators from which `draw_epoch` and `loss_of` draw, besides torch's global ones.
-        report_progress: Called after every update with the share that is done, 0 to 1.
         size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
         decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
-        checkpoint: Where the state is saved; None saves nothing.
-        should_stop: Called after every update; true ends the training, with a checkpoint.
+        followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
         DivergedError: If the loss or the final weights are not finite.
@@ -66,11 +79,13 @@ def train(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
     # Only checkpoints need their states.
-    generators = [] if checkpoint is None else [*generators, *_global_generators(parameters[0].device)]
+    generators = (
+        [] if followed.checkpoint is None else [*generators, *_global_generators(parameters[0].device)]
+    )
     position, saver = Position(), None
-    if checkpoint is not None:
+    if followed.checkpoint is not None:
         identity = {"total": total, "lr": lr, "weight_decay": weight_decay, "generators": len(generators)}
-        saver = Saver(checkpoint, identity, parameters, optimizer)
+        saver = Saver(followed.checkpoint, identity, parameters, optimizer)
         restored = saver.restore()
         if restored is not None:
             position = restored
@@ -102,8 +117,8 @@ def train(
             position.num_updates += 1
             position.num_batches += 1
             position.done += size
-            report_progress(min(1.0, position.done / total))
-            is_stopped = not is_last and bool(should_stop())
+            followed.report_progress(min(1.0, position.done / total))
+            is_stopped = not is_last and bool(followed.should_stop())
             if saver is not None and (is_stopped or saver.is_due):
                 position.now = states_of(generators)
                 saver.save(position)

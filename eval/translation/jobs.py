@@ -20,9 +20,10 @@ from ecsuite.eval.learning.encoder_decoder import (
     train_encoder_decoder,
 )
 from ecsuite.eval.learning.machine import Machine, followed, training_resources
+from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
 from ecsuite.eval.translation.pairs import PairFile
-from ecsuite.eval.translation.presets import Decoding, ModelSizes, Optimisation, Pretraining, Tuning
+from ecsuite.eval.translation.presets import Decoding, Optimisation, Pretraining, Tuning
 from ecsuite.eval.translation.scoring import score_translations
 from ecsuite.eval.translation.scoring import translate as translate_sentences
 from ecsuite.eval.translation.study import Study
@@ -44,7 +45,7 @@ RANDOM_STATE, TOKENIZER = "random_state", "tokenizer"
 def pretrain(
     *,
     corpus: Corpus,
-    model: ModelSizes,
+    model: EncoderDecoderSizes,
     pretraining: Pretraining,
     optimisation: Optimisation,
     seed: int,
@@ -85,7 +86,7 @@ def tune(
     *,
     pretrained: Result | None,
     pairs: PairFile,
-    model: ModelSizes,
+    model: EncoderDecoderSizes,
     tuning: Tuning,
     optimisation: Optimisation,
     longest: int,
@@ -141,7 +142,7 @@ def translate(
     *,
     tuned: Result,
     pairs: PairFile,
-    model: ModelSizes,
+    model: EncoderDecoderSizes,
     decoding: Decoding,
     longest: int,
     beam: int,
@@ -224,11 +225,11 @@ def _training(optimisation: Optimisation, machine: Machine, context: Context, la
         "warmup": optimisation.warmup,
         "weight_decay": optimisation.weight_decay,
         "precision": machine.precision,
-        **followed(context, label),
+        "followed": followed(context, label),
     }
 
 
-def _initial(pretrained: Result | None, model: ModelSizes) -> Any:
+def _initial(pretrained: Result | None, model: EncoderDecoderSizes) -> Any:
     """The pretrained model, or one with initial weights."""
     if pretrained is None:
         return build(model, model.vocab_size)

@@ -4,26 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ecsuite.config import read_presets
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelSizes:
-    """Sizes of the model."""
-
-    num_layers: int
-    """Number of layers of the encoder, and of the decoder."""
-    width: int
-    """Width of the hidden states."""
-    num_heads: int
-    """Attention heads in a layer."""
-    feed_forward: int
-    """Width inside the feed-forward networks."""
-    max_positions: int
-    """Number of position embeddings, at least the lengths of blocks and sentences."""
-    dropout: float
-    """Dropout probability after each sublayer and on the embeddings."""
-    vocab_size: int
-    """Rows of the embedding, including the five special ids."""
+from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +65,7 @@ class Preset:
     """The name in signatures."""
     is_reduced: bool
     """Whether it is smaller than the paper's, so that its scores are not comparable with published ones."""
-    model: ModelSizes
+    model: EncoderDecoderSizes
     """Sizes of the model."""
     optimisation: Optimisation
     """Settings of pretraining and fine-tuning."""

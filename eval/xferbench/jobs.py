@@ -128,7 +128,7 @@ def pretrain(
                 lr=sizes.lr,
                 weight_decay=rules.weight_decay,
                 generator=generator,
-                **followed(context, f"pretraining, seed {seed}"),
+                followed=followed(context, f"pretraining, seed {seed}"),
             )
     weights = {
         name: weight.cpu() for name, weight in model.state_dict().items() if name != "embedding.weight"
@@ -198,7 +198,7 @@ def tune_and_test(
             lr=sizes.tune_lr,
             weight_decay=weight_decay,
             generator=generator,
-            **followed(context, f"{text}, seed {seed}"),
+            followed=followed(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
     return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}

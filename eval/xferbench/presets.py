@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
 from ecsuite.config import read_presets
+from ecsuite.eval.learning.sizes import TransformerSizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,17 +21,9 @@ class WindowSize:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(WindowSize):
+class Model(TransformerSizes, WindowSize):
     """What pretraining and fine-tuning have in common."""
 
-    num_layers: int
-    """Transformer layers."""
-    width: int
-    """Width of the hidden states."""
-    num_heads: int
-    """Attention heads in a layer."""
-    dropout: float
-    """Dropout of embeddings, attention weights and residual branches."""
     batch: int
     """Batch size in windows of `context` tokens."""
 

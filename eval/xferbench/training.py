@@ -1,16 +1,14 @@
 """Training and test of XferBench's language model."""
 
 import math
-from collections.abc import Callable
 
 import torch
 
 from ecsuite.config import DivergedError
 from ecsuite.eval.learning import training
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import Windows, shuffled
 from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.learning.training import compile_if_wide, rate_by_share
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
 
 
 def train(
@@ -22,9 +20,7 @@ def train(
     lr: float,
     weight_decay: float,
     generator: torch.Generator,
-    report_progress: Callable[[float], None] = lambda _: None,
-    checkpoint: Checkpoint | None = None,
-    should_stop: Callable[[], object] = lambda: False,
+    followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
 
@@ -36,9 +32,7 @@ def train(
         lr: Learning rate of the first update.
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
-        report_progress: Called with the share that is done after every update.
-        checkpoint: See `ecsuite.eval.learning.training.train`.
-        should_stop: See there.
+        followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
         DivergedError: If the loss or the final weights are not finite.
@@ -58,9 +52,7 @@ def train(
         schedule=lambda update: rate_by_share(update / num_updates, 0.0),
         weight_decay=weight_decay,
         generators=[generator],
-        report_progress=report_progress,
-        checkpoint=checkpoint,
-        should_stop=should_stop,
+        followed=followed,
     )
 
 

@@ -10,9 +10,9 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import first_bytes
 from ecsuite.eval.learning.encoders import initial_embedding
 from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
+from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.machine import Machine, backbone_name, followed, resources_of
 from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -20,7 +20,7 @@ from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, so
 from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.eval.xtreme.task import TransferSetting
-from ecsuite.eval.xtreme.task_jobs import finetune, retrieve
+from ecsuite.eval.xtreme.task_jobs import backbone_name, finetune, retrieve
 from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.eval.xtreme.weights import Architecture, backbone_arrays, load_backbone, text_arrays
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
@@ -33,7 +33,7 @@ Name = tuple[str, int, str, str]
     version=1,
     work=lambda *, pretraining, **_: 1.0 if pretraining is None else pretraining.tokens * pretraining.epochs,
     label=lambda *, name, seed, **_: f"pretraining, {name}, seed {seed}",
-    resources=resources_of,
+    resources=training_resources,
 )
 def pretrain(
     *,
@@ -75,7 +75,7 @@ def pretrain(
             # The last symbol is the mask symbol of an encoder.
             backbone.set_embedding(initial_embedding(data.vocab_size + 1, sizes.width, generator))
             backbone = backbone.to(machine.place)
-            machine.prepared(backbone)
+            backbone.products = machine.dtype
             train_language_model(
                 backbone,
                 data.windows.symbols[:, : sizes.context],
@@ -85,7 +85,7 @@ def pretrain(
                 lr=pretraining.lr,
                 parameters=backbone.parameters(),
                 generator=generator,
-                **followed(context, name),
+                followed=followed(context, name),
             )
             repeats = data.repeats
         arrays = backbone_arrays(backbone)
@@ -97,7 +97,7 @@ def pretrain(
     version=1,
     work=lambda *, training, texts, **_: 1.0 if training is None else training.tokens * len(texts),
     label=lambda *, texts, **inputs: f"text of {_joined(texts)}, {backbone_name(**inputs)}",
-    resources=resources_of,
+    resources=training_resources,
 )
 def train_on_text(
     *,
@@ -141,7 +141,7 @@ def train_on_text(
         backbone = load_backbone(pretrained, architecture)
         backbone.set_embedding(initial_embedding(sub_words.size, sizes.width, generator))
         backbone = backbone.to(machine.place)
-        machine.prepared(backbone)
+        backbone.products = machine.dtype
         if training is not None:
             windows, repeats = text_windows(sub_words, lines, training.tokens, sizes.context)
             trained = backbone if training.trains_backbone else backbone.embedding
@@ -154,7 +154,7 @@ def train_on_text(
                 lr=training.lr,
                 parameters=trained.parameters(),
                 generator=generator,
-                **followed(context, f"text of {_joined(texts)}"),
+                followed=followed(context, f"text of {_joined(texts)}"),
             )
         with_backbone = training is not None and training.trains_backbone
         arrays = text_arrays(backbone, sub_words, with_backbone=with_backbone)
@@ -202,10 +202,9 @@ def plan(study: Study) -> dict[Name, Job]:
 def _trained(study: Study, name: str, seed: int) -> tuple[dict[str, Any], dict[str, Job]]:
     """The inputs of all tasks of a backbone, and by language the job that trained it on text."""
     preset, rules = study.preset, study.protocol
-    machine = Machine(device=study.device.type, precision=study.precision, num_threads=study.num_threads)
     if study.model is not None:
-        return {"model": study.model, "pretrained": None, "architecture": None, "machine": machine}, {}
-    common = {"architecture": Architecture(kind=study.body, sizes=preset.backbone), "machine": machine}
+        return {"model": study.model, "pretrained": None, "architecture": None, "machine": study.machine}, {}
+    common = {"architecture": Architecture(kind=study.body, sizes=preset.backbone), "machine": study.machine}
     pretrained = Job(
         pretrain,
         name=name,

@@ -5,24 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ecsuite.config import read_presets
+from ecsuite.eval.learning.sizes import TransformerSizes
 
 Scope = Literal["head", "all"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BackboneSizes:
-    """Sizes of a backbone."""
-
-    num_layers: int
-    """Transformer layers."""
-    width: int
-    """Width of the hidden states."""
-    num_heads: int
-    """Attention heads per layer."""
-    dropout: float
-    """Dropout of embeddings, attention and residual branches."""
-    context: int
-    """Positions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +78,7 @@ class Preset:
     """Name in signatures."""
     about: str
     """Description of one line."""
-    backbone: BackboneSizes
+    backbone: TransformerSizes
     """Sizes of the backbone."""
     pretraining: Pretraining
     """Pretraining on a corpus."""

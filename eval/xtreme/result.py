@@ -1,7 +1,7 @@
 """Result of a transfer run: metrics of every backbone on every language of every task."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -259,12 +259,10 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
 
 
 def measure(study: Study, runner: Runner) -> TransferResult:
-    """Run a study; backbones of the benchmark's size, and those on a GPU, are trained one after the other.
+    """Run a study.
 
     Raises:
         ConfigError: See `collect`.
         DivergedError: See `collect`.
     """
-    if study.device.type != "cpu" or study.num_threads > 1:
-        runner = replace(runner, num_workers=1)
     return collect(study, runner.run(list(plan(study).values())))

@@ -7,11 +7,12 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.data import Source
+from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI, Preset
 from ecsuite.eval.xferbench.sources import Request, human
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.presets import BackboneSizes, Pretraining
+from ecsuite.eval.xtreme.presets import Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
 
 CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, HUMAN = (
@@ -37,7 +38,7 @@ def source(
     name: str,
     corpus: Corpus | None,
     text: TextFile | None,
-    sizes: BackboneSizes,
+    sizes: TransformerSizes,
     pretraining: Pretraining,
     seed: int,
 ) -> Source:
@@ -69,7 +70,7 @@ def _corpus(name: str, corpus: Corpus | None, text: TextFile | None, preset: Pre
     return Corpus(messages=messages, symbol_names=corpus.symbol_names)
 
 
-def _sizes_of_xferbench(sizes: BackboneSizes, pretraining: Pretraining) -> Preset:
+def _sizes_of_xferbench(sizes: TransformerSizes, pretraining: Pretraining) -> Preset:
     """The same sizes as a preset of XferBench; symbols are numbered by occurrence."""
     return replace(
         MINI,

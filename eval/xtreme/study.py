@@ -5,13 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from ecsuite.config import ConfigError, look_up, refuse_unread
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device, choose_precision
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import PRESETS, Preset
@@ -63,10 +61,8 @@ class Study:
     model."""
     seeds: tuple[int, ...]
     """Seeds of weights, heads, dropout and the order of the data."""
-    device: torch.device
-    """Device of the backbones."""
-    precision: str
-    """bf16 or fp32."""
+    machine: Machine
+    """What computes."""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -85,11 +81,6 @@ class Study:
     def languages(self) -> tuple[str, ...]:
         """All languages, English first if tasks are trained in it."""
         return _all_languages(self.protocol, self.tests)
-
-    @property
-    def num_threads(self) -> int:
-        """Threads of products on the CPU: results depend on their number, so it is fixed."""
-        return 1 if self.preset.is_reduced else 8
 
     @property
     def signature(self) -> str:
@@ -115,7 +106,7 @@ class Study:
             scope=self.preset.scope,
             data=content.hexdigest(),
             seeds="+".join(map(str, self.seeds)),
-            precision=self.precision,
+            precision=self.machine.precision,
         )
 
     def _digests(self) -> dict[tuple[str, str, str], str]:
@@ -181,7 +172,6 @@ def make_study(
         raise ConfigError(
             f"{data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
         )
-    place = choose_device(device)
     asked = tuple(languages) or sizes.languages
     tested = {
         task: _test_languages(data, task, asked, rules, skips_missing_tasks=skips_missing_tasks)
@@ -213,8 +203,7 @@ def make_study(
             for language in (() if model is not None else _all_languages(rules, tests))
         },
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
-        device=place,
-        precision=choose_precision(sizes.precision, place),
+        machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
     )
     _ = study.signature  # reads the human text, too
     return study

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from ecsuite.eval.learning.encoders import Backbone
+from ecsuite.eval.learning.machine import followed
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme import pairs, questions, tagging
 from ecsuite.eval.xtreme.heads import Head, LabelHead, SpanHead
-from ecsuite.eval.xtreme.machine import followed
 from ecsuite.eval.xtreme.presets import Scope, Tuning
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -94,7 +94,7 @@ def run_task(
         trained,
         trains_backbone=trains_backbone,
         generator=generator,
-        **followed(context, f"{setting.task} in {training.language}", share=0.8),
+        followed=followed(context, f"{setting.task} in {training.language}", share=0.8),
     )
     by_language: dict[str, Any] = {}
     current_language = training.language

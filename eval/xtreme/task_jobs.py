@@ -6,19 +6,26 @@ from typing import Any
 import torch
 
 from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.xtreme.machine import Machine, backbone_name, resources_of
+from ecsuite.eval.learning.machine import Machine, training_resources
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.retrieval import run_retrieval
 from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.task import TransferSetting, run_task
 from ecsuite.eval.xtreme.weights import Architecture, load_backbone, vocabulary_loader
-from ecsuite.jobs.job import Context, Result, job_function
+from ecsuite.jobs.job import Context, Job, Result, job_function
 
 EXAMPLE_TOKENS = 200
 """Cost of an example of a task, in training tokens; only for the time left."""
 MANY_TRAINED, MANY_TESTED = 10_000, 1_000
 """Numbers of examples of sets without a limit, and of sentences of retrieval; only for the time left."""
+
+
+def backbone_name(*, pretrained: Job | None, seed: int | None = None, **_: Any) -> str:
+    """The backbone of a job and its seed, for people."""
+    if pretrained is not None:
+        return f"{pretrained.inputs['name']}, seed {pretrained.inputs['seed']}"
+    return "published model" if seed is None else f"published model, seed {seed}"
 
 
 def _cost_of_a_task(*, setting: TransferSetting, tests: Sequence[ExampleSet], **_: Any) -> float:
@@ -32,7 +39,7 @@ def _cost_of_a_task(*, setting: TransferSetting, tests: Sequence[ExampleSet], **
     label=lambda *, setting, training, **inputs: (
         f"{setting.task} in {training.language}, {backbone_name(**inputs)}"
     ),
-    resources=resources_of,
+    resources=training_resources,
 )
 def finetune(
     *,
@@ -80,7 +87,7 @@ def finetune(
     version=1,
     work=lambda **_: EXAMPLE_TOKENS * MANY_TESTED,
     label=lambda *, test, **inputs: f"{test.task} in {test.language}, {backbone_name(**inputs)}",
-    resources=resources_of,
+    resources=training_resources,
 )
 def retrieve(
     *,
@@ -134,5 +141,5 @@ def _backbone(
     else:
         assert pretrained is not None and architecture is not None
         backbone = load_backbone(pretrained, architecture)
-    machine.prepared(backbone)
+    backbone.products = machine.dtype
     return backbone

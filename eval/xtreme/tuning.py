@@ -1,14 +1,13 @@
 """Fine-tuning: train a head, and optionally the backbone, on a task; compute logits of other examples."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import Backbone
-from ecsuite.eval.learning.training import rate_by_update, train
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
@@ -26,9 +25,7 @@ def finetune(
     *,
     trains_backbone: bool,
     generator: torch.Generator,
-    report_progress: Callable[[float], None],
-    checkpoint: Checkpoint | None = None,
-    should_stop: Callable[[], object] = lambda: False,
+    followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
 
@@ -40,9 +37,7 @@ def finetune(
         parameters: The parameters to train, including those of the head.
         trains_backbone: Whether some of them are parameters of the backbone or its embedding.
         generator: Draws the order of the rows.
-        report_progress: Called after every update with the share that is done, 0 to 1.
-        checkpoint: See `ecsuite.eval.learning.training.train`.
-        should_stop: See there.
+        followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
         DivergedError: If the loss or the final weights are not finite.
@@ -73,9 +68,7 @@ def finetune(
         schedule=lambda update: rate_by_update(update, num_updates, tuning.warmup),
         weight_decay=tuning.weight_decay,
         generators=[generator],
-        report_progress=report_progress,
-        checkpoint=checkpoint,
-        should_stop=should_stop,
+        followed=followed,
     )
 
 

@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.eval.learning.encoders import BACKBONES, Backbone, PublishedBackbone, TrainableBackbone
+from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.learning.vocabulary import SubWords, subwords_of
-from ecsuite.eval.xtreme.presets import BackboneSizes
 from ecsuite.jobs.job import Result
 
 EMBEDDING, TOKENIZER = "embedding", "tokenizer"
@@ -24,7 +24,7 @@ class Architecture:
 
     kind: str
     """A name in `BACKBONES`."""
-    sizes: BackboneSizes
+    sizes: TransformerSizes
     """Its sizes."""
 
     def build(self, generator: torch.Generator) -> TrainableBackbone:

@@ -20,6 +20,7 @@ from ecsuite.eval.learning.encoder_decoder import (
     padded,
     train_encoder_decoder,
 )
+from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.translation.presets import NANO
 from ecsuite.jobs.job import Stopped
 
@@ -54,7 +55,6 @@ def trained(model, data, num_tokens, **options):
         warmup=0.0,
         weight_decay=0.01,
         precision="fp32",
-        report_progress=ignore,
         **options,
     )
 
@@ -146,7 +146,10 @@ def test_a_resumed_training_ends_with_the_same_weights(kind, tmp_path):
             data, num_tokens = BlockBatches(blocks, 4, SPECIAL, rng), 3 * blocks.size
         calls = iter(range(1, 99))
         trained(
-            model, data, num_tokens, checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after
+            model,
+            data,
+            num_tokens,
+            followed=Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after),
         )
         return [parameter.detach().clone() for parameter in model.parameters()]
 

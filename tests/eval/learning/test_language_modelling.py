@@ -10,6 +10,7 @@ from ecsuite.config import DivergedError
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.language_modelling import text_windows, train_language_model
+from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.jobs.job import Stopped
 
@@ -34,7 +35,6 @@ def trained(
     num_epochs=1,
     lr=0.01,
     batch=4,
-    report_progress=lambda share: None,
     **options,
 ):
     train_language_model(
@@ -46,7 +46,6 @@ def trained(
         lr=lr,
         parameters=backbone.parameters() if parameters is None else parameters,
         generator=torch.Generator().manual_seed(2),
-        report_progress=report_progress,
         **options,
     )
     return backbone
@@ -122,8 +121,7 @@ def test_a_resumed_training_ends_with_the_same_weights(tiny, kind, tmp_path):
             backbone,
             counting(10),
             num_epochs=3,
-            checkpoint=checkpoint,
-            should_stop=lambda: next(calls) == stops_after,
+            followed=Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after),
         )
         return weights(backbone)
 
@@ -137,7 +135,7 @@ def test_a_resumed_training_ends_with_the_same_weights(tiny, kind, tmp_path):
 
 def test_progress_is_reported(make):
     shares = []
-    trained(make("decoder"), counting(9), num_epochs=2, report_progress=shares.append)
+    trained(make("decoder"), counting(9), num_epochs=2, followed=Followed(report_progress=shares.append))
     # Three updates an epoch, the last of one window.
     assert shares == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 

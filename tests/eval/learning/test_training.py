@@ -10,7 +10,7 @@ from torch import nn
 from ecsuite.config import DivergedError
 from ecsuite.eval.learning import checkpoints as module
 from ecsuite.eval.learning.checkpoints import Checkpoint, Saver
-from ecsuite.eval.learning.training import rate_by_share, rate_by_update, train
+from ecsuite.eval.learning.training import Followed, rate_by_share, rate_by_update, train
 from ecsuite.jobs.job import Stopped
 
 NUM_UPDATES, NUM_PER_EPOCH = 11, 4
@@ -48,9 +48,11 @@ def trained(checkpoint=None, *, killed_after=None, stops_after=None, lr=0.03, ba
         schedule=lambda update: rate_by_share(update / NUM_UPDATES, 0.2),
         weight_decay=0.01,
         generators=[order, noise],
-        report_progress=report_progress,
-        checkpoint=checkpoint,
-        should_stop=lambda: len(seen) == stops_after,
+        followed=Followed(
+            report_progress=report_progress,
+            checkpoint=checkpoint,
+            should_stop=lambda: len(seen) == stops_after,
+        ),
     )
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
@@ -203,7 +205,6 @@ def test_the_loss_is_checked_at_the_first_and_the_last_update():
             schedule=lambda _: 1.0,
             weight_decay=0.0,
             generators=[],
-            report_progress=lambda share: None,
         )
 
     with pytest.raises(DivergedError, match=r"^the loss is nan at update 1, after 0% of the training$"):
@@ -225,7 +226,6 @@ def test_weights_that_are_not_finite_after_the_last_update():
             schedule=lambda _: 1.0,
             weight_decay=0.0,
             generators=[],
-            report_progress=lambda share: None,
         )
 
 

@@ -74,7 +74,6 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
         warmup=0.0,
         weight_decay=0.01,
         precision="fp32",
-        report_progress=ignore,
     )
     for beam in (1, 3):
         said, ended = translate(

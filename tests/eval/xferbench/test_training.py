@@ -12,6 +12,7 @@ from ecsuite.config import DivergedError
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.training import cross_entropy, train
 from ecsuite.jobs.job import Stopped
@@ -44,12 +45,12 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path):
     preset, checkpoint = replace(NANO, dropout=0.2), Checkpoint(file=tmp_path / "training")
     windows = windows_of(np.arange(10 * NANO.context + 1) % 5)
 
-    def weights(stops_after=0, **options):
+    def weights(stops_after=0, checkpoint=None):
         torch.manual_seed(0)
         generator, calls = torch.Generator().manual_seed(0), itertools.count(1)
         model = model_of(5, preset, generator)
-        options |= {"should_stop": lambda: next(calls) == stops_after, "generator": generator}
-        trained(model, windows, num_epochs=3, batch=4, lr=1e-2, **options)
+        followed = Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after)
+        trained(model, windows, num_epochs=3, batch=4, lr=1e-2, generator=generator, followed=followed)
         return torch.cat([weight.detach().flatten() for weight in model.parameters()])
 
     for _ in range(2):

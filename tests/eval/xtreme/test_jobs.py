@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
-from ecsuite.eval.xtreme.machine import Machine
 from ecsuite.eval.xtreme.presets import PRESETS
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
 from ecsuite.eval.xtreme.result import measure

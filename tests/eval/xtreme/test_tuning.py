@@ -9,6 +9,7 @@ import torch
 from ecsuite.config import DivergedError
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
@@ -56,7 +57,6 @@ def trained(
     *,
     trains_backbone,
     parameters=None,
-    report_progress=lambda share: None,
     **options,
 ):
     trained = [*head.parameters(), *(backbone.parameters() if trains_backbone else ())]
@@ -68,7 +68,6 @@ def trained(
         parameters or trained,
         trains_backbone=trains_backbone,
         generator=generator(),
-        report_progress=report_progress,
         **options,
     )
 
@@ -127,8 +126,7 @@ def test_a_resumed_training_ends_with_the_same_weights(make, tmp_path, trains_ba
             rows(),
             replace(RULES, epochs=4, batch=3),
             trains_backbone=trains_backbone,
-            checkpoint=checkpoint,
-            should_stop=lambda: next(calls) == stops_after,
+            followed=Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after),
         )
         return torch.cat([each.detach().flatten() for each in (*backbone.parameters(), *head.parameters())])
 
@@ -195,7 +193,7 @@ def test_progress_is_reported(make):
         rows(),
         replace(RULES, epochs=2, batch=3),
         trains_backbone=False,
-        report_progress=shares.append,
+        followed=Followed(report_progress=shares.append),
     )
     assert shares == pytest.approx([share / 6 for share in range(1, 7)])
 
