@@ -4,6 +4,7 @@ One thread a process: tests are small, and run side by side. And no data that th
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import pytest
 import torch
 
 from ecsuite.cli import main
+from ecsuite.eval.reports.console import Reporter
 
 torch.set_num_threads(1)
 
@@ -58,6 +60,8 @@ def ecsuite(monkeypatch, capsys, tmp_path):
     """Runs a command here, in an empty folder: exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    # On a busy machine a test may take long enough for a line of progress, which nothing here expects.
+    monkeypatch.setattr(Reporter, "SECONDS_BETWEEN_LINES", math.inf)
 
     def ecsuite(*arguments):
         monkeypatch.setattr(sys, "argv", ["ecsuite", *map(str, arguments)])
