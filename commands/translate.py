@@ -8,7 +8,6 @@ import typer
 from ecsuite.commands.options import Cache, Device, Json, Out, Seed, Workers
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import look_up
-from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 
@@ -34,7 +33,6 @@ def translate(
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
     if out is not None:
         prepare_output_file(out)
-    remove_abandoned(cache)
     from ecsuite.eval.translation.jobs import plan as plan_jobs
     from ecsuite.eval.translation.report import summary
     from ecsuite.eval.translation.result import measure

@@ -9,6 +9,8 @@ from torch import nn
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 
+NUM_SPECIAL = 5
+"""Special ids of a vocabulary."""
 EMBEDDING = "model.shared.weight"
 """Name of the shared embedding of encoder, decoder and output layer."""
 MISSING = "translation needs transformers and sacrebleu: pip install 'ecsuite[translate]'"
@@ -29,7 +31,9 @@ class Specials:
     @classmethod
     def of(cls, vocab_size: int) -> Self:
         """The special ids of a vocabulary. `<unk>` is unused, but the paper counts its row as parameters."""
-        return cls(start=vocab_size - 5, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1)
+        return cls(
+            start=vocab_size - NUM_SPECIAL, end=vocab_size - 4, pad=vocab_size - 2, mask=vocab_size - 1
+        )
 
 
 def require_packages() -> None:

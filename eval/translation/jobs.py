@@ -11,7 +11,15 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze, num_trainable, with_new_embedding
+from ecsuite.eval.learning.bart import (
+    EMBEDDING,
+    NUM_SPECIAL,
+    Specials,
+    build,
+    freeze,
+    num_trainable,
+    with_new_embedding,
+)
 from ecsuite.eval.learning.data import dense, repeat
 from ecsuite.eval.learning.encoder_decoder import (
     BlockBatches,
@@ -27,7 +35,7 @@ from ecsuite.eval.translation.presets import Decoding, Optimisation, Pretraining
 from ecsuite.eval.translation.scoring import score_translations
 from ecsuite.eval.translation.scoring import translate as translate_sentences
 from ecsuite.eval.translation.study import Study
-from ecsuite.eval.translation.vocabulary import NUM_SPECIAL, learn
+from ecsuite.eval.translation.vocabulary import learn
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
 TRANSLATION_TOKENS = 25

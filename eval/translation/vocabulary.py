@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.eval.learning import bpe
+from ecsuite.eval.learning.bart import NUM_SPECIAL
 from ecsuite.eval.translation.pairs import Pair
 
-NUM_SPECIAL = 5
 NUM_BPE_PAIRS = 100_000
 """Number of pairs that BPE is trained on, as in the authors' program."""
 
