@@ -228,8 +228,7 @@ class _Running:
         for jobs in by_function.values():
             grouping = jobs[0].function.grouping
             assert grouping is not None
-            num_slots = self.executor.num_slots
-            groups += grouping(jobs, num_slots, num_slots - len(self.groups))
+            groups += grouping(jobs, self.executor.num_slots - len(self.groups))
         left = sum(job.work for job in self.waiting)
         longest = max(groups, key=_work)
         return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)

@@ -94,13 +94,12 @@ class Result:
 class Grouping(Protocol):
     """Chooses jobs that are computed together."""
 
-    def __call__(self, jobs: "Sequence[Job]", num_workers: int, num_free: int) -> "Sequence[Sequence[Job]]":
+    def __call__(self, jobs: "Sequence[Job]", num_free: int) -> "Sequence[Sequence[Job]]":
         """Divide jobs of one function into groups; each is computed by one worker.
 
         Args:
             jobs: Those that can be computed now.
-            num_workers: All workers.
-            num_free: Those that compute nothing now.
+            num_free: Number of workers that compute nothing now.
         """
 
 

@@ -48,13 +48,12 @@ def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Seque
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
-def group_runs(jobs: Sequence[Job], num_workers: int, num_free: int) -> Sequence[Sequence[Job]]:
-    """Group runs of one model: as many as is efficient, but no fewer groups than workers.
+def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:
+    """Group runs of one model: as many as is efficient, but no fewer groups than free workers.
 
     Args:
         jobs: Of `learn_grammar`.
-        num_workers: Number of groups that are computed at the same time.
-        num_free: Number of groups that can be started now.
+        num_free: Number of workers that compute nothing now.
     """
     alike: dict[str, list[Job]] = {}
     for job in jobs:
@@ -62,10 +61,10 @@ def group_runs(jobs: Sequence[Job], num_workers: int, num_free: int) -> Sequence
             name: value for name, value in job.inputs.items() if name not in ("grammar", "seed", "basis")
         }
         alike.setdefault(json.dumps(canonical(common)), []).append(job)
-    return [group for same in alike.values() for group in _groups(same, num_workers, num_free)]
+    return [group for same in alike.values() for group in _groups(same, num_free)]
 
 
-def _groups(jobs: Sequence[Job], num_workers: int, num_free: int) -> Iterator[Sequence[Job]]:
+def _groups(jobs: Sequence[Job], num_free: int) -> Iterator[Sequence[Job]]:
     inputs = jobs[0].inputs
     family = parse_model(inputs["role"], inputs["model"]).family
     if inputs["role"] == "receiver" or family in UNBATCHED_FAMILIES or inputs["channel"] != "soft":
@@ -79,7 +78,7 @@ def _groups(jobs: Sequence[Job], num_workers: int, num_free: int) -> Iterator[Se
         yield from (jobs[start:end] for start, end in pairwise(ends))
     else:
         num_seeds = len({job.inputs["seed"] for job in jobs})
-        most = max(1, min(MOST_RUNS[inputs["protocol"].precision], num_seeds // num_workers))
+        most = max(1, min(MOST_RUNS[inputs["protocol"].precision], num_seeds // num_free))
         for grammar in dict.fromkeys(job.inputs["grammar"] for job in jobs):
             yield from _batched([job for job in jobs if job.inputs["grammar"] == grammar], most)
 

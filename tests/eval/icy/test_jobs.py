@@ -219,7 +219,7 @@ def names(jobs):
 
 
 @pytest.mark.parametrize(
-    ("model", "num_workers", "sizes"),
+    ("model", "num_free", "sizes"),
     [
         ("fc1l", 1, [14]),
         ("fc1l", 4, [3, 4, 3, 4]),
@@ -230,30 +230,23 @@ def names(jobs):
         ("transformer", 1, [1] * 14),
     ],
 )
-def test_every_run_is_in_one_group(model, num_workers, sizes):
+def test_every_run_is_in_one_group(model, num_free, sizes):
     runs = [run(model, grammar, seed) for grammar in ("concat", "perm") for seed in range(7)]
-    groups = group_runs(runs, num_workers, num_workers)
+    groups = group_runs(runs, num_free)
     assert [len(group) for group in groups] == sizes
     assert sorted(names(job for group in groups for job in group)) == sorted(names(runs))
 
 
 def test_groups_of_small_models_have_a_largest_size():
-    groups = group_runs([run("fc1l", seed=seed) for seed in range(40)], 1, 1)
+    groups = group_runs([run("fc1l", seed=seed) for seed in range(40)], 1)
     assert [len(group) for group in groups] == [13, 13, 14]
-
-
-def test_a_free_worker_gets_all_small_runs_while_the_others_are_busy():
-    """They would be divided again for each worker that becomes free."""
-    for model, sizes in (("fc1l", [8]), ("lstm", [2, 2, 2, 2])):
-        groups = group_runs([run(model, seed=seed) for seed in range(8)], 4, 1)
-        assert [len(group) for group in groups] == sizes
 
 
 def test_runs_of_other_kinds_are_not_grouped():
     runs = [run("fc1l"), run("fc2l"), run("fc1l", cap=5.0), run("fc1l", protocol=replace(PROTOCOL, clip=1.0))]
-    assert [len(group) for group in group_runs(runs, 1, 1)] == [1, 1, 1, 1]
-    assert len(group_runs([run(role="receiver", seed=seed) for seed in (1, 2)], 1, 1)) == 2
-    assert len(group_runs([run(channel="gumbel", seed=seed) for seed in (1, 2)], 1, 1)) == 2
+    assert [len(group) for group in group_runs(runs, 1)] == [1, 1, 1, 1]
+    assert len(group_runs([run(role="receiver", seed=seed) for seed in (1, 2)], 1)) == 2
+    assert len(group_runs([run(channel="gumbel", seed=seed) for seed in (1, 2)], 1)) == 2
 
 
 def test_a_pair_trains_each_agent_once_for_all_channels():
