@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-VERSION = 1
+VERSION = 2
 """Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
 
 EARLY_STOP_AT = 0.25

@@ -179,7 +179,7 @@ OTHER = {
 def test_the_signature_names_the_defaults():
     assert Protocol().signature(20) == (
         "exact|target:0.8|cap:20|window:11|batch:128|lr:0.001|clip:none|hidden:128|held-out:0|verdict:cap|"
-        "precision:fp32|v:1"
+        "precision:fp32|v:2"
     )
 
 
