@@ -53,7 +53,7 @@ class Reporter:
     """Progress and notes on standard error: a progress bar with an ETA on a terminal, otherwise a line every 15 s.
 
     Args:
-        cache_dir: Cache folder of finished stages; named in a note if the user interrupts the work.
+        cache_dir: Folder of finished jobs; named in a note if the user interrupts the work.
     """
 
     SECONDS_BETWEEN_LINES = 15.0
@@ -75,9 +75,7 @@ class Reporter:
             self.live.stop()
             self.live = None
         if kind is KeyboardInterrupt and self.cache_dir is not None:
-            self.note(
-                f"stopped; finished stages are cached in {self.cache_dir}; run the same command to resume"
-            )
+            self.note(f"stopped; finished jobs are kept in {self.cache_dir}; run the same command to resume")
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show progress, `done` of `total` in any unit; a new total starts a new progress bar."""
