@@ -37,25 +37,46 @@ def choose_precision(name: str, device: torch.device) -> str:
     return "bf16" if _cpu_has("avx512_bf16") or _cpu_has("amx_tile") else "fp32"
 
 
+def products_precision(name: str, device: torch.device) -> str:
+    """The precision that fp32 products have under `routed_products`; this is what results are signed with.
+
+    Args:
+        name: fp32: factors are never rounded. Any other name: they are rounded where that is faster.
+        device: Device of the products.
+
+    Returns:
+        tf32 on CUDA (factors of 10 bits after the point), bf16 on CPUs with AMX (7 bits), else fp32.
+    """
+    if name == "fp32":
+        return name
+    return "tf32" if device.type == "cuda" else "bf16" if _cpu_has("amx_tile") else "fp32"
+
+
 @contextmanager
 def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[None]:
     """Select the fastest implementation of fp32 matrix products; the previous setting is restored on exit.
 
     On CPU the setting `medium` selects oneDNN, which is more than twice as fast as the default on some processors. On
-    processors with AMX it also rounds the factors to bf16, so there fp32 keeps the default setting.
+    processors with AMX it also rounds the factors to bf16, so there fp32 keeps the default setting. On CUDA the factors
+    of products and convolutions are rounded to TF32 unless the precision is fp32.
 
     Args:
         device: Device of the products.
-        precision: fp32: no loss of accuracy. bf16: factors may be rounded to bf16 where that is faster; sums stay
-            in fp32.
+        precision: See `products_precision`; sums are always in fp32.
     """
-    before = torch.get_float32_matmul_precision()
-    cpu_setting = "highest" if precision == "fp32" and _cpu_has("amx_tile") else "medium"
-    torch.set_float32_matmul_precision("high" if device.type == "cuda" else cpu_setting)
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    is_exact = precision == "fp32"
+    if device.type == "cuda":
+        setting = "highest" if is_exact else "high"
+        torch.backends.cudnn.allow_tf32 = not is_exact
+    else:
+        setting = "highest" if is_exact and _cpu_has("amx_tile") else "medium"
+    torch.set_float32_matmul_precision(setting)
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]
 
 
 @contextmanager
@@ -66,7 +87,7 @@ def computing(
 
     Args:
         device: Device of the products.
-        precision: See `routed_products`.
+        precision: See `products_precision`.
         seed: Seed of torch's global generators, from which dropout draws.
         num_threads: Threads of products on the CPU; sums depend on their number.
     """

@@ -73,7 +73,9 @@ def icy(
     held_out: Annotated[
         float | None, typer.Option(help="Hold out this share of the meanings, and test on them.")
     ] = None,
-    precision: Annotated[str | None, typer.Option(help="fp32 or bf16.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="fp32, or bf16: rounded where that is faster.")
+    ] = None,
     early_stop: Annotated[
         bool | None,
         typer.Option("--early-stop", help="Stop runs without progress at a quarter of the cap."),

@@ -220,7 +220,7 @@ def _train(
             raise diverged(step, "the evaluation is not finite, so it was not used")
         return found
 
-    with log, routed_products(target_device):
+    with log, routed_products(target_device, settings.precision):
         while step < num_steps and stopped == "epochs":
             epoch = step // steps_per_epoch
             noise = noise_generator(settings.seed, "train", step, target_device)

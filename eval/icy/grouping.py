@@ -25,7 +25,7 @@ SMALL_FAMILIES = ("fc1l", "fc2l")
 """Families so small that many runs are trained in parallel."""
 MOST_SMALL_RUNS = 16
 """Most runs of small families in a group: the cost depends on the number of operations rather than on their size."""
-MOST_RUNS = {"fp32": 2, "bf16": 4}
+MOST_RUNS = {"fp32": 2, "tf32": 4, "bf16": 4}
 """Most runs of other families in a group, by precision: more do not fit a core's cache."""
 NUM_SHOWN = 2
 """Number of runs of a group whose accuracy the progress line shows."""

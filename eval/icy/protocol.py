@@ -39,8 +39,8 @@ class Protocol:
     """Size of hidden states and embeddings, unless a model sets its own."""
     held_out: float = 0.0
     """Fraction of meanings that are held out from training."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: the factors of matrix products are rounded to bf16 on processors where that is faster."""
+    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
+    """That the factors of matrix products have (see `devices.products_precision`)."""
     early_verdict: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from the floor to the target."""
 

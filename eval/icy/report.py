@@ -39,7 +39,16 @@ def report(result: IcyResult) -> Report:
     else:
         acquired = [row for row in rows if isinstance(row, Row)]
         table, notes = rows_table(study, acquired), rows_notes(study, acquired)
-    return Report(tables=(table,), notes=(*result.failures, *notes), data=result.to_json(), draw=draw)
+    notes = [*result.failures, *notes, *precision_notes(study)]
+    return Report(tables=(table,), notes=tuple(notes), data=result.to_json(), draw=draw)
+
+
+def precision_notes(study: Study) -> list[str]:
+    """What was computed where it is not what was asked for."""
+    asked, used = study.config.precision, study.training.precision
+    if asked == used:
+        return []
+    return [f"--precision {asked}: this {study.device} device computed in {used}, which the signature says."]
 
 
 def rows_table(study: Study, rows: Sequence[Row]) -> Table:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from ecsuite.agents.spec import Role
 from ecsuite.config import ConfigError, look_up
+from ecsuite.devices import products_precision
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
@@ -128,7 +130,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
             target=default_target if config.target is None else config.target,
             clip=config.clip,
             held_out=config.held_out,
-            precision=config.precision,
+            precision=products_precision(config.precision, torch.device(device)),  # type: ignore[arg-type]
             early_verdict=config.early_verdict,
             hidden_size=config.hidden_size,
         ),

@@ -85,7 +85,7 @@ class StudyConfig:
     held_out: float = 0.0
     """Fraction of meanings that are held out from training and evaluated at the end."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: factors of matrix products are rounded to bf16 on processors where that is faster."""
+    """bf16: factors of matrix products may be rounded; what they are rounded to depends on the device."""
     early_verdict: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from floor to target."""
     hidden_size: int = 128

@@ -1,10 +1,5 @@
 """Parameter counts of senders and receivers, and the choice of device and precision."""
 
-import pytest
-import torch
-
-from ecsuite.config import ConfigError
-from ecsuite.devices import choose_device, choose_precision
 from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
@@ -18,15 +13,3 @@ def test_sizes_are_those_of_the_reference_model():
     of_receiver = (game.receiver, game.receiver_perception, game.task)
     assert sum(parameter_count(part) for part in of_receiver) == 847_584
     assert parameter_count(game) == 228_870 + 847_584
-
-
-def test_devices_and_precisions():
-    cpu = choose_device("cpu")
-    assert cpu.type == "cpu"
-    assert choose_precision("fp32", cpu) == "fp32" and choose_precision("bf16", cpu) == "bf16"
-    assert choose_precision("auto", cpu) in ("bf16", "fp32")
-    with pytest.raises(ConfigError, match="unknown device 'gpu'; did you mean 'cpu'"):
-        choose_device("gpu")
-    if not torch.cuda.is_available():
-        with pytest.raises(ConfigError, match="no CUDA device that torch can use; try --device auto"):
-            choose_device("cuda")
