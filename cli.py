@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
+from ecsuite.foreign import error_in_part
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train-game": (
@@ -125,6 +126,11 @@ def main() -> None:
     except DamagedError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(3)
+    except Exception as error:
+        if (found := error_in_part(error)) is None:
+            raise
+        sys.stderr.write(f"{found}\n")
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from ecsuite import foreign
 from ecsuite.config import ConfigError, checked, look_up, parse_value, shown, unknown_name
 
 KIND = "kind"
@@ -38,6 +39,12 @@ class Registry:
     """`module:function` from other names, such as `gru-2l`, to their section; None: there are no other names."""
     short_options: Mapping[str, str] = field(default_factory=dict)
     """Options with a shorter name after a comma."""
+    base: str | None = None
+    """`module:Class` from which a user's own part must derive; None: any class."""
+    needs: tuple[str, ...] = ()
+    """Attributes that a user's own part must have."""
+    options: str | None = None
+    """`module:Class` from which the `Options` of a user's own part must derive; None: any class."""
 
     def load(self, kind: str) -> Any:
         """The class of a part, imported now.
@@ -45,6 +52,9 @@ class Registry:
         Raises:
             ConfigError: If the name is unknown.
         """
+        if foreign.is_foreign(kind):
+            base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
+            return foreign.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def lines(self) -> dict[str, str]:
@@ -64,7 +74,7 @@ class Registry:
         kind = given.get(KIND)
         if not isinstance(kind, str | None):
             raise ConfigError(f"{path}.{KIND}: expected a name, got {shown(kind)}")
-        if kind is None or kind in self.parts:
+        if kind is None or kind in self.parts or (foreign.is_foreign(kind) and "," not in kind):
             return dict(given)
         return {**self._expanded(kind), **{key: value for key, value in given.items() if key != KIND}}
 
@@ -72,9 +82,9 @@ class Registry:
         """The section that a name with options, or another name, is short for."""
         name, *assignments = (piece.strip() for piece in text.split(","))
         section: dict[str, Any] = {KIND: name}
-        if name not in self.parts and self.read_name is not None:
+        if name not in self.parts and self.read_name is not None and not foreign.is_foreign(name):
             section = _imported(self.read_name)(name)
-        else:
+        elif not foreign.is_foreign(name):
             look_up(self.word, name, self.parts)
         for assignment in assignments:
             key, equals, value = (piece.strip() for piece in assignment.partition("="))

@@ -32,6 +32,8 @@ SENDERS = Registry(
     },
     read_name="ecsuite.agents.spec:sender_section",
     short_options=SHORT_OPTIONS,
+    base="torch.nn:Module",
+    options="ecsuite.agents.options:AgentOptions",
 )
 
 RECEIVERS = Registry(
@@ -57,6 +59,8 @@ RECEIVERS = Registry(
     },
     read_name="ecsuite.agents.spec:receiver_section",
     short_options=SHORT_OPTIONS,
+    base="torch.nn:Module",
+    options="ecsuite.agents.options:AgentOptions",
 )
 
 CELLS = Registry(
@@ -102,4 +106,6 @@ PERCEPTIONS = Registry(
             "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
         ),
     },
+    base="torch.nn:Module",
+    options="ecsuite.agents.options:PerceptionOptions",
 )

@@ -58,8 +58,10 @@ def score(
     """Score a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
     from ecsuite.eval.metrics import METRICS, load_metric
     from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
+    from ecsuite.foreign import trust
 
     names = list(METRICS.parts) if metrics is None else [name.strip() for name in metrics.split(",")]
+    trust(names)
     for name in names:
         load_metric(name)
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}

@@ -18,6 +18,12 @@ def train_game(
         str | None, typer.Option(help="The sender, such as lstm or husendz:dgsend,hidden_size=64.")
     ] = None,
     receiver: Annotated[str | None, typer.Option(help="The receiver, such as gru or hier:gru.")] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="The channel, such as gumbel or ./noisy.py:NoisyChannel,flip=0.1.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="The task, such as reconstruction.")] = None,
+    world: Annotated[str | None, typer.Option(help="The world, such as attributes.")] = None,
+    loss: Annotated[str | None, typer.Option(help="The training loss.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Number of passes over the training examples.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Number of examples per step.")] = None,
     until_accuracy: Annotated[
@@ -33,6 +39,9 @@ def train_game(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Import the foreign parts of a config from a run folder.")
+    ] = False,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -41,6 +50,10 @@ def train_game(
         "training.seed": seed,
         "sender.kind": sender,
         "receiver.kind": receiver,
+        "channel.kind": channel,
+        "task.kind": task,
+        "world.kind": world,
+        "loss.kind": loss,
         "training.num_epochs": epochs,
         "training.batch_size": batch_size,
         "training.until_accuracy": until_accuracy,
@@ -56,7 +69,7 @@ def train_game(
     folder = out
     try:
         with Reporter() as reporter, stop_signals() as should_stop:
-            experiment = load_experiment(game, assign or [], options, reporter.note)
+            experiment = load_experiment(game, assign or [], options, reporter.note, trust_code=trust_code)
             folder = out or Path("runs") / experiment.name
             result = train(
                 experiment,

@@ -3,12 +3,14 @@
 The layers, from the bottom: the defaults here, a shipped experiment or a YAML file, `--set` assignments, and flags.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 
+from ecsuite import foreign
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.components import (
     KIND,
@@ -34,6 +36,7 @@ from ecsuite.config import (
     shown,
     unknown_name,
 )
+from ecsuite.games.code_files import with_sources
 from ecsuite.games.former_settings import from_format_1, present_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 
@@ -108,11 +111,13 @@ class Experiment:
     """Settings of the evaluation and of the corpus."""
     data: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each data file, by the option of the world that names it; empty until a run has read them."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file of foreign parts, by its path or module."""
 
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
         tree: Tree = to_tree(self)
-        return tree if self.data else {key: value for key, value in tree.items() if key != DATA}
+        return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
 
     def to_yaml(self) -> str:
         """The complete config with every key, in the order of this module."""
@@ -136,6 +141,7 @@ TEXTS = ("name", "about")
 """The settings that are no sections."""
 DATA = "data"
 """The section that a run adds to its config: checksums of its data files."""
+CHECKSUMS = (DATA, foreign.CODE)
 DEFAULTS: Tree = {
     "world": {KIND: "attributes"},
     "task": {KIND: "discrimination"},
@@ -166,8 +172,9 @@ def load_experiment(
     note: Callable[[str], None] = ignore,
     *,
     changes: Mapping[str, Any] | None = None,
+    trust_code: bool = False,
 ) -> Experiment:
-    """Read a shipped experiment by its name, or any YAML file.
+    """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
     Args:
         name_or_file: `disc_small`, or a path that ends in `.yaml` or `.yml`.
@@ -175,24 +182,31 @@ def load_experiment(
         flags: Values by `section.key`, a layer above the overrides; None: not given.
         note: Called with a line about each setting of an older file that nothing reads now.
         changes: Values by `section.key`, a layer below the overrides.
+        trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
+        UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
     """
-    file = _current(read_yaml(name_or_file, "game", shipped_configs()), name_or_file, note)
     given = {key: value for key, value in (flags or {}).items() if value is not None}
-    if "world.train_data" in given:
-        # The files have their own number of distractors, unless the user gives one.
-        own_number = {"task": {"num_distractors": None}}
-        file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
-        given = {"world.kind": "text", **given}
-    layers = [
-        (name_or_file, file),
+    above = [
         ("set", settings_tree((changes or {}).items())),
         ("--set", assignments_tree(overrides)),
         ("command line", settings_tree(given.items())),
     ]
-    return _read(layers)
+    foreign.trust(foreign.foreign_kinds(above))
+    tree = read_yaml(name_or_file, "game", shipped_configs())
+    if foreign.CODE in tree:
+        tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
+    else:
+        foreign.trust(foreign.foreign_kinds(tree))
+    file = _current(tree, name_or_file, note)
+    if "world.train_data" in given:
+        # The files have their own number of distractors, unless the user gives one.
+        own_number = {"task": {"num_distractors": None}}
+        file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
+        above[-1] = ("command line", settings_tree({"world.kind": "text", **given}.items()))
+    return _read([(name_or_file, file), *above])
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
@@ -214,7 +228,9 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
     """
-    return _read([("experiment", experiment.to_tree()), ("--set", assignments_tree(assignments))])
+    changes = assignments_tree(assignments)
+    foreign.trust(foreign.foreign_kinds(changes))
+    return _read([("experiment", experiment.to_tree()), ("--set", changes)])
 
 
 def with_training(experiment: Experiment, **changes: object) -> Experiment:
@@ -327,7 +343,20 @@ def _read(layers: list[tuple[str, Tree]]) -> Experiment:
     values[DATA] = {
         option: digest for option, digest in data.items() if not any(option in each for each in above)
     }
+    kinds = {kind for key in PARTS for kind in foreign_parts(values[key])}
+    values[foreign.CODE] = {
+        source: foreign.checksum(source) for source in sorted(map(foreign.source_of, kinds))
+    }
     return Experiment(**values)
+
+
+def foreign_parts(part: Part) -> Iterator[str]:
+    """The names of the foreign parts in a part: its own, and those of its options."""
+    if foreign.is_foreign(part.kind):
+        yield part.kind
+    for option in fields(part.options):
+        if isinstance(inner := getattr(part.options, option.name), Part):
+            yield from foreign_parts(inner)
 
 
 def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None = None) -> Tree:
@@ -347,7 +376,7 @@ def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None =
                     if inner not in known:
                         raise ConfigError(f"{source}: {unknown_name('key', f'{key}.{inner}', all_keys())}")
                 merged[key] = {**merged.get(key, {}), **value}
-            elif key in (*TEXTS, DATA):
+            elif key in (*TEXTS, *CHECKSUMS):
                 merged[key] = value
             else:
                 raise ConfigError(f"{source}: {unknown_name('key', str(key), all_keys())}")

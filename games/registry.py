@@ -30,6 +30,7 @@ WORLDS = Registry(
             "sets of objects from your file of feature vectors (Mu & Goodman 2021; Yao et al. 2022)",
         ),
     },
+    base="ecsuite.games.worlds.world:World",
 )
 
 TASKS = Registry(
@@ -48,6 +49,8 @@ TASKS = Registry(
             "classify which candidates satisfy the rule that the sender's targets satisfy",
         ),
     },
+    base="torch.nn:Module",
+    needs=("rounds", "chance", "scores_candidates"),
 )
 
 CHANNELS = Registry(
@@ -74,16 +77,21 @@ CHANNELS = Registry(
             "words of real values, a baseline without symbols; values are rounded to levels only in the corpus",
         ),
     },
+    base="ecsuite.games.channels:Channel",
 )
 
 LOSSES = Registry(
     word="loss",
     parts={"task": ("ecsuite.games.losses:TaskLoss", "the task's loss, and a cost per symbol")},
+    base="builtins:object",
+    needs=("__call__",),
 )
 
 OPTIMIZERS = Registry(
     word="optimizer",
     parts={"adam": ("ecsuite.games.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)")},
+    base="builtins:object",
+    needs=("optimizer",),
 )
 
 SCHEDULES = Registry(
@@ -92,4 +100,6 @@ SCHEDULES = Registry(
         "constant": ("ecsuite.games.schedules:Constant", "the same learning rate at every step"),
         "linear": ("ecsuite.games.schedules:Linear", "the learning rate decreases to 0 at the same rate"),
     },
+    base="builtins:object",
+    needs=("factor", "horizon"),
 )

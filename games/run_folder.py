@@ -27,7 +27,9 @@ from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS
 from ecsuite.file_formats import KEY as FORMAT
+from ecsuite.foreign import UntrustedError
 from ecsuite.games.checkpoints import checkpoints, newest_step
+from ecsuite.games.code_files import keep_copies, with_checksums
 from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
 from ecsuite.games.registry import SCHEDULES, WORLDS
 
@@ -112,6 +114,10 @@ def check_run_folder(
         return FolderState()
     try:
         existing = with_horizon(load_experiment(str(config)))
+    except UntrustedError:
+        raise ConfigError(
+            f"{folder} holds another run, of other code: choose another folder with --out"
+        ) from None
     except ConfigError as error:
         raise DamagedError(f"damaged run folder: {error}") from None
     if not existing.data:  # of a version that knew data files by their paths only
@@ -175,6 +181,7 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
             file.unlink()
     text = f"{FORMAT}: {FORMATS['config']}\n{experiment.to_yaml()}"
     write_atomically(folder / "config.yaml", text.encode())
+    keep_copies(folder, experiment.code)
     # Last, because it is what allows to replace the run.
     training = _read_metadata(folder).get("training")
     if isinstance(training, dict) and training.get("stopped") == "diverged":
@@ -246,7 +253,7 @@ def with_data(experiment: Experiment) -> Experiment:
 
 
 def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting, with data files by their content instead of their path.
+    """What makes a run what it is: every setting, with data and code files by their content instead of their path.
 
     The description is left out.
     """
@@ -254,7 +261,7 @@ def identity(experiment: Experiment) -> Tree:
     del tree["about"]
     for option in experiment.data:
         del tree["world"][option]
-    return tree
+    return with_checksums(tree, experiment.code)
 
 
 def _require_same_run(

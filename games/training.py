@@ -1,5 +1,6 @@
 """The training loop: batch, loss, update; regular evaluations and checkpoints; at the end, the corpus."""
 
+import copy
 import json
 import math
 import os
@@ -128,6 +129,15 @@ def train(
         return _train(experiment, folder, resume, device, progress, note, should_stop)
 
 
+def try_one_batch(game: Game, world: World) -> None:
+    """Play a batch with a copy of the game, so that an error of a user's own part comes before anything is written."""
+    trial = copy.deepcopy(game)
+    batch = world.batch("train", 0)
+    trial.play(batch, "train", noise_generator(0, "train", 0, game.device)).objective.backward()
+    with torch.inference_mode():
+        trial.eval().play(batch, "greedy")
+
+
 def _train(
     experiment: Experiment,
     folder: Path,
@@ -157,6 +167,8 @@ def _train(
         experiment.schedule.options, steps_per_epoch=steps_per_epoch
     )
     chance = dict(game.task.chance())
+    if experiment.code:
+        try_one_batch(game, world)
 
     found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)
     saved = load_checkpoint(folder, game, optimizer, note) if resume else None

@@ -54,7 +54,7 @@ OPTIONS = {
     "train-game": {
         "game", "--out", "--seed", "--sender", "--receiver", "--epochs", "--until-accuracy", "--max-minutes",
         "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
-        "--help",
+        "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
     },
     "score": {
         "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",

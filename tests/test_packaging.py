@@ -43,6 +43,7 @@ def test_no_stray_module_at_the_root():
         "config.py",
         "corpus.py",
         "file_formats.py",
+        "foreign.py",
         "devices.py",
         "randomness.py",
         "tensor_files.py",
@@ -62,6 +63,8 @@ def test_no_module_at_the_root_hides_one_of_the_standard_library():
     assert not names & set(sys.stdlib_module_names)
 
 
+USERS_CODE = ROOT / "foreign.py"
+"""The one file that runs what a user wrote: parts that the user named."""
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_ATTRIBUTES = {
     ("yaml", "load"), ("yaml", "unsafe_load"), ("yaml", "full_load"), ("torch", "load"), ("torch", "save"),
@@ -75,7 +78,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
         place = file.relative_to(ROOT)
         for node in nodes(file):
             where = f"{place}:{getattr(node, 'lineno', 0)}"
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and file != USERS_CODE:
                 assert node.func.id not in FORBIDDEN, where
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert (node.value.id, node.attr) not in FORBIDDEN_ATTRIBUTES, where
@@ -88,7 +91,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "file_formats corpus config components devices randomness tensor_files",
+    "file_formats corpus config foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

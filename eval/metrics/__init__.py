@@ -4,7 +4,9 @@ To add one, write the function in a new module and add a line to the registry be
 """
 
 from ecsuite.components import Registry
+from ecsuite.eval.metrics.own_metrics import as_metric
 from ecsuite.eval.metrics.score import Metric
+from ecsuite.foreign import is_foreign
 
 METRICS = Registry(
     word="metric",
@@ -83,10 +85,14 @@ METRICS = Registry(
 
 
 def load_metric(name: str) -> Metric:
-    """Import a metric.
+    """Import a metric, by its name or as `./mine.py:my_metric`.
 
     Raises:
         ConfigError: If no metric has that name; the message suggests the nearest one.
+        UntrustedError: If it is from a file that nobody named.
     """
-    metric: Metric = METRICS.load(name)
+    found = METRICS.load(name)
+    if is_foreign(name):
+        return as_metric(found, name)
+    metric: Metric = found
     return metric

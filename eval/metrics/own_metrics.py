@@ -1,0 +1,54 @@
+"""A user's own function as a metric: it gets a corpus, and returns a number, None, or scores."""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ecsuite import foreign
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.score import Metric, Options, Score
+
+UNDEFINED = "the function returned None"
+
+
+def as_metric(function: Callable[..., Any], kind: str) -> Metric:
+    """A function of a user's file as a metric.
+
+    Its signature holds the SHA-256 of the file, so that scores of another version are not taken for comparable.
+
+    Args:
+        function: Called as `function(corpus)` or `function(corpus, options)`.
+        kind: Its name, such as `./mine.py:my_metric`.
+    """
+    digest = foreign.checksum(foreign.source_of(kind))[:12]
+    num_arguments = min(2, len(inspect.signature(function).parameters))
+
+    def metric(corpus: Corpus, options: Options) -> list[Score]:
+        found = function(*(corpus, options)[:num_arguments])
+        scores = [found] if isinstance(found, Score) else found
+        if not isinstance(scores, list | tuple) or not all(isinstance(score, Score) for score in scores):
+            scores = [_score(function, found, kind)]
+        return [replace(score, signature=f"{score.signature}|code:{digest}") for score in scores]
+
+    return metric
+
+
+def _score(function: Callable[..., Any], found: Any, kind: str) -> Score:
+    """The score of a number or None.
+
+    Raises:
+        PartError: If it is neither.
+    """
+    value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
+    if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+        raise foreign.PartError(
+            f"{kind}: expected a finite number, None where it is not defined, or scores; got {value!r:.80}"
+        )
+    name = foreign.name_of(kind)
+    about = (inspect.getdoc(function) or name).split("\n")[0]
+    reason = UNDEFINED if value is None else None
+    return Score(name=name, value=value, about=about, reason=reason, signature=name)

@@ -1,0 +1,218 @@
+"""Parts from users' own files: `./noisy.py:NoisyChannel` or `package.module:Class`, wherever a name may stand.
+
+Nothing is imported unless its content was trusted before: `trust` is called with names that the user gave on the
+command line, in a YAML file that the user named, or in a call from Python, and with no others. A file is known by its
+SHA-256, so the same content is the same part wherever it lies.
+"""
+
+import hashlib
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, util
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from ecsuite.config import ConfigError
+
+CODE = "code"
+"""The section that a run adds to its config, SHA-256 by file of foreign parts; also the folder of their copies."""
+
+_trusted: set[str] = set()
+_files: set[str] = set()
+_loaded: dict[str, Any] = {}
+
+
+class UntrustedError(ConfigError):
+    """A part from a file that nobody asked to run."""
+
+
+class PartError(ConfigError):
+    """An error in a user's own part; the message names file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of a part that declares none."""
+
+
+def is_foreign(kind: str) -> bool:
+    """Whether a name is that of a part outside the registries: `./file.py:Class` or `package.module:Class`."""
+    source, _, name = kind.partition(",")[0].partition(":")
+    return name.isidentifier() and (source.endswith(".py") or "." in source or "/" in source)
+
+
+def source_of(kind: str) -> str:
+    """What stands before the colon: a path that ends in `.py`, or the name of a module."""
+    return kind.partition(":")[0]
+
+
+def name_of(kind: str) -> str:
+    """What stands after the colon: the name of a class or function."""
+    return kind.partition(":")[2]
+
+
+def foreign_kinds(tree: Any) -> Iterator[str]:
+    """The names of foreign parts in a config or a section of it, without options after commas."""
+    if isinstance(tree, Mapping):
+        for value in tree.values():
+            yield from foreign_kinds(value)
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from foreign_kinds(value)
+    elif isinstance(tree, str) and is_foreign(tree):
+        yield tree.partition(",")[0]
+
+
+def trust(kinds: Iterable[str]) -> None:
+    """Allow the import of these parts, which the user named; a file that can't be read is refused when it is used."""
+    for source in {source_of(kind) for kind in kinds}:
+        with suppress(PartError):
+            _trusted.add(checksum(source))
+
+
+def is_trusted(digest: str) -> bool:
+    """Whether a file with this SHA-256 may be imported."""
+    return digest in _trusted
+
+
+def checksum(source: str) -> str:
+    """SHA-256 of a file, or of the file of a trusted module, in hexadecimal.
+
+    Raises:
+        PartError: If there is no such file.
+    """
+    return hashlib.sha256(_content(file_of(source))).hexdigest()
+
+
+def file_of(source: str) -> Path:
+    """The file of a path or of a module, which is found but not imported.
+
+    Raises:
+        PartError: If there is none.
+    """
+    if source.endswith(".py"):
+        return Path(source)
+    top, *inner = source.split(".")
+    with _current_folder_importable():
+        spec = util.find_spec(top)
+    for number in range(len(inner)):  # `find_spec` would import the packages above
+        if spec is not None:
+            name = ".".join([top, *inner[: number + 1]])
+            spec = PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    if spec is None or not spec.origin:
+        raise PartError(f"{source}: there is no such module, neither installed nor in this folder")
+    return Path(spec.origin)
+
+
+def load(kind: str, word: str, base: type | None, needs: Iterable[str], options: type | None) -> Any:
+    """The class or function of a foreign part, imported now.
+
+    Args:
+        kind: Its name, such as `./noisy.py:NoisyChannel`.
+        word: What the part is, for messages: `channel`.
+        base: The class from which it must derive; None: any class or function.
+        needs: Attributes that it must have.
+        options: The class from which its `Options` must derive, or which it gets if it has none; None: any.
+
+    Raises:
+        UntrustedError: If nobody asked for it.
+        PartError: If the file or the name is not there, can't be imported, or is not such a part.
+    """
+    source, _, name = kind.partition(":")
+    digest = checksum(source)
+    if digest not in _trusted:
+        raise UntrustedError(
+            f"{kind}: this {word} is code from a file, which is not run unasked: name it on the command line, or "
+            "add --trust-code"
+        )
+    module = _module(source, digest) if source.endswith(".py") else _installed(source)
+    found = getattr(module, name, None)
+    if found is None:
+        own = [
+            key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+        ]
+        raise PartError(f"{source}: has no {name}; it has {', '.join(own) or 'no class or function'}")
+    if base is not None and not (isinstance(found, type) and issubclass(found, base)):
+        raise PartError(f"{kind}: a {word} derives from {base.__module__}.{base.__qualname__}")
+    missing = [each for each in needs if not hasattr(found, each)]
+    if missing:
+        raise PartError(f"{kind}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`")
+    made: Any = found
+    _loaded[made.__qualname__] = made
+    if isinstance(made, type) and not hasattr(made, "Options"):
+        made.Options = options or NoOptions
+    if options is not None and not issubclass(made.Options, options):
+        raise PartError(f"{kind}: Options derives from {options.__module__}.{options.__qualname__}")
+    return made
+
+
+def error_in_part(error: BaseException) -> PartError | None:
+    """The error of a user's own part as one line with file and line; None if it came from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename in _files:
+        return PartError(f"{error.filename}:{error.lineno}: {error.msg}")
+    places = [frame for frame in _frames(error.__traceback__) if frame[0] in _files]
+    called = re.match(r"(.+)\.(\w+)\(\) ", str(error)) if isinstance(error, TypeError) else None
+    if not places and called and called[1] in _loaded:  # called with arguments that it does not take
+        code = getattr(_loaded[called[1]], called[2]).__code__
+        places = [(code.co_filename, code.co_firstlineno)]
+    if not places or isinstance(error, ConfigError):
+        return None
+    file, line = places[-1]
+    said = " ".join(str(error).split())
+    return PartError(f"{file}:{line}: {type(error).__name__}{': ' if said else ''}{said:.300}")
+
+
+@contextmanager
+def _current_folder_importable() -> Iterator[None]:
+    """Modules are also found in the current folder, as by `python -m`."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
+
+
+def _frames(found: TracebackType | None) -> list[tuple[str, int]]:
+    """File and line of each call of a traceback."""
+    return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(found)]
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise PartError(f"{file}: can't be read: {error.strerror}") from None
+
+
+@cache
+def _module(source: str, digest: str) -> ModuleType:
+    """The module of a file with this content; another content is another module."""
+    name = f"ecsuite_part_{digest[:16]}_{Path(source).stem}"
+    code = _content(Path(source))
+    module = ModuleType(name)
+    module.__file__ = source
+    _files.add(source)
+    sys.modules[name] = module
+    try:
+        exec(compile(code, source, "exec"), vars(module))
+    except Exception as error:
+        del sys.modules[name]
+        raise error_in_part(error) or PartError(f"{source}: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _installed(source: str) -> ModuleType:
+    """A module by its name, also from the current folder."""
+    _files.add(str(file_of(source)))
+    try:
+        with _current_folder_importable():
+            return import_module(source)
+    except Exception as error:
+        raise error_in_part(error) or PartError(f"{source}: {type(error).__name__}: {error}") from None

@@ -1,0 +1,101 @@
+"""Files of foreign parts in a run folder: copies, so that a run can be repeated when the originals have changed."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ecsuite import foreign
+from ecsuite.config import ConfigError, checked
+from ecsuite.corpus import write_atomically
+
+Tree = dict[str, Any]
+
+
+def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
+    """Copy the files of foreign parts into a run folder.
+
+    Args:
+        folder: The run folder.
+        code: SHA-256 of each file, by its path or module.
+
+    Raises:
+        PartError: If a file has changed since it was read.
+    """
+    for source, digest in code.items():
+        content = foreign.file_of(source).read_bytes()
+        if foreign.checksum(source) != digest:
+            raise foreign.PartError(f"{source}: changed while the run began; start it again")
+        copy = _copy_of(folder, source, digest)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(copy, content)
+
+
+def with_sources(
+    tree: Mapping[str, Any], folder: Path, note: Callable[[str], None], *, trust_code: bool
+) -> Tree:
+    """A config that a run wrote, with the names of its foreign parts replaced by files that have the same content.
+
+    Args:
+        tree: The config; its section `code` has the checksums.
+        folder: The run folder, which holds copies.
+        note: Called with a line about each file that is used.
+        trust_code: Whether parts may be imported that nobody named.
+
+    Raises:
+        ConfigError: If neither the original nor the copy of a file has the content that the run had.
+        UntrustedError: If a part may not be imported.
+    """
+    code = checked(tree[foreign.CODE], dict[str, str], foreign.CODE)
+    sources = {kind.partition(":")[0] for kind in foreign.foreign_kinds(tree)} & code.keys()
+    found = {source: _with_content(source, code[source], folder) for source in sorted(sources)}
+    unknown = [file for source, file in found.items() if not foreign.is_trusted(code[source])]
+    if unknown and not trust_code:
+        raise foreign.UntrustedError(
+            f"this config would run the code in {', '.join(unknown)}: read it, and add --trust-code if you trust it"
+        )
+    foreign.trust(f"{file}:part" for file in found.values())
+    for source, file in found.items():
+        note(
+            f"code: {file}, {'unchanged since the run' if file == source else f'the copy, as {source} is another'}"
+        )
+    return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, found)
+
+
+def with_checksums(tree: Tree, code: Mapping[str, str]) -> Tree:
+    """A config whose foreign parts are named by the content of their files, which lie anywhere."""
+    return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, code)
+
+
+def _with_content(source: str, digest: str, folder: Path) -> str:
+    """The original or its copy in the run folder, whichever has this content."""
+    for file in (source, str(_copy_of(folder, source, digest))):
+        try:
+            if foreign.checksum(file) == digest:
+                return file
+        except foreign.PartError:
+            continue
+    raise ConfigError(
+        f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest} at {source} or "
+        f"{_copy_of(folder, source, digest)}"
+    )
+
+
+def _copy_of(folder: Path, source: str, digest: str) -> Path:
+    """Where the copy of a file lies; the names of two files may be equal."""
+    name = Path(source).name if source.endswith(".py") else f"{source}.py"
+    return folder / foreign.CODE / digest[:8] / name
+
+
+def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
+    """The tree with these files in the names of foreign parts."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: renamed(inner) for key, inner in value.items()}
+        if isinstance(value, str) and foreign.is_foreign(value):
+            source, colon, rest = value.partition(":")
+            return files.get(source, source) + colon + rest
+        return value
+
+    result: Tree = renamed(tree)
+    return result

@@ -1,0 +1,122 @@
+"""A part from a user's own file is trained, written down with its checksum, and trained again from the copy."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ecsuite import foreign
+from ecsuite.config import ConfigError
+from ecsuite.foreign import UntrustedError
+from ecsuite.games.experiment import load_experiment, override
+
+OWN = Path(__file__).with_name("test_new_parts.py")
+"""A file with a part of each kind."""
+PARTS = {
+    "world": "Ring,size=7",
+    "task": "Margin,margin=0.5",
+    "channel": "Flipping,flip=0.2",
+    "sender": "OneLayer,flip=0.2",
+    "receiver": "Counting,width=6",
+    "sender.perception": "Scaled,scale=2.5",
+    "receiver.perception": "Scaled,scale=2.5",
+    "optimizer": "Descent,momentum=0.5",
+    "schedule": "Halving,after=1",
+    "loss": "Weighted,weight=0.5",
+}
+"""By section, the part and an option that is not the default."""
+TINY = ("training.num_examples=64", "training.num_epochs=1", "evaluation.corpus_size=9")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_trusted(monkeypatch):
+    monkeypatch.setattr(foreign, "_trusted", set())
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A copy of the file in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(OWN, tmp_path / "own.py"))
+
+
+@pytest.mark.parametrize("section", PARTS)
+def test_a_part_from_a_file_is_trained_and_repeated_from_its_copy(section, small, run, contents, own):
+    run(override(small(*TINY), [f"{section}=./own.py:{PARTS[section]}"]), Path("run"))
+    config = yaml.safe_load(Path("run/config.yaml").read_text())
+    assert config["code"] == {"./own.py": foreign.checksum("own.py")}
+    own.write_text(own.read_text() + "# changed\n")
+    foreign._trusted.clear()
+    with pytest.raises(UntrustedError, match=r"would run the code in run/code/.*/own.py: .* --trust-code"):
+        load_experiment("run/config.yaml")
+    notes = []
+    again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
+    assert notes == [f"code: {next(Path('run/code').rglob('*.py'))}, the copy, as ./own.py is another"]
+    run(again, Path("again"))
+    first, second = (without_names(contents, folder) for folder in ("run", "again"))
+    assert first == second
+
+
+def without_names(contents, folder):
+    """What a run wrote but for the copy and the config, which names the file."""
+    shutil.move(f"{folder}/code", f"code of {folder}")
+    files = contents(Path(folder))
+    del files["config.yaml"], files["metadata.json"]
+    return files
+
+
+def test_all_parts_from_one_file(small, run, own):
+    settings = [f"{section}=./own.py:{part}" for section, part in PARTS.items()]
+    assert run(override(small(*TINY), settings), Path("run")).step == 2
+
+
+def test_a_changed_file_does_not_continue_a_run(small, run, own):
+    part = "channel=./own.py:Flipping"
+    run(small(*TINY, part), Path("run"))
+    assert run(small(*TINY, part), Path("run")).was_done
+    assert run(small(*TINY, f"channel={own}:Flipping"), Path("run")).was_done, "the same content elsewhere"
+    own.write_text(own.read_text() + "# changed\n")
+    for resume in (False, True):
+        with pytest.raises(ConfigError, match=r"^run holds another run"):
+            run(small(*TINY, part), Path("run"), resume=resume)
+
+
+def test_a_lost_copy_is_told(small, run, own):
+    run(small(*TINY, "channel=./own.py:Flipping"), Path("run"))
+    shutil.rmtree("run/code")
+    own.unlink()
+    with pytest.raises(
+        ConfigError, match=r"^run: the code in ./own.py is not there: expected a file with SHA-256"
+    ):
+        load_experiment("run/config.yaml", trust_code=True)
+
+
+def test_a_config_of_the_user_may_name_files(small, run, own):
+    Path("mine.yaml").write_text("channel: {kind: ./own.py:Flipping, flip: 0.5}\n")
+    assert load_experiment("mine.yaml").channel.options.flip == 0.5
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def forward(self, meanings, builder): return torch.nothing", "AttributeError: module 'torch'"),
+        ("def forward(self, meanings, builder): builder.step(meanings)", "RuntimeError: The size of tensor"),
+        ("def forward(self, meanings): pass", "TypeError: Mine.forward() takes 2 positional arguments but 3"),
+        ("def __init__(self, options): pass", "TypeError: Mine.__init__() got an unexpected keyword"),
+        ("def __init__(self, options, **sizes): 1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code, message):
+    own.write_text(
+        "import torch\nclass Mine(torch.nn.Module):\n"
+        "    def __init__(self, options, **sizes):\n        super().__init__()\n    " + code + "\n"
+    )
+    with pytest.raises(Exception) as caught:
+        run(override(small(), ["sender=./own.py:Mine"]), Path("run"))
+    assert str(foreign.error_in_part(caught.value)).startswith(f"./own.py:5: {message}")
+    assert not Path("run").exists()
+
+
+def test_changes_in_python_may_name_files(small, own):
+    assert override(small(), ["channel=./own.py:Flipping,flip=0.5"]).channel.options.flip == 0.5

@@ -1,0 +1,109 @@
+"""Names of parts in files: what they are, what is imported, and what is told of those that can't be."""
+
+import re
+import sys
+
+import pytest
+from torch import nn
+
+from ecsuite import foreign
+from ecsuite.agents.registry import SENDERS
+from ecsuite.components import KIND
+from ecsuite.config import ConfigError
+from ecsuite.games.registry import CHANNELS
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty current folder, where nothing is trusted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(foreign, "_trusted", set())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_foreign"),
+    [
+        ("./noisy.py:Noisy", True),
+        ("noisy.py:Noisy,flip=0.1", True),
+        ("my.module:Noisy", True),
+        ("husendz:dgsend", False),
+        ("hier:gru,stop=first", False),
+        ("gumbel", False),
+        ("./noisy.py", False),
+        ("./noisy.py:", False),
+        ("./noisy.py:0.5", False),
+        ("noisy:Noisy", False),
+    ],
+)
+def test_names(kind, is_foreign):
+    assert foreign.is_foreign(kind) == is_foreign
+
+
+def test_only_what_was_named_is_imported(folder):
+    (folder / "own").mkdir()
+    for name in ("own.py", "own/__init__.py", "own/mine.py"):
+        (folder / name).write_text("raise SystemExit\n")
+    for kind in ("./own.py:Mine", "own/mine.py:Mine", "own.mine:Mine"):
+        with pytest.raises(foreign.UntrustedError, match="code from a file, which is not run unasked"):
+            SENDERS.load(kind)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "message"),
+    [
+        (None, "./own.py:Mine", "own.py: can't be read: No such file or directory"),
+        (None, "own.mine:Mine", "own.mine: there is no such module, neither installed nor in this folder"),
+        ("def x(:\n", "./own.py:Mine", "./own.py:1: invalid syntax"),
+        ("import os\n1 / 0\n", "./own.py:Mine", "./own.py:2: ZeroDivisionError: division by zero"),
+        ("class Other: pass\n", "./own.py:Mine", "./own.py: has no Mine; it has Other"),
+        ("", "./own.py:Mine", "./own.py: has no Mine; it has no class or function"),
+        (
+            "class Mine: pass\n",
+            "./own.py:Mine",
+            "./own.py:Mine: a sender derives from torch.nn.modules.module.Module",
+        ),
+        (
+            "from torch import nn\nclass Mine(nn.Module):\n    class Options: pass\n",
+            "./own.py:Mine",
+            "./own.py:Mine: Options derives from ecsuite.agents.options.AgentOptions",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(folder, code, kind, message):
+    if code is not None:
+        (folder / "own.py").write_text(code)
+    foreign.trust([kind])
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        SENDERS.load(kind)
+
+
+def test_a_part_without_options_has_those_of_its_kind(folder):
+    (folder / "own.py").write_text("from torch import nn\nclass Mine(nn.Module): pass\n")
+    foreign.trust(["./own.py:Mine"])
+    made = SENDERS.load("./own.py:Mine")
+    assert issubclass(made, nn.Module) and made.Options().perception.kind == "identity"
+
+
+def test_another_content_is_another_part(folder):
+    file = folder / "own.py"
+    for value in (1, 2):
+        file.write_text(f"from torch import nn\nclass Mine(nn.Module):\n    value = {value}\n")
+        foreign.trust(["./own.py:Mine"])
+        assert SENDERS.load("./own.py:Mine").value == value
+
+
+def test_modules_of_the_current_folder_are_found(folder, monkeypatch):
+    (folder / "mine_for_a_test").mkdir()
+    (folder / "mine_for_a_test" / "parts.py").write_text(
+        "from torch import nn\nclass Mine(nn.Module): pass\n"
+    )
+    foreign.trust(["mine_for_a_test.parts:Mine"])
+    assert SENDERS.load("mine_for_a_test.parts:Mine").__name__ == "Mine"
+    assert "" not in sys.path[:1]
+
+
+def test_options_after_commas(folder):
+    assert CHANNELS.section("./own.py:Mine,flip=0.5", "channel") == {KIND: "./own.py:Mine", "flip": 0.5}
+    with pytest.raises(ConfigError, match="expected key=value after the comma"):
+        CHANNELS.section("./own.py:Mine,flip", "channel")
