@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "xtreme_evaluate:xtreme_evaluate",
         "xtreme-evaluate --predictions mine --labels labels",
     ),
+    "check": ("check:check", "check ./noisy.py:NoisyChannel,flip=0.1"),
     "list": ("list:list_names", "list --json"),
 }
 """Each command, in the order of `--help`: its `module:function` in `ecsuite.commands`, and an example."""

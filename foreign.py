@@ -125,6 +125,21 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
         UntrustedError: If nobody asked for it.
         PartError: If the file or the name is not there, can't be imported, or is not such a part.
     """
+    made = named(kind, word)
+    if base is not None and not (isinstance(made, type) and issubclass(made, base)):
+        raise PartError(f"{kind}: a {word} derives from {base.__module__}.{base.__qualname__}")
+    missing = [each for each in needs if not hasattr(made, each)]
+    if missing:
+        raise PartError(f"{kind}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`")
+    if isinstance(made, type) and not hasattr(made, "Options"):
+        made.Options = options or NoOptions  # type: ignore[attr-defined]
+    if options is not None and not issubclass(made.Options, options):
+        raise PartError(f"{kind}: Options derives from {options.__module__}.{options.__qualname__}")
+    return made
+
+
+def named(kind: str, word: str = "part") -> Any:
+    """What a foreign part names, as it is in its file. See `load`."""
     source, _, name = kind.partition(":")
     digest = checksum(source)
     if digest not in _trusted:
@@ -139,18 +154,8 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
             key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
         ]
         raise PartError(f"{source}: has no {name}; it has {', '.join(own) or 'no class or function'}")
-    if base is not None and not (isinstance(found, type) and issubclass(found, base)):
-        raise PartError(f"{kind}: a {word} derives from {base.__module__}.{base.__qualname__}")
-    missing = [each for each in needs if not hasattr(found, each)]
-    if missing:
-        raise PartError(f"{kind}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`")
-    made: Any = found
-    _loaded[made.__qualname__] = made
-    if isinstance(made, type) and not hasattr(made, "Options"):
-        made.Options = options or NoOptions
-    if options is not None and not issubclass(made.Options, options):
-        raise PartError(f"{kind}: Options derives from {options.__module__}.{options.__qualname__}")
-    return made
+    _loaded[found.__qualname__] = found
+    return found
 
 
 def error_in_part(error: BaseException) -> PartError | None:

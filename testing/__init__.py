@@ -1,0 +1,103 @@
+"""Conformance checks: what every part must hold to work wherever one of ours does.
+
+    import pytest
+    from ecsuite.testing import checks
+
+    @pytest.mark.parametrize("check", checks("channel", "./noisy.py:NoisyChannel"), ids=str)
+    def test_noisy_channel(check):
+        check()
+
+`ecsuite check ./noisy.py:NoisyChannel` prints the same as a table.
+"""
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ecsuite import foreign
+from ecsuite.config import ConfigError, look_up
+from ecsuite.testing.check import Check
+
+KINDS = {
+    "world": "ecsuite.testing.worlds",
+    "task": "ecsuite.testing.games",
+    "channel": "ecsuite.testing.games",
+    "sender": "ecsuite.testing.games",
+    "receiver": "ecsuite.testing.games",
+    "perception": "ecsuite.testing.games",
+    "loss": "ecsuite.testing.games",
+    "optimizer": "ecsuite.testing.games",
+    "schedule": "ecsuite.testing.games",
+    "metric": "ecsuite.testing.metrics",
+}
+"""The module with the checks of each kind of part."""
+
+
+SIGNS = {
+    "world": "corpus_batches",
+    "channel": "start_message",
+    "task": "scores_candidates",
+    "optimizer": "optimizer",
+    "schedule": "factor",
+    "sender": "num_features",
+    "perception": "object_shape",
+    "receiver": "vocab_size",
+}
+"""The attribute, or argument of the constructor, that only parts of a kind have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came of a check."""
+
+    check: Check
+    problem: str | None
+    """What does not hold, in one line; None: it holds."""
+
+
+def kind_of(name: str) -> str:
+    """The kind of a part in a file, by what only parts of that kind have.
+
+    Raises:
+        ConfigError: If the part is in no file.
+    """
+    if not foreign.is_foreign(name):
+        raise ConfigError(f"{name}: say what it is with --kind: {', '.join(KINDS)}")
+    foreign.trust([name.partition(",")[0]])
+    made = foreign.named(name.partition(",")[0])
+    if not isinstance(made, type):
+        return "metric"
+    arguments = inspect.signature(made).parameters
+    for kind, sign in SIGNS.items():
+        if sign in arguments or hasattr(made, sign):
+            return kind
+    return "loss"
+
+
+def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
+    """The checks of a part, as functions to call; one that does not hold raises an exception.
+
+    Args:
+        kind: What the part is: channel, sender, metric and so on.
+        name: A registered name or `./file.py:Class`, with options after commas.
+        settings: `section.key=value` of the small game in which the part is tried.
+
+    Raises:
+        ConfigError: If there is no such kind, or the part can't be imported.
+    """
+    module = import_module(look_up("kind", kind, KINDS))
+    foreign.trust([name.partition(",")[0]])
+    found: list[Check] = module.checks(kind, name, tuple(settings))
+    return found
+
+
+def run(check: Check) -> Outcome:
+    """Run a check, and say in a line what does not hold."""
+    try:
+        check()
+    except Exception as error:
+        told = foreign.error_in_part(error) or f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, AssertionError) else str(told)
+        return Outcome(check=check, problem=" ".join(said.split())[:300])
+    return Outcome(check=check, problem=None)

@@ -1,0 +1,252 @@
+"""Checks of the parts of a game: agents, channels, perceptions, tasks, losses, optimizers and schedules."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from torch import nn
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import from_tree
+from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.training import evaluate
+from ecsuite.testing.check import Check, require
+from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
+
+TOLERANCE = 0.1
+"""Largest difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
+
+
+def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The checks of a part of a game. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+    names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
+
+    def bound(function: Callable[[Trial], None]) -> Check:
+        return Check((function.__doc__ or "").rstrip("."), lambda: function(trial))
+
+    return [bound(function) for function in names]
+
+
+def options_survive_yaml(trial: Trial) -> None:
+    """Its options are the same after they were written to YAML and read again."""
+    written = yaml.safe_load(trial.experiment.to_yaml())
+    again = from_tree(written, "config.yaml")
+    require(again == trial.experiment, f"written {trial.part.options}, read another")
+
+
+def every_option_is_read(trial: Trial) -> None:
+    """Every option is read."""
+    read: set[str] = set()
+    watched = trial.with_options(_watched(trial.part.options, read))
+    world = watched.world()
+    game = watched.game(world)
+    play(game, world.batch("train", 0), "train")
+    play(game, world.batch("valid", 0), "greedy")
+    experiment = watched.experiment
+    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options)
+    optimizer.optimizer(game.parameters())
+    schedule = SCHEDULES.load(experiment.schedule.kind)
+    schedule(schedule.horizon(experiment.schedule.options, 2), steps_per_epoch=3).factor(1)
+    unread = [option.name for option in fields(trial.part.options) if option.name not in read]
+    require(not unread, f"nothing reads {', '.join(unread)}")
+
+
+def training_repeats(trial: Trial) -> None:
+    """The same seed gives the same weights, log and corpus, whatever was drawn before."""
+    with scratch_folder() as folder:
+        for name in ("first", "second"):
+            _scramble(name)
+            trial.train(folder / name)
+        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+            contents = [(folder / name / file).read_bytes() for name in ("first", "second")]
+            require(contents[0] == contents[1], f"{file} differs between two runs of one seed")
+
+
+def training_resumes(trial: Trial) -> None:
+    """A run that was stopped and continued ends with the same weights and corpus."""
+    with scratch_folder() as folder:
+        trial.train(folder / "whole")
+        trial.train(folder / "parts", stop_after=3)
+        _scramble("between")
+        trial.train(folder / "parts", resume=True)
+        for file in ("corpus.jsonl", "checkpoint-000000006.safetensors"):
+            contents = [(folder / name / file).read_bytes() for name in ("whole", "parts")]
+            require(contents[0] == contents[1], f"{file} differs after a run was stopped and continued")
+
+
+def draws_come_from_the_generator(trial: Trial) -> None:
+    """It draws from the generator that it is given, and not from a global one."""
+    world = trial.world()
+    game, batch = trial.game(world), world.batch("train", 0)
+    for mode in ("train", "sample", "greedy"):
+        found = []
+        for name in ("first", "second"):
+            _scramble(name)
+            before = _global_states()
+            found.append(play(game, batch, mode).message)  # type: ignore[arg-type]
+            require(before == _global_states(), f"a global generator was used in mode {mode}")
+        require(same(*found), f"mode {mode} gives other messages when a global seed is another")
+
+
+def greedy_is_deterministic(trial: Trial) -> None:
+    """The most likely messages and their scores are always the same."""
+    world = trial.world()
+    game, batch = trial.game(world), world.batch("valid", 0)
+    first, second = play(game, batch, "greedy"), play(game, batch, "greedy")
+    require(same(first.message, second.message), "two calls gave different messages")
+    require(same(dict(first.measures), dict(second.measures)), "two calls gave different measures")
+
+
+def nothing_is_kept_between_batches(trial: Trial) -> None:
+    """What it says of a batch does not depend on the batches before."""
+    world = trial.world()
+    game = trial.game(world)
+    for mode in ("train", "greedy"):
+        first = play(game, world.batch("valid", 0), mode)  # type: ignore[arg-type]
+        play(game, world.batch("train", 1), mode)  # type: ignore[arg-type]
+        again = play(game, world.batch("valid", 0), mode)  # type: ignore[arg-type]
+        require(same(first.message, again.message), f"mode {mode}: other messages after another batch")
+    require(same(dict(first.measures), dict(again.measures)), "other measures after another batch")
+
+
+def messages_are_well_formed(trial: Trial) -> None:
+    """Messages end at the first EOS, and their lengths say so."""
+    world = trial.world()
+    game = trial.game(world)
+    if game.channel.num_levels is not None:
+        return
+    for mode in ("greedy", "sample"):
+        problem = ill_formed(play(game, world.batch("valid", 0), mode).message)  # type: ignore[arg-type]
+        require(problem is None, f"mode {mode}: {problem}")
+
+
+def extreme_sizes_work(trial: Trial) -> None:
+    """Messages of one symbol, long messages, and a batch of one round work."""
+    for max_len in (1, 7):
+        channel = trial.experiment.channel
+        try:
+            changed = replace(channel, options=replace(channel.options, max_len=max_len))
+            sized = replace(trial, experiment=replace(trial.experiment, channel=changed))
+            world = sized.world()
+            game = sized.game(world)
+        except ConfigError:
+            continue  # it says that it takes no messages of this length
+        batch = world.batch("train", 0)
+        for size, mode in ((len(batch), "train"), (len(batch), "greedy"), (1, "greedy")):
+            result = play(game, batch.cut(size), mode)  # type: ignore[arg-type]
+            loss = result.measures["loss"]
+            require(bool(loss.isfinite()), f"max_len {max_len}, {size} rounds: the loss is {loss}")
+            num_rounds = result.message.symbols.shape[1]
+            require(num_rounds == size, f"{num_rounds} messages for {size} rounds")
+
+
+def gradients_flow(trial: Trial) -> None:
+    """Every parameter gets a finite gradient, and some are not zero."""
+    world = trial.world()
+    game = trial.game(world)
+    found = gradients(game, world.batch("train", 0))
+    bad = [name for name, gradient in found.items() if not bool(gradient.isfinite().all())]
+    require(not bad, f"the gradient of {', '.join(bad[:3])} is not finite")
+    own = trial.module(game)
+    missing = [name for name, _ in _own_parameters(game, own) if name not in found]
+    require(not missing, f"{', '.join(missing[:3])} get no gradient")
+    zero = [name for name, _ in _own_parameters(game, own) if not bool(found[name].any())]
+    require(len(zero) < len(_own_parameters(game, own)) or not zero, "all its gradients are zero")
+
+
+def bf16_agrees(trial: Trial) -> None:
+    """In bf16 it computes nearly what it computes in fp32."""
+    world = trial.world()
+    batch = world.batch("valid", 0)
+    for mode in ("train", "greedy"):
+        losses = [
+            float(play(trial.game(world, dtype=dtype), batch, mode).measures["loss"])  # type: ignore[arg-type]
+            for dtype in (torch.float32, torch.bfloat16)
+        ]
+        difference = abs(losses[0] - losses[1])
+        near = difference <= TOLERANCE * max(1.0, abs(losses[0]))
+        # A symbol whose logit is nearly that of another may be another in bf16.
+        require(near or mode == "greedy", f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}")
+
+
+def works_on_another_device(trial: Trial) -> None:
+    """Its tensors are where its inputs are (tried on torch's device `meta`)."""
+    world = trial.world()
+    game = trial.game(world).to("meta")
+    for mode in ("train", "greedy"):
+        game.train(mode == "train")
+        played = game.play(world.batch("train", 0), mode)  # type: ignore[arg-type]
+        if mode == "train":
+            played.objective.backward()
+
+
+def can_be_sent_to_a_worker(trial: Trial) -> None:
+    """It can be sent to another process."""
+    ForkingPickler.dumps(trial.game(trial.world()))
+
+
+def evaluates(trial: Trial) -> None:
+    """Its measures are finite numbers, and there is a chance level for each."""
+    world = trial.world()
+    game = trial.game(world)
+    found = evaluate(game, world, trial.experiment)
+    require("accuracy" in found and "loss" in found, f"it measures {', '.join(found)}, not loss and accuracy")
+    bad = {name: value for name, value in found.items() if not np.isfinite(value)}
+    require(not bad, f"not finite: {bad}")
+    without = [name for name in game.task.chance() if name not in found]
+    require(not without, f"a chance level for {', '.join(without)}, which is not measured")
+
+
+ALL = (options_survive_yaml, every_option_is_read, training_repeats, training_resumes, evaluates)
+AGENTS = (
+    draws_come_from_the_generator,
+    greedy_is_deterministic,
+    nothing_is_kept_between_batches,
+    messages_are_well_formed,
+    extreme_sizes_work,
+    gradients_flow,
+    bf16_agrees,
+    works_on_another_device,
+    can_be_sent_to_a_worker,
+)
+
+
+def _own_parameters(game: nn.Module, own: nn.Module | None) -> list[tuple[str, Any]]:
+    """The parameters of the part, by their names in the game."""
+    ids = {id(each) for each in own.parameters()} if own is not None else set()
+    return [(name, each) for name, each in game.named_parameters() if id(each) in ids]
+
+
+def _watched(options: Any, read: set[str]) -> Any:
+    """A copy of options that notes which of them are read."""
+    names = {option.name for option in fields(options)}
+
+    class Watched(type(options)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            if name in names:
+                read.add(name)
+            return super().__getattribute__(name)
+
+    copy = object.__new__(Watched)
+    for name in names:
+        object.__setattr__(copy, name, getattr(options, name))
+    return copy
+
+
+def _scramble(text: str) -> None:
+    """Give every global generator another state."""
+    seed = sum(text.encode())
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def _global_states() -> tuple[Any, ...]:
+    """The states of the global generators."""
+    return random.getstate(), np.random.get_state()[1].tobytes(), torch.get_rng_state().numpy().tobytes()

@@ -1,0 +1,137 @@
+"""Checks of metrics: the same value for the same language, and a reason where there is none."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.testing.check import Check, require
+
+SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
+OPTIONS = Options(preset="nano")
+
+
+def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The checks of a metric. See `ecsuite.testing.checks`."""
+
+    def bound(function: Callable[[Metric], None]) -> Check:
+        return Check((function.__doc__ or "").rstrip("."), lambda: function(load_metric(name)))
+
+    return [bound(function) for function in ALL]
+
+
+def language(num_messages: int = 64, seed: int = 0) -> Corpus:
+    """A language in which each attribute is said by a symbol, with some noise."""
+    rng = np.random.default_rng(seed)
+    meanings = rng.integers(VALUES, size=(num_messages, ATTRIBUTES))
+    noise = rng.integers(1, SYMBOLS, size=meanings.shape)
+    symbols = np.where(rng.random(meanings.shape) < 0.2, noise, 1 + meanings).astype(np.int32)
+    return corpus_of([row.tolist() for row in symbols], meanings)
+
+
+def corpus_of(messages: Sequence[Sequence[int]], meanings: Any) -> Corpus:
+    """A corpus without EOS, whose concepts are the attribute values."""
+    meanings = np.asarray(meanings, dtype=np.int64).reshape(len(messages), -1)
+    first = np.arange(meanings.shape[1]) * VALUES
+    return Corpus(
+        messages=Ragged.from_rows([list(message) for message in messages]),
+        meanings=meanings,
+        concepts=Ragged.from_rows((meanings + first).tolist()),
+        concept_names=tuple(f"attribute{a}={v}" for a in range(meanings.shape[1]) for v in range(VALUES)),
+    )
+
+
+def is_deterministic(metric: Metric) -> None:
+    """Two calls give the same scores."""
+    require(_values(metric, language()) == _values(metric, language()), "two calls differ")
+
+
+def corpus_is_unchanged(metric: Metric) -> None:
+    """It does not change the corpus."""
+    corpus = language()
+    metric(corpus, OPTIONS)
+    fresh = language()
+    same = np.array_equal(corpus.messages.values, fresh.messages.values)
+    require(same and np.array_equal(corpus.meanings, fresh.meanings), "messages or meanings were changed")
+
+
+def symbols_may_be_renamed(metric: Metric) -> None:
+    """Other symbol ids do not change the values."""
+    corpus = language()
+    renamed = replace(
+        corpus,
+        messages=Ragged(values=(SYMBOLS + 3 - corpus.messages.values) * 7, offsets=corpus.messages.offsets),
+    )
+    _require_near(_values(metric, corpus), _values(metric, renamed), "other symbol ids")
+
+
+def order_does_not_matter(metric: Metric) -> None:
+    """Another order of the messages does not change the values."""
+    corpus = language()
+    order = np.random.default_rng(1).permutation(len(corpus.messages))
+    rows = [corpus.messages[index].tolist() for index in order]
+    _require_near(_values(metric, corpus), _values(metric, corpus_of(rows, corpus.meanings[order])), "another order")
+
+
+def degenerate_corpora_have_reasons(metric: Metric) -> None:
+    """On degenerate corpora it gives finite values, or none with a reason."""
+    for name, corpus in DEGENERATE.items():
+        try:
+            scores = metric(corpus, OPTIONS)
+        except Exception as error:
+            raise AssertionError(f"{name}: {type(error).__name__}: {error}") from error
+        for score in scores:
+            require((score.value is None) == (score.reason is not None), f"{name}: no value and no reason")
+
+
+def scores_are_json(metric: Metric) -> None:
+    """Its scores are JSON, with a signature that begins with a name."""
+    for score in metric(language(), OPTIONS):
+        json.dumps(score.to_json(), allow_nan=False)
+        require(bool(score.signature) and bool(score.about), f"{score.name}: no signature, or no word about it")
+
+
+def intervals_hold_the_value(metric: Metric) -> None:
+    """A confidence interval is in order."""
+    for score in metric(language(), OPTIONS):
+        if score.ci95 is not None:
+            require(score.ci95[0] <= score.ci95[1], f"{score.name}: {score.ci95}")
+
+
+DEGENERATE = {
+    "one message": corpus_of([[1, 2]], [[0, 1]]),
+    "equal messages": corpus_of([[1, 2]] * 8, [[0, 1], [1, 0]] * 4),
+    "equal meanings": corpus_of([[1, 2], [2, 1]] * 4, [[0, 1]] * 8),
+    "empty messages": corpus_of([[]] * 8, [[0, 1], [1, 0]] * 4),
+    "no meanings": Corpus(messages=Ragged.from_rows([[1, 2], [2], [1]])),
+}
+
+ALL = (
+    is_deterministic,
+    corpus_is_unchanged,
+    symbols_may_be_renamed,
+    order_does_not_matter,
+    degenerate_corpora_have_reasons,
+    scores_are_json,
+    intervals_hold_the_value,
+)
+
+
+def _values(metric: Metric, corpus: Corpus) -> dict[str, Any]:
+    scores: list[Score] = metric(corpus, OPTIONS)
+    return {score.name: score.value for score in scores}
+
+
+def _require_near(first: dict[str, Any], second: dict[str, Any], what: str) -> None:
+    """Fail where values differ by more than rounding."""
+    for name, value in first.items():
+        other = second.get(name)
+        near = value == other or (
+            value is not None and other is not None and bool(np.isclose(value, other, rtol=1e-9, atol=1e-12))
+        )
+        require(near, f"{name} is {value}, with {what} {other}")

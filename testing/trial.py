@@ -1,0 +1,162 @@
+"""A game so small that a part can be tried in it many times."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.components import Part
+from ecsuite.games.channels import Mode
+from ecsuite.games.corpus_generation import noise_generator
+from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.game import Game, PlayResult, make_world
+from ecsuite.games.training import train
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.jobs.signals import StopRequest
+
+SMALL = (
+    "training.num_examples=48",
+    "training.batch_size=16",
+    "training.num_epochs=2",
+    "training.evaluate_every=2",
+    "training.checkpoint_every=1",
+    "training.precision=fp32",
+    "evaluation.num_valid=16",
+    "evaluation.corpus_size=8",
+)
+"""Six steps."""
+SECTIONS = {"perception": "sender.perception"}
+"""The section of a kind of part whose name is not that of the kind."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """A part in a small game."""
+
+    kind: str
+    """What the part is."""
+    experiment: Experiment
+    """The game; everything but the part is of the registries."""
+
+    @classmethod
+    def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "Trial":
+        """The small game with a part.
+
+        Args:
+            kind: What the part is.
+            name: Its name, with options after commas.
+            settings: Further settings, `section.key=value` each.
+        """
+        section = SECTIONS.get(kind, kind)
+        changes = {section: name} if kind in SECTIONS else {f"{kind}.kind": name}
+        return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
+
+    @property
+    def part(self) -> Part:
+        """The part with its options."""
+        found: Part = getattr(self.experiment, "sender" if self.kind == "perception" else self.kind)
+        return found.options.perception if self.kind == "perception" else found
+
+    def with_options(self, options: Any) -> "Trial":
+        """The same game, with other options of the part."""
+        part = replace(self.part, options=options)
+        if self.kind == "perception":
+            sender = self.experiment.sender
+            changed = {"sender": replace(sender, options=replace(sender.options, perception=part))}
+        else:
+            changed = {self.kind: part}
+        return replace(self, experiment=replace(self.experiment, **changed))
+
+    def world(self) -> World:
+        """The world of the game."""
+        return make_world(self.experiment)
+
+    def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Game:
+        """The game, with initial weights of a seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return Game(self.experiment, world, dtype)
+
+    def module(self, game: Game) -> nn.Module | None:
+        """The part in a game; None if it is no module."""
+        name = {"perception": "sender_perception"}.get(self.kind, self.kind)
+        found = getattr(game, name, None)
+        return found if isinstance(found, nn.Module) else None
+
+    def train(self, folder: Path, *, stop_after: int | None = None, resume: bool = False) -> None:
+        """Train the game; `stop_after`: end after so many steps, as by an interrupt."""
+        steps = 0
+
+        def should_stop() -> StopRequest | None:
+            nonlocal steps
+            steps += 1
+            return "preempted" if steps == stop_after else None
+
+        train(
+            self.experiment,
+            folder,
+            resume=resume,
+            device="cpu",
+            progress=lambda *_: None,
+            note=lambda _: None,
+            should_stop=should_stop,
+        )
+
+
+def play(game: Game, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
+    """Play a batch with the noise of a seed; a game in training mode only if the mode is train."""
+    game.train(mode == "train")
+    generator = None if mode == "greedy" else noise_generator(seed, "check", 0, game.device)
+    with torch.set_grad_enabled(mode == "train"):
+        return game.play(batch, mode, generator)
+
+
+def gradients(game: Game, batch: Batch) -> dict[str, Tensor]:
+    """Gradients of the parameters after a batch, by name; parameters without one are left out."""
+    game.zero_grad(set_to_none=True)
+    play(game, batch, "train").objective.backward()
+    return {name: each.grad for name, each in game.named_parameters() if each.grad is not None}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two messages, tensors, arrays or mappings of them are equal to the last bit."""
+    if isinstance(first, Message):
+        return same(first.symbols, second.symbols) and same(first.length, second.length)
+    if isinstance(first, Tensor):
+        return torch.equal(first, second)
+    if isinstance(first, np.ndarray):
+        return np.array_equal(first, second)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
+    return bool(first == second)
+
+
+def ill_formed(message: Message) -> str | None:
+    """What breaks the rules of a message of ids; None if nothing does.
+
+    After the first EOS there is only PAD, and the length counts the symbols with EOS.
+    """
+    ids = message.symbols.t()  # (batch, num_steps)
+    ended = (ids == EOS).cumsum(1)
+    after = torch.cat([torch.zeros_like(ended[:, :1]), ended[:, :-1]], dim=1) > 0
+    if bool((ids[after] != PAD).any()):
+        return "there are symbols after the first EOS"
+    if bool((ids[~after] == PAD).any()):
+        return "there is PAD before the message has ended"
+    if not torch.equal((ids != PAD).sum(1), message.length.long()):
+        return "the length is not the number of symbols with EOS"
+    return None
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is removed afterwards."""
+    with TemporaryDirectory(prefix="ecsuite-check-") as folder:
+        yield Path(folder)

@@ -1,0 +1,89 @@
+"""Checks of worlds: those of every part of a game, and what holds of its batches."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from ecsuite.games.worlds.world import Batch
+from ecsuite.testing import games
+from ecsuite.testing.check import Check, require
+from ecsuite.testing.trial import Trial
+
+
+def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The checks of a world. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+
+    def bound(function: Callable[[Trial], None]) -> Check:
+        return Check((function.__doc__ or "").rstrip("."), lambda: function(trial))
+
+    return [bound(function) for function in (*games.ALL, *WORLDS)]
+
+
+def batches_are_pure(trial: Trial) -> None:
+    """A batch depends on the seed, the split and its number alone."""
+    first, second = trial.world(), trial.world()
+    for split in first.splits:
+        last = second.batch(split, 1)
+        require(_equal(first.batch(split, 0), second.batch(split, 0)), f"{split}: batch 0 is not always the same")
+        require(_equal(first.batch(split, 1), last), f"{split}: batch 1 depends on what was drawn before")
+
+
+def batches_differ(trial: Trial) -> None:
+    """Two batches of training are not the same."""
+    world = trial.world()
+    require(not _equal(world.batch("train", 0), world.batch("train", 1)), "batches 0 and 1 are equal")
+
+
+def indices_and_labels_fit(trial: Trial) -> None:
+    """Every round shows objects of the batch, and has a target among its candidates."""
+    world = trial.world()
+    for split in world.splits:
+        batch = world.batch(split, 0)
+        num_objects = len(batch.objects)
+        for name, indices in (("shown", batch.shown), ("candidates", batch.candidate_indices())):
+            inside = (indices >= 0).all() and (indices < num_objects).all()
+            require(bool(inside), f"{split}: {name} names objects that are not in the batch")
+        require(batch.labels.dtype == np.bool_, f"{split}: labels are {batch.labels.dtype}, expected bool")
+        require(bool(batch.labels.any(1).all()), f"{split}: a round has no target among its candidates")
+        require(len(batch.shown) == len(batch.labels), f"{split}: shown and labels have different lengths")
+
+
+def features_have_the_shape(trial: Trial) -> None:
+    """Objects as input of perceptions have the shape that the world names."""
+    world = trial.world()
+    batch = world.batch("train", 0)
+    for dtype in (torch.float32, torch.bfloat16):
+        found = world.features(torch.from_numpy(batch.objects), dtype)
+        expected = (len(batch.objects), *world.object_shape)
+        require(tuple(found.shape) == expected, f"{tuple(found.shape)}, expected {expected}")
+        require(found.dtype == dtype, f"{found.dtype}, expected {dtype}")
+        require(bool(found.isfinite().all()), "features are not finite")
+
+
+def meanings_are_described(trial: Trial) -> None:
+    """Every round of the corpus has a meaning."""
+    world = trial.world()
+    for batch in world.corpus_batches(8):
+        description = world.describe(batch)
+        require(len(description.meanings) == len(batch), "not as many meanings as rounds")
+        if description.concepts is not None:
+            largest = max((max(row, default=-1) for row in map(list, description.concepts)), default=-1)
+            require(largest < len(description.concept_names), "a concept has no name")
+
+
+def _equal(first: Batch, second: Batch) -> bool:
+    """Whether two batches are the same."""
+    return all(
+        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("objects", "shown", "labels")
+    )
+
+
+WORLDS = (
+    batches_are_pure,
+    batches_differ,
+    indices_and_labels_fit,
+    features_have_the_shape,
+    meanings_are_described,
+)

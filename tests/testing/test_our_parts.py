@@ -1,0 +1,73 @@
+"""Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
+
+import numpy as np
+import pytest
+
+from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
+from ecsuite.eval.metrics import METRICS
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.testing import checks, run
+
+REGISTRIES = {
+    "world": WORLDS,
+    "task": TASKS,
+    "channel": CHANNELS,
+    "sender": SENDERS,
+    "receiver": RECEIVERS,
+    "perception": PERCEPTIONS,
+    "loss": LOSSES,
+    "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "metric": METRICS,
+}
+IMAGES = ("world=shape", "task=discrimination", "world.pool=16")
+NAMES_AND_SETTINGS = {
+    "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
+    "sender:transformer": ("transformer-2l,init=copied", ()),  # one layer has nothing to copy
+    "perception:linear": ("linear,size=8", ()),
+    "perception:tanh": ("tanh,size=8", ()),
+    "perception:mlp": ("mlp,size=8", ()),
+    "world:text": ("text,train_data=train.txt,valid_data=valid.txt", ("task.num_distractors=null",)),
+    "world:features": ("features,features=features.npz", ()),
+    "perception:conv": ("conv,size=8", IMAGES),
+    "perception:conv_max": ("conv_max,size=8", IMAGES),
+    "perception:conv_grid": ("conv_grid,size=8", IMAGES),
+    "perception:conv4": ("conv4", IMAGES),
+}
+"""What a part is tried with where its name alone does not do."""
+EXCEPTIONS = {
+    # The published models have weights for inputs that are zero.
+    "sender:husenda": "Every parameter gets a finite gradient, and some are not zero",
+    "sender:husendz": "Every parameter gets a finite gradient, and some are not zero",
+    # It trains models, which see the messages in their order.
+    "metric:xferbench": "not change the values",
+}
+"""Words of the checks that a part does not hold."""
+SLOW = pytest.mark.slow
+
+
+def parts():
+    """Every registered part; all but the first of a kind are in the slow set."""
+    for kind, registry in REGISTRIES.items():
+        for number, name in enumerate(registry.parts):
+            part = f"{kind}:{name}"
+            yield pytest.param(kind, name, id=part, marks=[SLOW] if number else [])
+
+
+@pytest.mark.parametrize(("kind", "name"), list(parts()))
+def test_a_registered_part_passes(kind, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("train.txt", "valid.txt"):
+        rows = np.random.default_rng(0).integers(4, size=(48, 3, 2))
+        lines = (" . ".join(" ".join(map(str, object_)) for object_ in row) + " . 0" for row in rows)
+        (tmp_path / file).write_text("\n".join(lines) + "\n")
+    labels = np.repeat(np.arange(8), 12)
+    vectors = np.random.default_rng(0).normal(size=(len(labels), 5)) + labels[:, None]
+    np.savez(tmp_path / "features.npz", features=vectors.astype(np.float32), class_id=labels)
+    part = f"{kind}:{name}"
+    found = checks(kind, *NAMES_AND_SETTINGS.get(part, (name, ())))
+    problems = {str(each.check): each.problem for each in map(run, found)}
+    excepted = EXCEPTIONS.get(part, "none")
+    assert not {
+        statement: problem for statement, problem in problems.items() if problem and excepted not in statement
+    }

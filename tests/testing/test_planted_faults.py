@@ -1,0 +1,158 @@
+"""`ecsuite check` finds faults that were put into parts on purpose, and none in parts that are right."""
+
+import pytest
+
+from ecsuite import foreign
+from ecsuite.testing import checks, kind_of, run
+
+SENDER = """
+import random
+from dataclasses import dataclass
+import torch
+from torch import nn
+from torch.nn import functional
+from ecsuite.agents.message import EOS, PAD, Message, embed_symbols
+from ecsuite.agents.options import AgentOptions, PerceptionOptions
+from ecsuite.config import Share
+from ecsuite.games.channels import GumbelChannel
+from ecsuite.games.message_builders import DiscreteMessageBuilder
+
+class Sender(nn.Module):
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        scale: Share = 0.5
+    def __init__(self, options, *, num_features, vocab_size, max_len):
+        super().__init__()
+        self.scale = options.scale
+        self.perceive, self.scores = nn.Linear(num_features, 16), nn.Linear(16, vocab_size + 1)
+        self.embed, self.cell = nn.Embedding(vocab_size + 1, 16), nn.GRUCell(16, 16)
+    def forward(self, meanings, builder):
+        state = self.perceive(meanings) * self.scale
+        inputs = torch.zeros_like(state)
+        while not builder.done:
+            state = self.cell(inputs, state)
+            inputs = embed_symbols(self.embed, builder.step(self.scores(state)))
+        return builder.message()
+"""
+METRIC = """
+import numpy as np
+def metric(corpus):
+    return float(np.mean(corpus.messages.lengths)) if len(corpus.messages) else None
+"""
+FAULTS = {
+    "draws from torch's global generator": (
+        SENDER,
+        ("state = self.perceive(meanings)", "state = torch.randn(len(meanings), 16) + self.perceive(meanings)"),
+        "draws from the generator",
+    ),
+    "draws from Python's generator": (
+        SENDER,
+        ("* self.scale", "* self.scale * random.random()"),
+        "draws from the generator",
+    ),
+    "wrong shape where messages have one symbol": (
+        SENDER,
+        ("inputs = torch.zeros_like(state)", "inputs = torch.zeros_like(state).squeeze(0)"),
+        "batch of one round",
+    ),
+    "dropout in greedy": (
+        SENDER,
+        ("* self.scale", "* functional.dropout(self.perceive(meanings), 0.5)"),
+        "always the same",
+    ),
+    "a gradient that is not finite": (
+        SENDER,
+        ("* self.scale", "* self.scale + (self.perceive.weight[0, 0] - self.perceive.weight[0, 0]).sqrt()"),
+        "finite gradient",
+    ),
+    "an option that nothing reads": (SENDER, ("self.scale = options.scale", "self.scale = 0.5"), "option is read"),
+    "state kept between batches": (
+        SENDER,
+        (
+            "        inputs = torch.zeros_like(state)",
+            "        self.mean = getattr(self, 'mean', 0) + state.detach().mean()\n"
+            "        inputs = torch.zeros_like(state) + self.mean",
+        ),
+        "the batches before",
+    ),
+    "a tensor on the CPU": (
+        SENDER,
+        ("inputs = torch.zeros_like(state)", "inputs = torch.zeros(len(state), 16)"),
+        "where its inputs are",
+    ),
+    "something that can't be sent": (
+        SENDER,
+        ("super().__init__()", "super().__init__()\n        self.hook = lambda value: value"),
+        "sent to another process",
+    ),
+    "a parameter that gets no gradient": (
+        SENDER,
+        ("self.scale = options.scale", "self.scale = options.scale\n        self.more = nn.Linear(3, 3)"),
+        "finite gradient",
+    ),
+    "symbols after EOS": (
+        SENDER
+        + """
+class Talking(DiscreteMessageBuilder):
+    def message(self):
+        found = super().message()
+        return Message(symbols=found.symbols.clamp(min=EOS), ends=None, length=found.length)
+class Channel(GumbelChannel):
+    def start_message(self, mode, like, generator, epoch=0):
+        if mode == "train":
+            return super().start_message(mode, like, generator, epoch)
+        return Talking(self.options, None, track=False)
+""",
+        ("", ""),
+        "end at the first EOS",
+    ),
+    "a weight that is not cast": (
+        SENDER
+        + """
+class Perception(nn.Module):
+    Options = PerceptionOptions
+    def __init__(self, options, *, object_shape, state_size=None):
+        super().__init__()
+        self.out_features = 16
+        self.layer = nn.Linear(object_shape[0], 16)
+    def forward(self, features):
+        return self.layer(features)
+""",
+        ("", ""),
+        "In bf16",
+    ),
+    "a metric that is NaN": (METRIC, ("if len(corpus.messages)", "* float('nan') if len(corpus.messages)"), "with a reason"),
+    "a metric that depends on ids": (
+        METRIC,
+        ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
+        "Other symbol ids",
+    ),
+}
+"""By fault: a right file, what is replaced in it, and words of the check that has to fail."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(foreign, "_trusted", set())
+
+
+def outcomes(path, code):
+    path.write_text(code)
+    name = [line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")][-1]
+    part = f"./{path.name}:{name}"
+    return {str(each.check): each.problem for each in map(run, checks(kind_of(part), part))}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_fault_is_found(fault, tmp_path):
+    code, (right, wrong), words = FAULTS[fault]
+    assert right in code
+    found = outcomes(tmp_path / "own.py", code.replace(right, wrong) if right else code)
+    assert any(words in statement for statement, problem in found.items() if problem), found
+
+
+@pytest.mark.parametrize("code", [SENDER, METRIC], ids=["sender", "metric"])
+def test_parts_without_faults_pass(code, tmp_path):
+    found = outcomes(tmp_path / "own.py", code)
+    assert not [problem for problem in found.values() if problem]
