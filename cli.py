@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "xtreme_evaluate:xtreme_evaluate",
         "xtreme-evaluate --predictions mine --labels labels",
     ),
+    "new": ("new:new", "new channel noisy.py && ecsuite check ./noisy.py:Noisy"),
     "check": ("check:check", "check ./noisy.py:NoisyChannel,flip=0.1"),
     "list": ("list:list_names", "list --json"),
 }

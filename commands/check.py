@@ -23,9 +23,14 @@ def check(
 
     kind = kind or kind_of(part)
     found = checks(kind, part, assign or [])
-    outcomes = [run(each) for each in track(found, description=part, transient=True, console=Console(stderr=True))]
+    outcomes = [
+        run(each) for each in track(found, description=part, transient=True, console=Console(stderr=True))
+    ]
     if as_json:
-        rows = [{"check": str(each.check), "holds": each.problem is None, "problem": each.problem} for each in outcomes]
+        rows = [
+            {"check": str(each.check), "holds": each.problem is None, "problem": each.problem}
+            for each in outcomes
+        ]
         print_json({"part": part, "kind": kind, "checks": rows})
     else:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -38,6 +43,7 @@ def check(
                 before = outcome.problem
         failed = sum(outcome.problem is not None for outcome in outcomes)
         Console().print(table)
-        print(f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of a {kind} hold")
+        article = "an" if kind[0] in "aeiou" else "a"
+        print(f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of {article} {kind} hold")
     if any(outcome.problem for outcome in outcomes):
         raise typer.Exit(1)

@@ -89,7 +89,7 @@ def draws_come_from_the_generator(trial: Trial) -> None:
         for name in ("first", "second"):
             _scramble(name)
             before = _global_states()
-            found.append(play(game, batch, mode).message)  # type: ignore[arg-type]
+            found.append(play(game, batch, mode).message)
             require(before == _global_states(), f"a global generator was used in mode {mode}")
         require(same(*found), f"mode {mode} gives other messages when a global seed is another")
 
@@ -108,9 +108,9 @@ def nothing_is_kept_between_batches(trial: Trial) -> None:
     world = trial.world()
     game = trial.game(world)
     for mode in ("train", "greedy"):
-        first = play(game, world.batch("valid", 0), mode)  # type: ignore[arg-type]
-        play(game, world.batch("train", 1), mode)  # type: ignore[arg-type]
-        again = play(game, world.batch("valid", 0), mode)  # type: ignore[arg-type]
+        first = play(game, world.batch("valid", 0), mode)
+        play(game, world.batch("train", 1), mode)
+        again = play(game, world.batch("valid", 0), mode)
         require(same(first.message, again.message), f"mode {mode}: other messages after another batch")
     require(same(dict(first.measures), dict(again.measures)), "other measures after another batch")
 
@@ -122,7 +122,7 @@ def messages_are_well_formed(trial: Trial) -> None:
     if game.channel.num_levels is not None:
         return
     for mode in ("greedy", "sample"):
-        problem = ill_formed(play(game, world.batch("valid", 0), mode).message)  # type: ignore[arg-type]
+        problem = ill_formed(play(game, world.batch("valid", 0), mode).message)
         require(problem is None, f"mode {mode}: {problem}")
 
 
@@ -139,7 +139,7 @@ def extreme_sizes_work(trial: Trial) -> None:
             continue  # it says that it takes no messages of this length
         batch = world.batch("train", 0)
         for size, mode in ((len(batch), "train"), (len(batch), "greedy"), (1, "greedy")):
-            result = play(game, batch.cut(size), mode)  # type: ignore[arg-type]
+            result = play(game, batch.cut(size), mode)
             loss = result.measures["loss"]
             require(bool(loss.isfinite()), f"max_len {max_len}, {size} rounds: the loss is {loss}")
             num_rounds = result.message.symbols.shape[1]
@@ -166,13 +166,15 @@ def bf16_agrees(trial: Trial) -> None:
     batch = world.batch("valid", 0)
     for mode in ("train", "greedy"):
         losses = [
-            float(play(trial.game(world, dtype=dtype), batch, mode).measures["loss"])  # type: ignore[arg-type]
+            float(play(trial.game(world, dtype=dtype), batch, mode).measures["loss"])
             for dtype in (torch.float32, torch.bfloat16)
         ]
         difference = abs(losses[0] - losses[1])
         near = difference <= TOLERANCE * max(1.0, abs(losses[0]))
         # A symbol whose logit is nearly that of another may be another in bf16.
-        require(near or mode == "greedy", f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}")
+        require(
+            near or mode == "greedy", f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}"
+        )
 
 
 def works_on_another_device(trial: Trial) -> None:
@@ -181,7 +183,7 @@ def works_on_another_device(trial: Trial) -> None:
     game = trial.game(world).to("meta")
     for mode in ("train", "greedy"):
         game.train(mode == "train")
-        played = game.play(world.batch("train", 0), mode)  # type: ignore[arg-type]
+        played = game.play(world.batch("train", 0), mode)
         if mode == "train":
             played.objective.backward()
 
@@ -249,4 +251,4 @@ def _scramble(text: str) -> None:
 
 def _global_states() -> tuple[Any, ...]:
     """The states of the global generators."""
-    return random.getstate(), np.random.get_state()[1].tobytes(), torch.get_rng_state().numpy().tobytes()
+    return random.getstate(), repr(np.random.get_state(legacy=False)), torch.get_rng_state().numpy().tobytes()

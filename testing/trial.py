@@ -69,9 +69,8 @@ class Trial:
         part = replace(self.part, options=options)
         if self.kind == "perception":
             sender = self.experiment.sender
-            changed = {"sender": replace(sender, options=replace(sender.options, perception=part))}
-        else:
-            changed = {self.kind: part}
+            part = replace(sender, options=replace(sender.options, perception=part))
+        changed: dict[str, Any] = {"sender" if self.kind == "perception" else self.kind: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
     def world(self) -> World:

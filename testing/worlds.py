@@ -26,7 +26,9 @@ def batches_are_pure(trial: Trial) -> None:
     first, second = trial.world(), trial.world()
     for split in first.splits:
         last = second.batch(split, 1)
-        require(_equal(first.batch(split, 0), second.batch(split, 0)), f"{split}: batch 0 is not always the same")
+        require(
+            _equal(first.batch(split, 0), second.batch(split, 0)), f"{split}: batch 0 is not always the same"
+        )
         require(_equal(first.batch(split, 1), last), f"{split}: batch 1 depends on what was drawn before")
 
 
@@ -69,7 +71,7 @@ def meanings_are_described(trial: Trial) -> None:
         description = world.describe(batch)
         require(len(description.meanings) == len(batch), "not as many meanings as rounds")
         if description.concepts is not None:
-            largest = max((max(row, default=-1) for row in map(list, description.concepts)), default=-1)
+            largest = description.concepts.values.max(initial=-1)
             require(largest < len(description.concept_names), "a concept has no name")
 
 

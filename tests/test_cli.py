@@ -56,6 +56,8 @@ OPTIONS = {
         "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
         "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
     },
+    "new": {"kind", "file", "--help"},
+    "check": {"part", "--kind", "--set", "--json", "--help"},
     "score": {
         "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",
         "--plan", "--pictures", "--picture-folder", "--out", "--device", "--json", "--help",

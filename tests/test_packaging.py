@@ -101,6 +101,7 @@ FLOORS = [
     "downloads",
     "eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation "
     "eval.xtreme.scoring eval.xtreme",
+    "testing",
     "commands",
     "cli",
 ]
@@ -175,6 +176,7 @@ def test_shipped_data_are_in_the_package():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]["ecsuite"]
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     needed = {ROOT / "py.typed", *(ROOT / "configs").rglob("*.yaml"), *(ROOT / "eval").rglob("*.yaml")}
+    needed |= set((ROOT / "commands" / "templates").iterdir())
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
         "presets.yaml",

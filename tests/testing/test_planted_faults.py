@@ -42,7 +42,10 @@ def metric(corpus):
 FAULTS = {
     "draws from torch's global generator": (
         SENDER,
-        ("state = self.perceive(meanings)", "state = torch.randn(len(meanings), 16) + self.perceive(meanings)"),
+        (
+            "state = self.perceive(meanings)",
+            "state = torch.randn(len(meanings), 16) + self.perceive(meanings)",
+        ),
         "draws from the generator",
     ),
     "draws from Python's generator": (
@@ -65,7 +68,11 @@ FAULTS = {
         ("* self.scale", "* self.scale + (self.perceive.weight[0, 0] - self.perceive.weight[0, 0]).sqrt()"),
         "finite gradient",
     ),
-    "an option that nothing reads": (SENDER, ("self.scale = options.scale", "self.scale = 0.5"), "option is read"),
+    "an option that nothing reads": (
+        SENDER,
+        ("self.scale = options.scale", "self.scale = 0.5"),
+        "option is read",
+    ),
     "state kept between batches": (
         SENDER,
         (
@@ -121,7 +128,11 @@ class Perception(nn.Module):
         ("", ""),
         "In bf16",
     ),
-    "a metric that is NaN": (METRIC, ("if len(corpus.messages)", "* float('nan') if len(corpus.messages)"), "with a reason"),
+    "a metric that is NaN": (
+        METRIC,
+        ("if len(corpus.messages)", "* float('nan') if len(corpus.messages)"),
+        "with a reason",
+    ),
     "a metric that depends on ids": (
         METRIC,
         ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
@@ -139,7 +150,9 @@ def folder(tmp_path, monkeypatch):
 
 def outcomes(path, code):
     path.write_text(code)
-    name = [line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")][-1]
+    name = [
+        line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")
+    ][-1]
     part = f"./{path.name}:{name}"
     return {str(each.check): each.problem for each in map(run, checks(kind_of(part), part))}
 

@@ -1,0 +1,55 @@
+"""`ecsuite new`: write a file to begin a part of one's own with."""
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.config import ConfigError, look_up
+
+FOLDER = resources.files("ecsuite").joinpath("commands", "templates")
+TEST = '''"""The checks of `ecsuite check`, as tests: run them with `pytest {test}`."""
+
+import pytest
+
+from ecsuite.testing import checks
+
+
+@pytest.mark.parametrize("check", checks("{kind}", "{part}"), ids=str)
+def test_{stem}(check):
+    check()
+'''
+USE = {
+    "perception": "ecsuite train-game disc_small --set sender.perception={part}",
+    "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
+    "schedule": "ecsuite train-game disc_small --set schedule={part}",
+    "metric": "ecsuite score runs/disc_small --metrics {part}",
+}
+"""How a part is used, where that is not `--KIND`."""
+
+
+def new(
+    kind: Annotated[
+        str, typer.Argument(help="What it shall be: channel, sender, receiver, world, metric, ...")
+    ],
+    file: Annotated[Path, typer.Argument(help="The file to write, such as noisy.py.")],
+) -> None:
+    """Write a file with a part of your own that works as it stands, and a test beside it."""
+    templates = {entry.name.removesuffix(".txt"): entry for entry in FOLDER.iterdir()}
+    template = look_up("kind", kind, dict(sorted(templates.items()))).read_text(encoding="utf-8")
+    if file.suffix != ".py" or not file.stem.isidentifier():
+        raise ConfigError(f"{file}: expected a name for a Python file, such as noisy.py")
+    test = file.with_name(f"test_{file.name}")
+    for each in (file, test):
+        if each.exists():
+            raise ConfigError(f"{each} is there already: choose another name")
+    words = re.split("_+", file.stem.strip("_"))
+    name = file.stem if kind == "metric" else "".join(word.capitalize() for word in words)
+    part = f"{'' if file.is_absolute() else './'}{file}:{name}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(template.replace("NAME", name), encoding="utf-8")
+    test.write_text(TEST.format(kind=kind, part=part, stem=file.stem, test=test), encoding="utf-8")
+    use = USE.get(kind, f"ecsuite train-game disc_small --{kind} {{part}}").format(part=part)
+    print(f"{file}: a {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}")
