@@ -288,3 +288,47 @@ def test_games_refuse_the_hashtable(ecsuite, as_json, tmp_path):
     (line,) = err.splitlines()
     assert line.endswith("sender hashtable learns from a given language only; see `ecsuite icy`")
     assert "hashtable" not in as_json("list")["senders"]
+
+
+ALIASES = "\n".join(
+    ["  - &a0 [x, x, x]", *(f"  - &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 8))]
+)
+HOSTILE = {
+    "an alias bomb": (
+        "train-game",
+        f"training:\n  seed:\n{ALIASES}\n",
+        "training.seed: expected int, got [['x'",
+    ),
+    "a long list": (
+        "train-game",
+        f"training: {{seed: {[1] * 9999}}}",
+        "training.seed: expected int, got [1, 1",
+    ),
+    "hex digits": (
+        "train-game",
+        f"training: {{lr: 0x{'f' * 5000}}}",
+        "optimizer.lr: Number out of range, got a va",
+    ),
+    "format": ("train-game", f"format: 0x{'f' * 5000}", "format int of a config file is not known"),
+    "row": ("cbm", f"rows: [{[1] * 9999}]", "rows[0]: expected keys and values, got [1, 1"),
+    "settings": (
+        "cbm",
+        f"rows: [{{name: a, base: b, set: {[1] * 9999}}}]",
+        "rows[0]: set: expected keys such as",
+    ),
+}
+"""By name, a command, a YAML file, and how the message goes on after the name of the file."""
+
+
+@pytest.mark.parametrize(("command", "text", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, message):
+    """One of them had 250 MB."""
+    (tmp_path / "a.yaml").write_text(text)
+    code, out, err = ecsuite(command, "a.yaml")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"a.yaml: {message}") and len(err) < 300
+
+
+def test_a_long_name_is_cut(ecsuite):
+    code, _, err = ecsuite("train-game", "x" * 5000)
+    assert code == 2 and err.startswith(f"unknown game '{'x' * 59}…'; choices: ")

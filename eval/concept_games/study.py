@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, unknown_name
+from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, shown, unknown_name
 from ecsuite.devices import choose_device
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 from ecsuite.games.experiment import Experiment, load_experiment
@@ -128,7 +128,7 @@ def _read_row(
 ) -> Row:
     """Read a row of the file, and apply the user's settings if it is wanted: others may not have them."""
     if not isinstance(entry, dict):
-        raise ConfigError(f"{place}: expected keys and values, got {entry!r}")
+        raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
     for key in entry:
         if key not in ROW_KEYS:
             raise ConfigError(f"{place}: {unknown_name('key', str(key), ROW_KEYS)}")
@@ -138,7 +138,9 @@ def _read_row(
         raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
     changes = entry.get("set", {})
     if not isinstance(changes, dict):
-        raise ConfigError(f"{place}: set: expected keys such as channel.max_len with values, got {changes!r}")
+        raise ConfigError(
+            f"{place}: set: expected keys such as channel.max_len with values, got {shown(changes)}"
+        )
     is_wanted = not wanted or header.name in wanted
     try:
         experiment = load_experiment(header.base, assignments if is_wanted else [], changes=changes)
