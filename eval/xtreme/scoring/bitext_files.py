@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, num_columns_in_words, read_lines
+from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
 
 
 def partner(path: Path, ending: str) -> Path | None:

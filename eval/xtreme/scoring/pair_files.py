@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import TextPair
-from ecsuite.eval.xtreme.scoring.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 
 LABELS: dict[str, tuple[str, ...]] = {
     "xnli": ("contradiction", "entailment", "neutral"),

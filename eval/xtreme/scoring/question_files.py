@@ -8,7 +8,7 @@ from typing import Any
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
-from ecsuite.eval.xtreme.scoring.stored_text import read_beginning, read_text
+from ecsuite.formats.stored_text import read_beginning, read_text
 
 _NUM_HEADER_BYTES = 1 << 20
 """Enough for the contexts before the first answer."""

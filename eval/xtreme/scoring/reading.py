@@ -16,9 +16,9 @@ from ecsuite.eval.xtreme.scoring.bitext_files import partner, read_bucc, read_ta
 from ecsuite.eval.xtreme.scoring.examples import Bitext, Question, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS, has_labels, read_named_pairs, read_pairs
 from ecsuite.eval.xtreme.scoring.question_files import has_answers, read_questions
-from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS
 from ecsuite.eval.xtreme.scoring.tagged_files import TAGS, has_tags, read_conllu, read_tagged
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.formats.stored_text import ENDINGS
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")

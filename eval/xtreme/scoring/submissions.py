@@ -15,8 +15,8 @@ from typing import Any
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
-from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, read_lines, read_text
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.formats.stored_text import ENDINGS, read_lines, read_text
 
 Sentences = list[tuple[int, list[str]]]
 """First line number and tags of each sentence."""

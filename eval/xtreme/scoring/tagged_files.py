@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
-from ecsuite.eval.xtreme.scoring.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 
 PARTS_OF_SPEECH = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
