@@ -43,7 +43,7 @@ def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str
     Raises:
         FormatError: If this version cannot read the format.
     """
-    newest, found = FORMATS[kind], data.get(KEY, 1)
+    newest, found = FORMATS[kind], data[KEY] if KEY in data else 1
     if type(found) is not int or not 1 <= found <= newest:
         known = "1" if newest == 1 else f"1 to {newest}"
         is_short = isinstance(found, int) and found.bit_length() < 64
