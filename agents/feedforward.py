@@ -23,13 +23,8 @@ from ecsuite.config import ConfigError, Count
 class FeedForwardSender(nn.Module):
     """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
-    The biases are those of the published program; the paper leaves them out.
-
-    Args:
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-        hidden_size: Number of tanh units between meaning and logits; None: none.
+    The biases are those of the published program; the paper leaves them out. `hidden_size` is the number of tanh units
+    between meaning and logits, None for none.
     """
 
     casts_weights = True
@@ -49,7 +44,7 @@ class FeedForwardSender(nn.Module):
 
 
 class FC1LSender(FeedForwardSender):
-    """FC1L: all symbols from the meaning by one linear layer. See the base class for the sizes."""
+    """FC1L: all symbols from the meaning by one linear layer."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -60,7 +55,7 @@ class FC1LSender(FeedForwardSender):
 
 
 class FC2LSender(FeedForwardSender):
-    """FC2L: all symbols from one layer of tanh units. See the base class for the sizes."""
+    """FC2L: all symbols from one layer of tanh units."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -71,10 +66,7 @@ class FC2LSender(FeedForwardSender):
 
     def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
         super().__init__(
-            num_features=num_features,
-            vocab_size=vocab_size,
-            max_len=max_len,
-            hidden_size=options.hidden_size,
+            num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=options.hidden_size
         )
 
 
@@ -110,13 +102,7 @@ class PositionalReceiver(Receiver):
 
 
 class FC1LReceiver(PositionalReceiver):
-    """The flattened one-hot message as the state, so that the whole model is linear.
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-    """
+    """The flattened one-hot message as the state, so that the whole model is linear."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -143,11 +129,6 @@ class FC2LReceiver(PositionalReceiver):
 
     Form `flat`, of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2). Form `sum`, of the
     program: one embedding per position, and tanh of their sum.
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,11 +165,6 @@ class FC2LReceiver(PositionalReceiver):
 
 class ConvolutionalReceiver(PositionalReceiver):
     """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
 
     Raises:
         ConfigError: If no position would remain after the blocks.

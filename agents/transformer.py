@@ -86,14 +86,7 @@ class DecoderLayer(nn.Module):
 
 
 class TransformerSender(Decoder):
-    """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5).
-
-    Args:
-        options: The options.
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-    """
+    """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from ecsuite.agents.options import PerceptionOptions
 from ecsuite.agents.perception import (
     Convolution,
-    ConvolutionalPerception,
     make_object_perception,
     outlines,
 )
@@ -32,11 +32,7 @@ def make(name, object_shape=IMAGES, size=12, state_size=None):
 
 def without_size(name, size):
     """The layers of a perception for images of this height and width, without the linear layer at the end."""
-
-    class WithoutSize(ConvolutionalPerception):
-        layout = PERCEPTIONS.load(name).layout
-
-    return WithoutSize((size, size, 3), None)
+    return PERCEPTIONS.load(name)(PerceptionOptions(), object_shape=(size, size, 3))
 
 
 def images(number, seed=1):
@@ -140,9 +136,7 @@ def test_every_parameter_has_a_gradient(name):
     for parameter_name, parameter in perception.named_parameters():
         # Batch normalisation removes constants, so a bias before it has a gradient of rounding errors only. The maxima
         # of feature maps of noise are all above 0, so the last bias before max-pooling is such a constant.
-        if parameter_name != "summary.0.bias" and (
-            not perception.layout.grids or parameter_name != "norms.1.bias"
-        ):
+        if parameter_name != "summary.0.bias" and (not perception.grids or parameter_name != "norms.1.bias"):
             assert parameter.grad.abs().max() > 1e-4, parameter_name
 
 
