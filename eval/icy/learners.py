@@ -73,6 +73,11 @@ class SampledMessageBuilder(LogitsBuilder):
         return straight_through(logits, self.noise[:, position])
 
 
+def make_builder(length: int, feeds_back_samples: bool, noise: Tensor | None) -> LogitsBuilder:
+    """The builder of a message that feeds back samples (argmax without noise), or the softmax of the logits."""
+    return SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
+
+
 def is_autoregressive(sender: nn.Module) -> bool:
     """Whether a sender gets its previous symbol as input; of other classes than ours it is assumed."""
     if isinstance(sender, Decoder):
@@ -162,9 +167,7 @@ class SenderLearner(ModuleLearner):
         messages = examples.messages[:, index, 0].t()  # (batch, length)
         noise = self.noise((*messages.shape, examples.num_symbols), features)
         feeds_back_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
-        logits = self.message_logits(
-            parameters, features, noise if feeds_back_samples else None, feeds_back_samples
-        )
+        logits = self.message_logits(parameters, features, noise, feeds_back_samples)
         loss = supervised_loss(self.link, logits, messages, noise, is_receiver=False)
         if feeds_back_samples:
             with torch.no_grad():
@@ -175,8 +178,7 @@ class SenderLearner(ModuleLearner):
         self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, feeds_back_samples: bool
     ) -> Tensor:
         """The logits of messages, (batch, length, vocab_size + 1)."""
-        length = self.geometry.message_length
-        builder = SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
+        builder = make_builder(self.geometry.message_length, feeds_back_samples, noise)
         functional_call(self.module, parameters, (features, builder))
         return torch.stack(builder.logits, dim=1)
 
@@ -211,9 +213,8 @@ class ReceiverLearner(ModuleLearner):
             logits: Tensor = functional_call(self.module, parameters, (message, torch.float32))
             return logits
         own = {name: value.unsqueeze(0) for name, value in parameters.items()}
-        state = self.fused_receiver.final_state(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
-            0
-        ]  # (hidden, batch)
+        encoder = submodule_parameters(own, "receiver.")
+        state = self.fused_receiver.final_state(encoder, symbols.unsqueeze(1))[0]  # (hidden, batch)
         flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 

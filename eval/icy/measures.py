@@ -9,12 +9,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.icy.resnick import resnick_residual_bits
 from ecsuite.eval.metrics import posdis_bosdis, residual_entropy, tre
 from ecsuite.eval.metrics import topsim as edit_topsim
 from ecsuite.eval.metrics.distances import hamming_distance
 from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
-from ecsuite.eval.metrics.residual_entropy import hce, plain_residual_entropy
+from ecsuite.eval.metrics.residual_entropy import entropies_or_reason, hce, plain_residual_entropy
 from ecsuite.eval.metrics.score import Metric, Options, Score, signature
 from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
 from ecsuite.eval.metrics.tre import plain_tre7
@@ -68,6 +67,32 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
         if not len(distances) or np.ptp(distances) == 0:
             return [score(value=None, reason=f"all {what} are equally far apart")]
     return [score(value=float(spearmanr(messages, meanings).statistic))]
+
+
+def resnick_residual_bits(corpus: Corpus) -> float | None:
+    """Residual entropy as in the program of Resnick et al. (2020), for two symbols, in bits; only for comparison.
+
+    It is the mean over positions, each being assigned to the attribute whose values influence it most.
+    The influence of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
+    that probability's mean over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`.
+    The program adds 1e-8 to every count before it takes entropies; we add nothing.
+
+    Returns:
+        None unless every message has the same length, exactly two symbols are in use, and some
+        attribute varies.
+    """
+    entropies, content = entropies_or_reason(corpus), corpus.reindexed()[0]
+    if isinstance(entropies, str) or np.ptp(content.lengths) or content.values.max() != 1:
+        return None
+    is_first = (position_columns(corpus) == 1).astype(np.float64)
+    shares = [
+        np.stack([is_first[:, values == value].mean(axis=1) for value in np.unique(values)])
+        for values in entropies.attributes
+    ]
+    mean = np.concatenate(shares).mean(axis=0)
+    influence = [np.abs(share - mean).mean(axis=0) for share in shares]
+    partition = tuple(np.argmax(np.round(influence, 9), axis=0).tolist())  # rounding errors break no ties
+    return float(entropies.residuals(partition).mean())
 
 
 def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:

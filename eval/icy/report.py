@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.icy.budget import GREEN_ABOVE, RED_BELOW, BudgetCell, BudgetRow
-from ecsuite.eval.icy.curves import write_curves
-from ecsuite.eval.icy.drawing import draw_bars
+from ecsuite.eval.icy.drawing import draw_bars, draw_curves
 from ecsuite.eval.icy.end_to_end import MEASURES as PAIR_MEASURES
 from ecsuite.eval.icy.end_to_end import PUBLISHED_STEPS, PairCell, PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow
@@ -35,7 +34,7 @@ def report(result: IcyResult) -> Report:
     elif study.config.protocol == "end-to-end":
         pairs = [row for row in rows if isinstance(row, PairRow)]
         table, notes = pairs_table(pairs), pairs_notes(pairs)
-        draw = (lambda file: write_curves(pairs[0], file)) if len(pairs) == 1 else None
+        draw = (lambda file: draw_curves(pairs[0], file)) if len(pairs) == 1 else None
     else:
         acquired = [row for row in rows if isinstance(row, Row)]
         table, notes = rows_table(study, acquired), rows_notes(study, acquired)

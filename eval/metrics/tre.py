@@ -31,7 +31,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 
     As an invertible projection can be absorbed into the tables, trained and fixed projections have the same minimum.
     It is computed exactly here, by a least absolute deviations regression on the attribute values. Gradient descent
-    stops above the minimum (see `ecsuite.eval.icy.trained_tre`).
+    stops above the minimum.
 
     EOS is removed; positions after the end of a message hold an extra symbol (blank). Undefined if all
     attributes are constant, and if there are at least as many free tables as messages, since these reconstruct any

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.icy.curves import curves
+from ecsuite.eval.icy.drawing import curves
 from ecsuite.eval.icy.end_to_end import MEASURES
 from ecsuite.eval.icy.report import report
 from ecsuite.eval.icy.resolved import resolve
@@ -93,9 +93,9 @@ def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkey
 
     train_pair = pairs.train_end_to_end
 
-    def diverge(models, weights, *, seed, protocol, **options):
+    def diverge(weights, *, seed, protocol, **options):
         how = replace(protocol, lr=1e38) if seed == 2 else protocol
-        return train_pair(models, weights, seed=seed, protocol=how, **options)
+        return train_pair(weights, seed=seed, protocol=how, **options)
 
     monkeypatch.setattr(pairs, "train_end_to_end", diverge)
     result = measure(folder=tmp_path, grammars=("concat",))
@@ -123,4 +123,4 @@ def test_agents_may_be_pretrained_over_the_same_channel():
 def test_every_row_has_curves(rows):
     found = curves(rows[0])
     assert list(found) == ["concat", "perm"]
-    assert len(found["perm"]["sender"].means) == 20
+    assert len(found["perm"]["sender"]) == 20

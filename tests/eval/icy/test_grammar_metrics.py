@@ -14,9 +14,8 @@ from scipy.stats import ttest_1samp
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.drawing import draw_bars
-from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.icy.measures import MEASURES, resnick_residual_bits
 from ecsuite.eval.icy.report import metrics_table
-from ecsuite.eval.icy.resnick import resnick_residual_bits
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.result import measure
 from ecsuite.eval.icy.study import StudyConfig

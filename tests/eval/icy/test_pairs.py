@@ -23,21 +23,13 @@ def agents(sender="gru", receiver="gru", seed=0):
 
 
 def train(sender, receiver, max_steps=20, channel="soft", seed=1, protocol=PROTOCOL, **changes):
-    models = {"sender": sender, "receiver": receiver}
     weights = {
         role: dict(agent.named_parameters())
-        for role, agent in zip(models, agents(sender, receiver), strict=True)
+        for role, agent in zip(("sender", "receiver"), agents(sender, receiver), strict=True)
     }
     given = {"geometry": GEOMETRY, "grammar": "concat", "feeds_back_samples": False, "device": "cpu"}
-    return train_end_to_end(
-        models,
-        weights,
-        seed=seed,
-        channel=channel,
-        protocol=protocol,
-        max_steps=max_steps,
-        **{**given, **changes},
-    )
+    given |= {"seed": seed, "channel": channel, "protocol": protocol, "max_steps": max_steps}
+    return train_end_to_end(weights, sender=sender, receiver=receiver, **{**given, **changes})
 
 
 def test_a_curve_has_50_points_or_one_an_update():
