@@ -10,13 +10,13 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
+import msgspec
 import numpy as np
 import torch
 from filelock import FileLock, Timeout
@@ -30,14 +30,19 @@ from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
 from ecsuite.games.registry import SCHEDULES, WORLDS
+from ecsuite.jobs.signals import StopRequest
 
 TMP_FILES = re.compile(
-    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
+    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings|log)\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 
 EXTRA = "probes"
 """Key of the extra evaluations in the metadata and in `--json`; a former name, kept for programs that read it."""
+StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
+"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What is raised by reading and using damaged JSON."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """What helps where training diverges."""
 
@@ -191,13 +196,38 @@ def write_divergence(
         write_atomically(folder / "metadata.json", json.dumps(metadata, indent=2).encode() + b"\n")
 
 
-def open_log(file: Path, num_lines: int) -> BinaryIO:
-    """Open a log for appending after its first `num_lines`; later lines of a killed run are removed and rewritten."""
-    log = file.open("r+b" if file.exists() else "w+b")
-    end = sum(map(len, islice(log, num_lines)))
-    log.seek(end)
-    log.truncate()
-    return log
+def open_log(file: Path, step: int, num_lines: int, note: Callable[[str], None]) -> tuple[BinaryIO, int]:
+    """Open a log for appending after the lines that a checkpoint counts.
+
+    Lines that follow are those of a killed run, and are written again; damaged ones cannot be.
+
+    Args:
+        file: The log.
+        step: Steps of the checkpoint; 0 if the run begins.
+        num_lines: Lines that were written before the checkpoint.
+        note: Called with a message if some of these are missing or damaged.
+
+    Returns:
+        The open file, and the number of lines in it.
+    """
+    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+    kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
+    if len(kept) < num_lines:
+        note(
+            f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
+        )
+    if kept != lines:
+        write_atomically(file, kept)
+    return file.open("ab"), len(kept)
+
+
+def _step_of(line: bytes) -> int:
+    """The step of a line of the log; 0 if the line is damaged."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else 0
+        return step if type(step) is int else 0
+    except UNREADABLE:
+        return 0
 
 
 def versions(device: torch.device) -> dict[str, Any]:
@@ -303,9 +333,8 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
 def _read_metadata(folder: Path) -> dict[str, Any]:
     """The content of `metadata.json`; empty if there is none, or it is damaged."""
     try:
-        metadata = json.loads((folder / "metadata.json").read_bytes())
-        return metadata if isinstance(metadata, dict) else {}
-    except (FileNotFoundError, ValueError):
+        return dict(json.loads((folder / "metadata.json").read_bytes()))
+    except UNREADABLE:
         return {}
 
 
@@ -313,8 +342,12 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
     """The folder's metadata on the training and the extra evaluations, if they and its corpus are of this run."""
     metadata = _read_metadata(folder)
     try:
-        known = {**metadata["training"], EXTRA: metadata.get(EXTRA, {})}
-        if type(known["step"]) is not int or not {"stopped", "num_steps"} <= known.keys():
+        known = msgspec.convert(metadata["training"], dict[str, int | float | str])
+        stopped = msgspec.convert(known["stopped"], StopReason)
+        measures = () if stopped == "diverged" else ("loss", *metadata["chance"], "length")
+        if any(isinstance(known[name], str) for name in ("num_steps", *measures)):
+            return None
+        if type(known["step"]) is not int:
             return None
         if identity(with_horizon(from_tree(metadata["config"], "metadata.json"))) != identity(existing):
             return None
@@ -322,6 +355,6 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
             with (folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     return None
-        return known
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {**known, EXTRA: msgspec.convert(metadata.get(EXTRA, {}), dict[str, dict[str, float]])}
+    except UNREADABLE:
         return None

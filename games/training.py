@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -22,6 +22,7 @@ from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
     REMEDY,
+    StopReason,
     check_run_folder,
     is_accuracy_reached,
     only_process,
@@ -34,9 +35,6 @@ from ecsuite.games.run_folder import (
 )
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
-
-StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
-"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
 
 ESTIMATE_AFTER = 20.0
 """Seconds of training after which the remaining time is estimated once."""
@@ -172,8 +170,8 @@ def _train(
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
     prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
-    step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
-    log = open_log(folder / "log.jsonl", log_lines)
+    step, sums, valid = state["step"], state["sums"], state["valid"]
+    log, log_lines = open_log(folder / "log.jsonl", step, state["log_lines"], note)
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
     began, first_step, hinted = time.monotonic(), step, False

@@ -1,5 +1,6 @@
 """Run folders and checkpoints: whose they are, what is refused, and damage that is named and survived."""
 
+import json
 import signal
 
 import pytest
@@ -168,7 +169,18 @@ def test_a_damaged_config_is_damage(tmp_path, small, run):
 def test_damaged_metadata_of_a_finished_run_are_written_again(tmp_path, small, run):
     run(small(), tmp_path)
     before = (tmp_path / "metadata.json").read_bytes()
-    for damage in (b"", b"[]", b'{"training": 3}'):
+    known = json.loads(before)
+    damages = [b"", b"[]", b"[" * 100_000, b'{"training": 3}', b"\xff"]
+    for part, change in (
+        ("training", {"stopped": "because"}),
+        ("training", {"step": "24"}),
+        ("training", {"accuracy": "high"}),
+        ("training", {"accuracy": [1]}),
+        ("probes", {"seen rules": 3}),
+        ("sha256", {"": "0"}),
+    ):
+        damages.append(json.dumps({**known, part: {**known.get(part, {}), **change}}).encode())
+    for damage in damages:
         (tmp_path / "metadata.json").write_bytes(damage)
         run(small(), tmp_path, resume=True)
         assert (tmp_path / "metadata.json").read_bytes() == before
@@ -181,12 +193,38 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 
 
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
-    file = tmp_path / "log.jsonl"
-    with open_log(file, 0) as log:
-        log.write(b"one\ntwo\nthr")
-    with open_log(file, 1) as log:
-        log.write(b"2\n")
-    assert file.read_bytes() == b"one\n2\n"
-    with open_log(file, 7) as log:
-        log.write(b"3\n")
-    assert file.read_bytes() == b"one\n2\n3\n"
+    file, notes = tmp_path / "log.jsonl", []
+    lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
+    log, number = open_log(file, 0, 0, notes.append)
+    with log:
+        log.write(b"".join(lines) + b'{"ste')
+    assert number == 0
+    for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
+        log, number = open_log(file, step, count, notes.append)
+        log.close()
+        assert number == count and file.read_bytes() == b"".join(lines[:count])
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "steps", "num_lost"),
+    [
+        (None, [12, 16, 20, 24], 2),
+        (b"", [12, 16, 20, 24], 2),
+        (b'garbage\xff\n{"step": 8, "train": {}}\n', [8, 12, 16, 20, 24], 1),
+        (b"[" * 100_000 + b"\n", [12, 16, 20, 24], 2),
+        (b'{"step": "4"}\n{"step": 8}', [12, 16, 20, 24], 2),
+    ],
+)
+def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damage, steps, num_lost):
+    """The lines that are left stay, also if the run is stopped and goes on again."""
+    run(small(), tmp_path, progress=kill(signal.SIGTERM, 9))
+    log, notes = tmp_path / "log.jsonl", []
+    log.unlink()
+    if damage is not None:
+        log.write_bytes(damage)
+    run(small(), tmp_path, resume=True, notes=notes, progress=kill(signal.SIGTERM, 13))
+    assert notes == [f"{log}: {num_lost} of 2 evaluations are missing or damaged and left out"]
+    run(small(), tmp_path, resume=True, notes=notes)
+    assert len(notes) == 1
+    assert [json.loads(line)["step"] for line in log.read_bytes().splitlines()] == steps
