@@ -100,12 +100,12 @@ def data(
         return
     if what == "xtreme":
         for part, entries in groupby(made.items(), key=lambda entry: entry[0].partition("/")[0]):
-            sizes = [entry["bytes"] for _, entry in entries]
+            sizes = [entry.get("bytes", 0) for _, entry in entries]
             print(f"{part:16}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
     else:
         unit = "articles" if what == "wikipedia" else "pairs"
         for name, entry in made.items():
-            print(f"{name:16}{entry[unit]:>12,} {unit} {entry['characters']:>16,} characters")
+            print(f"{name:16}{entry[unit]:>12,} {unit} {entry.get('characters', 0):>16,} characters")
     print(f"In {folder}")
 
 
