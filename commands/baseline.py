@@ -58,30 +58,22 @@ def baseline(
 
     look_up("baseline", name, SOURCES)
     require_read(ctx, name, [name], READS)
-    options = xferbench_options(
-        ctx,
-        seed=seed,
-        seeds=seeds,
-        preset=preset,
-        protocol=protocol,
-        targets=targets,
-        device=device,
-    )
-    chosen = range(options.seed, options.seed + options.num_seeds)
-    if out is not None:
-        prepare_output_file(out)
+    options = xferbench_options(ctx)
     corpora = {
         each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
-        for each in chosen
+        for each in range(options.seed, options.seed + options.num_seeds)
     }
+    study = study_of(corpora, options)
     if plan:
-        print_plan(plan_jobs(study_of(corpora, options)).values(), cache=cache, as_json=as_json)
+        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
         return
+    if out is not None:
+        prepare_output_file(out)
     score = run_study(
         lambda runner: score_source(corpora, replace(options, runner=runner)), cache=cache, workers=workers
     )
     known = {"source_path": name if text is None else f"{name} {text.name}"}
-    corpus = corpora[chosen.start]
+    corpus = corpora[options.seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
     if out is not None:

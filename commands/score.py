@@ -64,15 +64,7 @@ def score(
         load_metric(name)
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
     require_read(ctx, f"--metrics {','.join(names)}", names, reads)
-    options = xferbench_options(
-        ctx,
-        seed=seed,
-        seeds=seeds,
-        preset=preset,
-        protocol=protocol,
-        targets=targets,
-        device=device,
-    )
+    options = xferbench_options(ctx)
     if plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of

@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
@@ -255,7 +255,7 @@ def require_transformers(what: str) -> Any:
     try:
         import transformers
     except ImportError:
-        raise ConfigError(f"{what} needs transformers: pip install 'ecsuite[xtreme]'") from None
+        raise missing_extra(f"{what} needs transformers", "xtreme") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     return transformers
