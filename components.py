@@ -5,7 +5,7 @@ A registry maps a name to `module:Class` and a line for people; a new part is a 
 config is `kind:` and the options of that kind; `quantized,word_size=8` is short for such a section.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -141,7 +141,7 @@ def merge_section(
             continue
         if key not in types:
             error = _unread(registry, kind, key, path)
-            if drop is None or not _readers(registry, key):
+            if drop is None or key not in all_options(registry):
                 raise error
             drop(f"{path}.{key}")
         elif (inner := nested_registry(types[key])) is not None:
@@ -216,22 +216,11 @@ def _default_section(options: type, key: str) -> dict[str, Any]:
     return to_tree(default) if isinstance(default, Part) else {}
 
 
-def _readers(registry: Registry, key: str) -> list[str]:
-    """The kinds that read an option."""
-    return all_options(registry).get(key, [])
-
-
 def _unread(registry: Registry, kind: str, key: str, path: str) -> ConfigError:
     """The error for an option that a kind does not have: it names the kinds that have it, or similar options."""
-    readers = _readers(registry, key)
-    if readers:
+    if readers := all_options(registry).get(key):
         return ConfigError(
-            f"{path}.{key}: {registry.word} {kind} does not read it; read by {enumerated(readers)}"
+            f"{path}.{key}: {registry.word} {kind} does not read it; read by {', '.join(readers)}"
         )
     own = [KIND, *option_types(registry.load(kind).Options)]
     return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own])
-
-
-def enumerated(names: Iterable[str]) -> str:
-    """Names with commas between them."""
-    return ", ".join(names)
