@@ -18,7 +18,7 @@ from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.resampling import take_rows
 from ecsuite.formats import read_corpus
 
-SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
+SAMPLE = Path(__file__).parents[3].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
 RATES = ("ambiguity", "paraphrase", "unmatched", "precision", "recall")
 
 
