@@ -222,14 +222,15 @@ def packaged_yaml(package: str, name: str) -> Any:
     return parse_yaml(file.read_text("utf-8"), name)
 
 
-def read_presets(kind: type[Entry], package: str) -> dict[str, Entry]:
-    """The presets in the file `presets.yaml` of a package, by name.
+def read_presets(kind: type[Entry], package: str, file: str = "presets.yaml") -> dict[str, Entry]:
+    """The presets, or other parts, in a file of a package, by name.
 
     Args:
         kind: A dataclass with a field `name`, and the keys of a preset as its other fields.
         package: The package.
+        file: The name of the file.
     """
-    presets = packaged_yaml(package, "presets.yaml")
+    presets = packaged_yaml(package, file)
     return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
 
 

@@ -175,9 +175,12 @@ def test_shipped_data_are_in_the_package():
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
+        "layouts.yaml",
         "presets.yaml",
+        "protocols.yaml",
         "published.yaml",
         "published_scores.yaml",
+        "tasks.yaml",
     }
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.scoring.reading import LAYOUTS, available, find_file, read_examples, scored_split
+from ecsuite.eval.xtreme.scoring.reading import (
+    FORMATS,
+    LAYOUTS,
+    available,
+    find_file,
+    read_examples,
+    scored_split,
+)
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "xtreme"
@@ -268,7 +275,9 @@ def test_a_treebank_in_both_forms_has_the_same_words(data):
     """Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions."""
     both = [
         read_examples(data, "udpos", "fi", "dev"),
-        LAYOUTS["udpos"][1].read(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),
+        FORMATS["conllu"].read(
+            sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "udpos", "fi"
+        ),
     ]
     one, other = ([sentence.words for sentence in sentences] for sentences in both)
     assert one == other
