@@ -62,13 +62,16 @@ vi vie Vietnamese  Austro-Asiatic  Latin
 yo yor Yoruba      Niger-Congo     Latin
 zh cmn Chinese     Sino-Tibetan    Chinese
 az aze Azerbaijani Turkic          Latin
+cs ces Czech       IE: Slavic      Latin
 da dan Danish      IE: Germanic    Latin
 gu guj Gujarati    IE: Indo-Aryan  Gujarati
+hy hye Armenian    IE: Armenian    Armenian
 lt lit Lithuanian  IE: Baltic      Latin
 pa pan Punjabi     IE: Indo-Aryan  Gurmukhi
 pl pol Polish      IE: Slavic      Latin
 qu que Quechua     Quechuan        Latin
 ro ron Romanian    IE: Romance     Latin
+sv swe Swedish     IE: Germanic    Latin
 uk ukr Ukrainian   IE: Slavic      Cyrillic
 """
 _NUM_OF_XTREME = 40

@@ -6,7 +6,7 @@ import pytest
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_KINDS, PAPER_SCRIPTS, paper_results
-from ecsuite.eval.xferbench.comparison.writing_systems import LANGUAGES, by_kind, by_script, writing_of
+from ecsuite.eval.xferbench.comparison.writing_systems import SCRIPTS, by_kind, by_script, script_of
 
 
 def source(name, **by_target):
@@ -15,15 +15,15 @@ def source(name, **by_target):
 
 def test_names_of_languages():
     for name in ("fr", "French", "FR", "French text", "wiki-fr", "human_fr"):
-        assert writing_of(name).language == "French"
-    assert writing_of("Mandarin").script == "Chinese"
+        assert script_of(name) == "Latin"
+    assert script_of("Mandarin") == "Chinese"
     for name in ("Random", "No pretrain", "Disc, large", "artificial-1", "id_badges", "text", ""):
-        assert writing_of(name) is None
+        assert script_of(name) is None
 
 
 def test_all_targets_and_the_papers_sources_are_known():
-    assert set(XFERBENCH_TARGETS) <= LANGUAGES.keys()
-    assert sum(writing_of(result.name) is not None for result in paper_results()) == 7
+    assert set(XFERBENCH_TARGETS) <= SCRIPTS.keys()
+    assert sum(script_of(result.name) is not None for result in paper_results()) == 7
 
 
 @pytest.mark.parametrize(("matrix", "printed"), [(by_script, PAPER_SCRIPTS), (by_kind, PAPER_KINDS)])
