@@ -33,10 +33,6 @@ def draw_bars(result: IcyResult, file: Path) -> None:
 
     Metrics between 0 and 1 use the left-hand axis, others the right-hand one; `none` marks an undefined metric.
 
-    Args:
-        result: Of protocol `metrics`.
-        file: The .svg or .png to write.
-
     Raises:
         ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
@@ -111,10 +107,6 @@ def curves(row: PairRow) -> dict[str, dict[str, list[tuple[float, float | None]]
 
 def draw_curves(row: PairRow, file: Path) -> None:
     """Draw a panel per measure and a line per grammar, with the 95 % interval shaded.
-
-    Args:
-        row: The measured pair.
-        file: The .svg or .png to write.
 
     Raises:
         ConfigError: If matplotlib is not installed, the file has another suffix, or there is no run.

@@ -69,12 +69,7 @@ class PairRow:
 
 
 def collect_pairs(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[PairRow]:
-    """A row for each channel and pair, ordered by channel, then pair.
-
-    Args:
-        study: What was asked, with protocol `end-to-end`.
-        found: The values of the jobs of `plan` that did not fail.
-    """
+    """A row for each channel and pair, ordered by channel, then pair, from the jobs that did not fail."""
     floors = {
         grammar: {str(role): floor_of(study, role, grammar) for role in ROLES} for grammar in study.grammars
     }

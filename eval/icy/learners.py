@@ -25,11 +25,7 @@ from ecsuite.grammars.geometry import Geometry
 
 
 class LogitsBuilder:
-    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender.
-
-    Args:
-        length: Symbols in a message.
-    """
+    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -53,24 +49,19 @@ class LogitsBuilder:
 
 
 class SampledMessageBuilder(LogitsBuilder):
-    """Message builder that keeps the logits and feeds one-hot symbols back to the sender.
-
-    Args:
-        noise: Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax.
-        length: Symbols in a message.
-    """
+    """Message builder that keeps the logits and feeds one-hot symbols back to the sender."""
 
     def __init__(self, length: int, noise: Tensor | None) -> None:
+        """Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax."""
         super().__init__(length)
         self.noise = noise
 
     def step(self, logits: Tensor) -> Tensor:
         """See the base class."""
-        position = len(self.logits)
         self.logits.append(logits)
         if self.noise is None:
             return one_hot(logits.argmax(-1), logits)
-        return straight_through(logits, self.noise[:, position])
+        return straight_through(logits, self.noise[:, len(self.logits) - 1])
 
 
 def make_builder(length: int, feeds_back_samples: bool, noise: Tensor | None) -> LogitsBuilder:
@@ -111,14 +102,7 @@ def make_learner(
 
 
 class ModuleLearner(Learner):
-    """Base class of learners that call their module, replica by replica.
-
-    Args:
-        module: A module of the agent's type; its own parameters are not used.
-        geometry: Sizes of the language.
-        link: The channel of its logits.
-        seed: Seed of the channel's noise.
-    """
+    """Base class of learners that call their module, whose own parameters are not used, replica by replica."""
 
     purpose: str
     """Purpose of the noise, see `Noise`."""
@@ -220,11 +204,7 @@ class ReceiverLearner(ModuleLearner):
 
 
 class LookupTableLearner(Learner):
-    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica.
-
-    Args:
-        sender: The hashtable.
-    """
+    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica."""
 
     def __init__(self, sender: HashtableSender) -> None:
         self.sender = sender

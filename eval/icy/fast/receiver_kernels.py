@@ -16,18 +16,18 @@ from ecsuite.agents.receivers import RecurrentReceiver
 from ecsuite.eval.icy.fast.recurrent_kernels import (
     FoldedInput,
     FusedCell,
+    Groups,
     Parameters,
     Saved,
     common_fused_cell,
     concat_rows,
     layer_below,
+    layer_matrices,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
 from ecsuite.eval.icy.fast.supervised_batches import grouped
-
-Groups = list[list[Tensor]]
 
 
 def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
@@ -38,30 +38,22 @@ def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
     assert isinstance(receiver, RecurrentReceiver | HierarchicalReceiver)
     if receiver.embed.bias is not None:
         return None
+    fused_class: type[FusedReceiver] = MultiLayerFusedReceiver
     if isinstance(receiver, HierarchicalReceiver):
         if receiver.stop_mode != "each" or receiver.reset:
             return None
-        cells = [receiver.lower, receiver.upper]
+        fused_class, cells = HierarchicalFusedReceiver, [receiver.lower, receiver.upper]
     else:
         cells = [cast(RecurrentCell, cell) for cell in receiver.cells]
     cell = common_fused_cell(cells)
-    if cell is None:
-        return None
-    fused_class = (
-        HierarchicalFusedReceiver if isinstance(receiver, HierarchicalReceiver) else MultiLayerFusedReceiver
-    )
-    return fused_class(cell, cells)
+    return None if cell is None else fused_class(cell, cells)
 
 
 class FusedReceiver(ABC):
-    """Fused forward and backward pass of one type of receiver.
-
-    Args:
-        cell: The kernel of its cells.
-        cells: Its cells, for their sizes.
-    """
+    """Fused forward and backward pass of one type of receiver."""
 
     def __init__(self, cell: FusedCell, cells: list[RecurrentCell]) -> None:
+        """The kernel of its cells, and the cells, for their sizes."""
         self.cell, self.num_layers = cell, len(cells)
         self.has_bias, self.size = cells[0].has_bias, cells[0].hidden_size
         self.num_states = len(cells[0].start(torch.zeros(1, self.size)))
@@ -114,12 +106,8 @@ class MultiLayerFusedReceiver(FusedReceiver):
 
     def groups(self, parameters: Parameters) -> Groups:
         """See the base class: one group per layer."""
-        lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-        folded_inputs = [self.feedback(parameters)] + [lower_layer] * (self.num_layers - 1)
-        return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
-            for layer, folded_input in enumerate(folded_inputs)
-        ]
+        lowest = self.feedback(parameters)
+        return layer_matrices(self.cell, parameters, self.num_layers, lowest, has_bias=self.has_bias)
 
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""

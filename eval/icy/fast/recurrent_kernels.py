@@ -30,6 +30,9 @@ Parameters = Mapping[str, Tensor]
 Saved = tuple[Tensor, ...]
 """Tensors that a forward step saves for its backward step; also the type of states."""
 
+Groups = list[list[Tensor]]
+"""The matrices of an agent, or their gradients, by submodule."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoldedInput:
@@ -276,18 +279,11 @@ def tanh_(inputs: Tensor) -> Tensor:
     return inputs.mul_(2).sigmoid_().mul_(2).sub_(1) if inputs.device.type == "cpu" else inputs.tanh_()
 
 
-def fused_cell_of(cell: type[RecurrentCell]) -> FusedCell | None:
-    """The fused kernel of a cell class, or None if there is none."""
-    # Exactly these classes: a subclass may compute something else.
-    if cell in (DgsendCell, DgrecvCell):
-        return FusedDAGCell(cell)
-    return _FUSED_CELLS[cell]() if cell in _FUSED_CELLS else None
-
-
 def common_fused_cell(cells: Sequence[RecurrentCell]) -> FusedCell | None:
     """The fused kernel of all cells of an agent, or None if there is none or they are of several classes."""
+    # Exactly these classes: a subclass may compute something else.
     first, *others = {type(cell) for cell in cells}
-    return None if others else fused_cell_of(first)
+    return None if others else FUSED_CELLS.get(first)
 
 
 def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
@@ -309,6 +305,20 @@ def submodule_parameters(parameters: Parameters, prefix: str) -> Parameters:
     return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
 
 
+def layer_matrices(
+    cell: FusedCell, parameters: Parameters, num_layers: int, lowest: FoldedInput, *, has_bias: bool
+) -> Groups:
+    """The matrices of each of the `cells` of an agent, of which the lowest has the input `lowest`."""
+    inputs = [lowest]
+    if num_layers > 1:
+        between = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=has_bias)
+        inputs += [between] * (num_layers - 1)
+    return [
+        cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), layer_input)
+        for layer, layer_input in enumerate(inputs)
+    ]
+
+
 def concat_rows(upper: Tensor, lower: Tensor | None) -> Tensor:
     """Stack rows of two tensors (replicas, rows, batch)."""
     return upper if lower is None else torch.cat([upper, lower], dim=1)
@@ -327,13 +337,6 @@ def lerp_backward(grad_mixed: Saved, old: Saved, new: Saved, weight: Tensor) -> 
     for part, old_part, new_part in zip(grad_mixed, old, new, strict=True):
         grad_weight += (new_part - old_part).mul_(part).sum(1, keepdim=True)
     return grad_old, grad_new, grad_weight
-
-
-_FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
-    RNNCell: FusedRNNCell,
-    GRUCell: FusedGRUCell,
-    LSTMCell: FusedLSTMCell,
-}
 
 
 def _folded_input_map(parameters: Parameters, folded_input: FoldedInput) -> Tensor:
@@ -378,3 +381,12 @@ _ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor], object]] = {
     "relu": lambda gradient, output: gradient.mul_(output > 0),
     "identity": lambda gradient, output: gradient,
 }
+
+FUSED_CELLS: dict[type[RecurrentCell], FusedCell] = {
+    RNNCell: FusedRNNCell(),
+    GRUCell: FusedGRUCell(),
+    LSTMCell: FusedLSTMCell(),
+    DgsendCell: FusedDAGCell(DgsendCell),
+    DgrecvCell: FusedDAGCell(DgrecvCell),
+}
+"""The fused kernel of each class of cells that has one."""

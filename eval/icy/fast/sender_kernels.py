@@ -14,10 +14,11 @@ from ecsuite.agents.senders import Decoder
 from ecsuite.eval.icy.fast.recurrent_kernels import (
     FoldedInput,
     FusedCell,
+    Groups,
     Parameters,
     Saved,
     concat_rows,
-    layer_below,
+    layer_matrices,
     lerp_backward,
     lerp_states,
     submodule_parameters,
@@ -26,15 +27,10 @@ from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatc
 
 
 class StepwiseFusedSender(FusedSender):
-    """Base class of fused step-by-step senders.
-
-    Args:
-        sender: The sender.
-        cell: The kernel of its cells.
-        num_layers: Number of its cells.
-    """
+    """Base class of fused step-by-step senders."""
 
     def __init__(self, sender: Decoder, cell: FusedCell, num_layers: int) -> None:
+        """The sender, the kernel of its cells, and their number."""
         self.cell, self.num_layers = cell, num_layers
         self.is_autoregressive = sender.embed is not None
         module = next(module for module in sender.modules() if isinstance(module, RecurrentCell))
@@ -47,7 +43,7 @@ class StepwiseFusedSender(FusedSender):
         return fused_loss(self, examples, start, [self.head(parameters), *self.layers(parameters)])
 
     @abstractmethod
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """The matrices of each layer."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
@@ -88,23 +84,13 @@ class StepwiseFusedSender(FusedSender):
 class MultiLayerFusedSender(StepwiseFusedSender):
     """Recurrent senders of one or more layers."""
 
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """See the base class."""
-        folded_inputs = [self.feedback(parameters)]
-        if self.num_layers > 1:
-            lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-            folded_inputs += [lower_layer] * (self.num_layers - 1)
-        return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
-            for layer, folded_input in enumerate(folded_inputs)
-        ]
+        lowest = self.feedback(parameters)
+        return layer_matrices(self.cell, parameters, self.num_layers, lowest, has_bias=self.has_bias)
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), *layers = groups
@@ -167,7 +153,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         bias = torch.cat([parameters["scores.bias"], parameters["stop.bias"]], dim=1)
         return [weight, bias.unsqueeze(-1)]
 
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """See the base class."""
         return [
             self.cell.matrices(submodule_parameters(parameters, "upper."), self.no_input(parameters)),
@@ -175,11 +161,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         ]
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), upper_matrices, lower_matrices = groups

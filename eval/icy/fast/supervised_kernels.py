@@ -13,7 +13,7 @@ from ecsuite.agents.cells import RecurrentCell, tanh
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
 from ecsuite.agents.hierarchical import HierarchicalSender, HUSendA, HUSendZ
 from ecsuite.agents.senders import RecurrentSender
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, common_fused_cell
+from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters, common_fused_cell
 from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
 from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
 
@@ -38,11 +38,7 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
 
 
 class FeedForwardFusedSender(FusedSender):
-    """FC1L and FC2L: all logits are computed at once.
-
-    Args:
-        sender: The sender.
-    """
+    """FC1L and FC2L: all logits are computed at once."""
 
     def __init__(self, sender: FeedForwardSender) -> None:
         self.has_hidden_layer = sender.perceive is not None
@@ -56,11 +52,7 @@ class FeedForwardFusedSender(FusedSender):
         return fused_loss(self, examples, start, [self.head(parameters)])
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         ((weight, bias),) = groups

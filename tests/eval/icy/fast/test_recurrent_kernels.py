@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.registry import CELLS
-from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, fused_cell_of, tanh_
+from ecsuite.eval.icy.fast.recurrent_kernels import FUSED_CELLS, FoldedInput, tanh_
 
 REPLICAS, INPUT, ROWS, HIDDEN, BATCH = 3, 5, 4, 6, 7
 FAST = ["rnn", "gru", "lstm", "dgsend", "dgrecv"]
@@ -63,7 +63,7 @@ class Case:
         def leaf(*shape):
             return torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_()
 
-        self.name, self.cell = name, fused_cell_of(CELLS.load(name))
+        self.name, self.cell = name, FUSED_CELLS[CELLS.load(name)]
         cell = CELLS.load(name)(INPUT, HIDDEN)
         self.parameters = {key: leaf(replicas, *value.shape) for key, value in cell.named_parameters()}
         self.state = tuple(leaf(replicas, HIDDEN, BATCH) for _ in cell.start(torch.zeros(1, HIDDEN)))
@@ -190,13 +190,8 @@ def test_replicas_are_independent(name):
             torch.testing.assert_close(mine, wanted[replica : replica + 1], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["sru", "sru-tanh"])
-def test_cells_of_elementwise_recurrence_have_no_kernel(name):
-    assert fused_cell_of(CELLS.load(name)) is None
-
-
 def test_every_cell_has_a_kernel_or_is_known_to_have_none():
-    assert {name for name in CELLS.parts if fused_cell_of(CELLS.load(name)) is not None} == set(FAST)
+    assert {name for name in CELLS.parts if CELLS.load(name) in FUSED_CELLS} == set(FAST)
 
 
 def test_tanh_in_place_is_tanh():
