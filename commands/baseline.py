@@ -54,13 +54,13 @@ def baseline(
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.sources import SOURCES, Request, make_source
+    from ecsuite.eval.xferbench.sources import SOURCES, Request
 
-    look_up("baseline", name, SOURCES)
+    make_source = look_up("baseline", name, SOURCES)
     require_read(ctx, name, [name], READS)
     options = xferbench_options(ctx)
     corpora = {
-        each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
+        each: make_source(Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
         for each in range(options.seed, options.seed + options.num_seeds)
     }
     study = study_of(corpora, options)
