@@ -181,6 +181,7 @@ def test_shipped_data_are_in_the_package():
         "published.yaml",
         "published_scores.yaml",
         "tasks.yaml",
+        "typologies.yaml",
     }
 
 
