@@ -5,19 +5,49 @@ A rule of length l fixes the values of l attributes: a row with these values, an
 
 from collections.abc import Sequence
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
-from ecsuite.games.worlds.world import Integers, Rules
+from ecsuite.games.worlds.world import Integers, RoundSpec, Rules, RunSizes, World
 
 FREE = -1
 """In a rule: an attribute that may have any value."""
-
-
 MAX_RULES = 1_000_000
 """Most rules of a world: their table is held in memory."""
+
+
+class RuleWorld(World):
+    """Base class of worlds whose rounds are about conjunctive rules.
+
+    Args:
+        options: They have `rule_length`, `distractors` and `held_out`.
+        rounds: See `World`.
+        sizes: See `World`.
+        value_names: Names of the values of each attribute.
+
+    Raises:
+        ConfigError: If there are no such rules, too many, or none are left for training.
+    """
+
+    has_rules = True
+    splits = ("train", "valid", "test", "seen", "all")
+
+    def __init__(
+        self, options: Any, rounds: RoundSpec, sizes: RunSizes, value_names: Sequence[Sequence[str]]
+    ) -> None:
+        super().__init__(rounds, sizes)
+        self.value_names, self.is_hard = value_names, options.distractors == "hard"
+        self.num_values = tuple(map(len, value_names))
+        self.table = conjunctions(self.num_values, options.rule_length)
+        self.rules = describe(self.table, value_names)
+        self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Training rules on new objects, if evaluations use held-out rules. See `World`."""
+        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
 
 
 def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
@@ -30,11 +60,7 @@ def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
 
 
 def conjunctions(num_values: Sequence[int], length: int) -> Integers:
-    """All rules of a length, (num_rules, num_attributes).
-
-    Args:
-        num_values: Values of each attribute.
-        length: Attributes that a rule fixes.
+    """All rules that fix `length` attributes, (num_rules, num_attributes).
 
     Raises:
         ConfigError: If there are fewer attributes, or more than `MAX_RULES` rules.

@@ -20,12 +20,7 @@ MAX_ERRORS = 20
 
 
 class TextWorld(SingleObjectWorld):
-    """Rounds from text files; the numbers of attributes, candidates and targets are those of the files.
-
-    Args:
-        options: The options.
-        rounds: See `World`; its numbers must be those of the files.
-        sizes: See `World`; the numbers of rounds are those of the files.
+    """Rounds from text files; the numbers of rounds, attributes, candidates and targets are those of the files.
 
     Raises:
         ConfigError: If a file can't be used; the message names the line.

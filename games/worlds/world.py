@@ -129,11 +129,8 @@ class Description:
 class World(ABC):
     """Where objects come from, and the rounds about them.
 
-    A class in the registry of worlds is built from its `Options`, a `RoundSpec` and `RunSizes`.
-
-    Args:
-        rounds: What the task asks.
-        sizes: What the run asks.
+    A class in the registry of worlds is built from its `Options`, what the task asks (`rounds`) and what the run asks
+    (`sizes`).
     """
 
     object_shape: tuple[int, ...]
@@ -158,6 +155,7 @@ class World(ABC):
 
     def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
         self.rounds, self.sizes, self.seed = rounds, sizes, sizes.seed
+        self.num_targets = rounds.num_targets
         self.num_train, self.num_valid = sizes.num_train, sizes.num_valid
 
     @property
@@ -172,6 +170,11 @@ class World(ABC):
                 "task.num_distractors: expected a number (only world text takes it from its files)"
             )
         return self.rounds.num_distractors
+
+    def targets_first(self, size: int) -> NDArray[np.bool_]:
+        """Labels of rounds whose first candidates are the targets, (size, num_candidates)."""
+        num_candidates = self.num_targets + self.num_distractors
+        return np.broadcast_to(np.arange(num_candidates) < self.num_targets, (size, num_candidates))
 
     @abstractmethod
     def draw(self, split: str, number: int, size: int) -> Batch:
