@@ -20,19 +20,27 @@ from ecsuite.agents.senders import MessageBuilder, build_message
 from ecsuite.config import ConfigError, Count
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HiddenLayerOptions(AgentOptions):
+    """Options of FC2L as a sender."""
+
+    hidden_size: Count = 256
+    """Number of tanh units."""
+
+
 class FeedForwardSender(nn.Module):
     """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
-    The biases are those of the published program; the paper leaves them out. `hidden_size` is the number of tanh units
-    between meaning and logits, None for none.
+    The biases are those of the published program; the paper leaves them out.
     """
 
     casts_weights = True
     """See `ecsuite.agents.autocast`."""
 
-    def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
+    def __init__(self, options: AgentOptions, *, num_features: int, vocab_size: int, max_len: int) -> None:
         super().__init__()
         self.vocab_size = vocab_size
+        hidden_size = options.hidden_size if isinstance(options, HiddenLayerOptions) else None
         self.perceive = None if hidden_size is None else Linear(num_features, hidden_size)
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
@@ -46,28 +54,13 @@ class FeedForwardSender(nn.Module):
 class FC1LSender(FeedForwardSender):
     """FC1L: all symbols from the meaning by one linear layer."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
-        """Options of FC1L."""
-
-    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
-        super().__init__(num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=None)
+    Options = AgentOptions
 
 
 class FC2LSender(FeedForwardSender):
     """FC2L: all symbols from one layer of tanh units."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
-        """Options of FC2L."""
-
-        hidden_size: Count = 256
-        """Number of tanh units."""
-
-    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
-        super().__init__(
-            num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=options.hidden_size
-        )
+    Options = HiddenLayerOptions
 
 
 class PositionalReceiver(Receiver):

@@ -20,9 +20,6 @@ class Attention(nn.Module):
     """Parameters of single-head attention: one projection to queries, keys and values, and an output projection.
 
     Initialised as in torch: the first projection by Glorot & Bengio's (2010) uniform rule, biases to zero.
-
-    Args:
-        size: Width of inputs and outputs.
     """
 
     def __init__(self, size: int) -> None:
@@ -37,10 +34,8 @@ class DecoderLayer(nn.Module):
     """One decoder layer with post-norm (Vaswani et al. 2017, arXiv 1706.03762).
 
     Three sublayers with residual connections: self-attention over the previous positions (`to_said`), cross-attention
-    to the meaning (`to_meaning`), and a feed-forward block of two linear layers with ReLU between them.
-
-    Args:
-        size: Width of a position; the feed-forward block is four times as wide.
+    to the meaning (`to_meaning`), and a feed-forward block of two linear layers with ReLU between them, which is four
+    times as wide as a position.
     """
 
     def __init__(self, size: int) -> None:

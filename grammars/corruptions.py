@@ -77,15 +77,9 @@ def _blocks(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Split the projection into a sum over blocks of adjacent positions, with one vector per distinct block content.
 
-    A block is extended as long as it has few different contents: in a concatenation grammar over several words,
-    in other grammars, where symbols are independent, over a few positions.
-
-    Args:
-        messages: Symbols, shape (num_messages, length).
-        matrix: A vector for each position and symbol, shape (length, vocab_size, width).
-
-    Yields:
-        For each block the index of each message's vector, (num_messages,), and the vectors, (num_vectors, width).
+    A block is extended as long as it has few different contents: in a concatenation grammar over several words, in
+    other grammars, where symbols are independent, over a few positions. The matrix has a vector for each position and
+    symbol. For each block: the index of each message's vector, (num_messages,), and the vectors, (num_vectors, width).
     """
     length, vocab_size, width = matrix.shape
     which, vectors = np.zeros(len(messages), dtype=np.int64), np.zeros((1, width))

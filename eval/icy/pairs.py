@@ -42,14 +42,9 @@ CURVE_BATCHES, FINAL_BATCHES = 4, 16
 
 
 class EndToEndAgents(nn.Module):
-    """A sender and a receiver that are trained end to end.
+    """A sender and a receiver, as returned by `make_agent`, that are trained end to end over a channel.
 
-    Args:
-        sender: As returned by `make_agent`.
-        receiver: As returned by `make_agent`.
-        link: The channel between them.
-        feeds_back_samples: Whether the sender was pretrained with samples as feedback instead of their softmax.
-        geometry: Sizes of the language.
+    `feeds_back_samples`: whether the sender was pretrained with samples as feedback instead of their softmax.
     """
 
     def __init__(

@@ -30,8 +30,14 @@ Parameters = Mapping[str, Tensor]
 Saved = tuple[Tensor, ...]
 """Tensors that a forward step saves for its backward step; also the type of states."""
 
-Groups = list[list[Tensor]]
-"""The matrices of an agent, or their gradients, by submodule."""
+Matrices = list[Tensor]
+"""The matrices of a cell or another submodule, or their gradients."""
+
+Groups = list[Matrices]
+"""Those of an agent, by submodule."""
+
+StepGradients = tuple[Tensor, Saved]
+"""The gradient of `stacked_input`, and of the state's entries except the first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,17 +57,17 @@ class FusedCell(ABC):
     """
 
     @abstractmethod
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """The matrices that `forward` multiplies by, with the input folded in; differentiable."""
 
     @abstractmethod
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """The next state, and the tensors that `backward` needs."""
 
     @abstractmethod
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """Gradients of a step.
 
         Args:
@@ -69,27 +75,24 @@ class FusedCell(ABC):
             gradients: Gradients of the matrices, accumulated in place.
             saved: The tensors that `forward` saved.
             grad_state: Gradients of the next state; may be overwritten.
-
-        Returns:
-            The gradient of `stacked_input`, and of the state's entries except the first.
         """
 
 
 class FusedRNNCell(FusedCell):
     """Elman cell."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
         return [_stacked_matrix(parameters, folded_input)]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         hidden = tanh_(torch.bmm(matrices[0], stacked_input))
         return (hidden,), (stacked_input, hidden)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, hidden = saved
         grad_sum = torch.ops.aten.tanh_backward(grad_state[0], hidden)
@@ -99,7 +102,7 @@ class FusedRNNCell(FusedCell):
 class FusedGRUCell(FusedCell):
     """Gated recurrent unit in torch's form. The new gate has two products, since the reset gate scales one of them."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: the matrix for the whole stacked input, and the input map of the new gate."""
         input_matrix = _folded_input_map(parameters, folded_input)
         gates = 2 * input_matrix.shape[-2] // 3
@@ -117,7 +120,7 @@ class FusedGRUCell(FusedCell):
             input_matrix[..., gates:, :],
         ]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         size = state[0].shape[-2]
         maps = torch.bmm(matrices[0], stacked_input)
@@ -127,8 +130,8 @@ class FusedGRUCell(FusedCell):
         return (torch.lerp(new, state[0], update),), (stacked_input, maps, new)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, maps, new = saved
         size = new.shape[-2]
@@ -165,14 +168,14 @@ def _input_product(matrix: Tensor, rows: Tensor) -> Tensor:
 class FusedLSTMCell(FusedCell):
     """Long short-term memory. The new gate's rows are doubled: as tanh(x) = 2 sigmoid(2x) - 1, one pass is enough."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
         stacked = _stacked_matrix(parameters, folded_input)
         size = stacked.shape[-2] // 4
         doubled = stacked.new_ones(4, 1).index_fill(0, torch.tensor(2, device=stacked.device), 2.0)
         return [stacked * doubled.repeat_interleave(size, dim=0)]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         gates = torch.bmm(matrices[0], stacked_input).sigmoid_()
         input_gate, forget, half_new, output = gates.chunk(4, dim=-2)
@@ -182,8 +185,8 @@ class FusedLSTMCell(FusedCell):
         return (output * tanh_memory, memory), (stacked_input, gates, new, state[1], tanh_memory)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, gates, new, old_memory, tanh_memory = saved
         input_gate, forget, _, output = gates.chunk(4, dim=-2)
@@ -202,17 +205,13 @@ class FusedLSTMCell(FusedCell):
 
 
 class FusedDAGCell(FusedCell):
-    """A cell of gated nodes: `DAGCell`.
-
-    Args:
-        cell: The cell class; it defines the nodes, and whether the output is their mean or the last one.
-    """
+    """A cell of gated nodes: `DAGCell`. Its class defines them; the output of several nodes is their mean."""
 
     def __init__(self, cell: type[DAGCell]) -> None:
         self.nodes = (("tanh", -1), *cell.nodes)
         self.takes_mean = len(cell.nodes) > 1
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: one matrix per node."""
         first = parameters["hidden_map.weight"]
         if folded_input.embedding is not None:
@@ -224,7 +223,7 @@ class FusedDAGCell(FusedCell):
         rest = [parameters[f"node_maps.{index}.weight"] for index in range(len(self.nodes) - 1)]
         return [first, *rest]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         values, saved = [state[0]], [stacked_input]
         for (activation, predecessor), matrix in zip(self.nodes, matrices, strict=True):
@@ -239,8 +238,8 @@ class FusedDAGCell(FusedCell):
         return (output,), tuple(saved)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         num_nodes = len(self.nodes)
         grad_values: list[Tensor | None] = [None] * (num_nodes + 1)
@@ -289,9 +288,7 @@ def common_fused_cell(cells: Sequence[RecurrentCell]) -> FusedCell | None:
 def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
     """Input from the layer below: its output, and a row of ones if cells have biases.
 
-    Args:
-        weight: Weight of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
-        has_bias: Whether cells have biases.
+    The weight is that of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
     """
     size = weight.shape[-1]
     bias_coefficients = weight.new_zeros(size + has_bias)
