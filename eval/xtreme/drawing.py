@@ -9,9 +9,8 @@ import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
-from ecsuite.eval.xtreme.cells import ByTask
 from ecsuite.eval.xtreme.result import TransferResult
-from ecsuite.eval.xtreme.scoring.averaging import main_score
+from ecsuite.eval.xtreme.scoring.averaging import ByTask, main_score
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS
 
 GREY = "#777777"

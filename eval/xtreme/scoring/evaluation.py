@@ -81,12 +81,16 @@ class Evaluation:
         return averaging.group_scores({result.task.name: result.score for result in self.tasks})
 
     @property
+    def sides(self) -> dict[str, averaging.Sides]:
+        """Scores in English and in the other languages by task, and their gap."""
+        return {
+            result.task.name: averaging.sides(result.task.name, result.by_language) for result in self.tasks
+        }
+
+    @property
     def gaps(self) -> dict[str, float | None]:
         """The transfer gap by task."""
-        return {
-            result.task.name: averaging.transfer_gap(result.task.name, result.by_language)
-            for result in self.tasks
-        }
+        return {name: sides.gap for name, sides in self.sides.items()}
 
     @property
     def signature(self) -> str:
@@ -105,17 +109,13 @@ class Evaluation:
         """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
         tagging = [result for result in self.tasks if result.task.kind == "tagging"]
         gaps = self.gaps
-        sides = {
-            result.task.name: averaging.english_and_others(result.task.name, result.by_language)
-            for result in self.tasks
-        }
         additional = {
             "signature": self.signature,
             "gap": gaps,
             "average_gap": averaging.average_gap(gaps),
             "gap_metric": {name: averaging.gap_metric(name) for name in gaps},
-            "english": {name: side[0] for name, side in sides.items()},
-            "others": {name: side[1] for name, side in sides.items()},
+            "english": {name: sides.english for name, sides in self.sides.items()},
+            "others": {name: sides.others for name, sides in self.sides.items()},
             "chance": {result.task.name: result.chance_score for result in self.tasks},
             "tag_accuracy": {
                 result.task.name: {
