@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result
+from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result, source_name
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.file_formats import without_format
 from ecsuite.formats.strict_json import read_json
@@ -219,8 +219,7 @@ def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
         if isinstance(known, str) and known:
             return known
     if isinstance(source, str) and source:
-        path = PurePath(source)
-        return (path.parent.name if path.stem == "corpus" else path.name.split(".")[0]) or path.stem
+        return source_name(source)
     folder = file.resolve().parent.name
     return folder.removeprefix("xferbench-") if file.name in FILES and folder else file.stem
 
