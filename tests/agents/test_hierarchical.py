@@ -94,26 +94,3 @@ def test_the_receiver_follows_appendix_c_5(cell, stop, reset):
     states, ends = receiver(message, torch.float32)
     torch.testing.assert_close(states, upper[:1], rtol=1e-4, atol=1e-5)
     assert torch.equal(ends, torch.ones(1, 3))
-
-
-def test_by_default_examples_are_independent():
-    torch.manual_seed(0)
-    ids = torch.randint(1, 4, (6, 3))
-    changed = ids.clone()
-    changed[:, 0] = ids[:, 0] % 3 + 1
-    length = torch.full((3,), 6.0)
-    for stop, leaks in (("each", False), ("first", True)):
-        receiver = enlarge_weights(make_receiver(cell="gru", stop=stop))
-        one, other = (
-            receiver(Message(symbols=symbols, ends=None, length=length), torch.float32)[0][0, 1:]
-            for symbols in (ids, changed)
-        )
-        assert torch.equal(one, other) != leaks
-
-
-def test_cells_without_input_have_an_input_of_width_1():
-    sender = make_sender(True, cell="dgsend")
-    assert sender.upper.input_map.in_features == sender.lower.input_map.in_features == 1
-    assert sender.embed is None and sender.start is None
-    sender = make_sender(False, cell="dgsend")
-    assert (sender.upper.input_map.in_features, sender.lower.input_map.in_features) == (1, 5)

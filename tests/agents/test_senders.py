@@ -72,11 +72,3 @@ def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
     meaning = one_hot(values, 50).sum(1).float()
     torch.testing.assert_close(sender.perceive(meaning), sender.perceive.weight[:, values[0]].sum(1)[None])
     assert sender.embed.in_features == 5 and sender.embed.out_features == 128
-
-
-def test_the_default_style_is_egg():
-    sender = make_recurrent_sender(cell="gru")
-    assert sender.perceive.bias is not None and sender.start.shape == (5,)
-    assert {name.split(".")[0] for name, _ in sender.named_parameters()} == {
-        "perceive", "cells", "scores", "embed", "start",
-    }  # fmt: skip

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.grammars.frequencies import zipf_mandelbrot
 from ecsuite.grammars.sentences import bag_of_words, dyck, regular, shuffle_dyck
 
 
@@ -67,12 +66,6 @@ def test_brackets_need_two_symbols(family) -> None:
         family(4, rng(), num_types=1)
     with pytest.raises(ConfigError, match=r"open_probability: expected 0 to 1, got 1\.5"):
         family(4, rng(), open_probability=1.5)
-
-
-def test_opened_kinds_follow_zipf() -> None:
-    symbols = dyck(200_000, rng(), num_types=20, open_probability=0.4).messages.values
-    opened = symbols[symbols < 10]
-    assert np.bincount(opened) / len(opened) == pytest.approx(zipf_mandelbrot(10), abs=0.005)
 
 
 def test_regular_sentences_are_runs_of_ten_symbols() -> None:

@@ -63,12 +63,6 @@ def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
         assert cell.mean == pytest.approx(sum(run["accuracy"] for run in cell.runs) / 2)
 
 
-def test_one_seed_has_no_interval():
-    result = measure(seeds=(1,))
-    assert all(cell.half_width is None for cell in result.rows[0].cells)
-    assert "±" not in text(result)
-
-
 def test_colours_are_those_of_the_paper(rows):
     cell = rows[0].cells[0]
     assert [replace(cell, mean=mean).style for mean in (0.49, 0.5, 0.8, 0.81, None)] == [
@@ -116,12 +110,6 @@ def test_signatures_contain_everything_that_changes_results(rows):
         assert part in signature
     (other,) = rows_of(seeds=(1,), channels=("reinforce",), max_steps=20)
     assert other.signature != signature
-
-
-def test_senders_leave_out_shuf_by_default_and_receivers_do_not():
-    for role, expected in (("sender", False), ("receiver", True)):
-        (row,) = rows_of(role=role, grammars=(), seeds=(1,), max_steps=1)
-        assert ("shuf" in [cell.grammar for cell in row.cells]) is expected
 
 
 def test_a_hashtable_has_no_channel():

@@ -31,11 +31,6 @@ def test_curves_are_means_over_the_seeds():
     assert half_widths == pytest.approx((0.6353, 0.6353), abs=1e-4)  # 12.706 times 0.05
 
 
-def test_one_run_has_no_interval():
-    found = curves(row(("concat", [run(0.0), {"reason": "masked"}])))["concat"]
-    assert found["loss"] == [(0.5, None), (0.75, None)]
-
-
 def test_grammars_without_runs_are_left_out():
     given = row(("concat", [run(0.0)]), ("rot", [{"reason": "not learnt"}]))
     assert list(curves(given)) == ["concat"]

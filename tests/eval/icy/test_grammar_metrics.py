@@ -3,7 +3,6 @@
 import functools
 import io
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -138,12 +137,6 @@ def test_undefined_topsim_by_positions(messages, meanings, reason):
     assert MEASURES["topsim_hamming"].score(corpus, Options()).reason == reason
 
 
-def test_undefined_metrics_have_a_reason():
-    rows = grammar_metrics(["concat"], SMALL, [1, 2], ["resent_resnick_bits"])
-    assert (rows[0].mean, rows[0].ci95, rows[0].values) == (None, None, (None, None))
-    assert rows[0].reason == "expected messages of equal length over exactly two symbols"
-
-
 def test_the_interval_is_student_s():
     row = grammar_metrics(["hol"], SMALL, range(5), ["hce"])[0]
     interval = ttest_1samp(row.values, 0).confidence_interval(0.95)
@@ -181,34 +174,6 @@ def test_the_plot_is_reproducible(study, tmp_path):
         data = (tmp_path / f"first.{suffix}").read_bytes()
         assert data.startswith(start)
         assert data == (tmp_path / f"second.{suffix}").read_bytes()
-
-
-def test_a_picture_without_matplotlib(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[plots\]'"):
-        draw_bars(study, tmp_path / "picture.png")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_plot_of_an_undefined_metric(tmp_path):
-    """A missing bar is not a bar of zero."""
-    pytest.importorskip("matplotlib")
-    pictures = []
-    for metrics in (("resent_resnick_bits",), ("resent_ours_bits",), ("hce", "resent_resnick_bits")):
-        found = run_study(grammars=("concat",), seeds=(1,), metrics=metrics, **SMALL)
-        draw_bars(found, tmp_path / "picture.png")
-        pictures.append((tmp_path / "picture.png").read_bytes())
-    assert len(set(pictures)) == 3
-
-
-def test_more_seeds_measure_only_new_languages(tmp_path):
-    notes = []
-    runner = Runner(folder=tmp_path, note=notes.append)
-    given = {"grammars": ("concat", "perm"), "metrics": ("hce",), **SMALL}
-    first = run_study(runner, seeds=(1, 2), **given)
-    more = run_study(runner, seeds=(1, 2, 3), **given)
-    assert notes == [f"4 of 6 results found in {tmp_path}"]
-    assert [row.values[:2] for row in more.rows] == [row.values for row in first.rows]
 
 
 @pytest.mark.parametrize(
