@@ -30,7 +30,7 @@ def save_checkpoint(
         step: Steps done.
         model: Its parameters and buffers are saved.
         optimizer: Its state is saved.
-        **state: Further values to save; they must be JSON-serialisable.
+        **state: Further values to save, JSON-serialisable.
     """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= optimizer_tensors(optimizer)

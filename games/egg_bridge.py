@@ -24,9 +24,6 @@ class EGGGame(nn.Module):
 
     In training the channel is in `train` mode, with noise from torch's global generator; in evaluation it is in
     `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
-
-    Args:
-        game: The game, whose parameters are trained.
     """
 
     def __init__(self, game: Game) -> None:
@@ -115,11 +112,6 @@ class EGGGame(nn.Module):
         if isinstance(channel.options, RelaxedOptions):
             return nn.functional.one_hot(ids, channel.symbol_size).to(self.game.dtype)
         return ids
-
-
-def as_egg_game(game: Game) -> EGGGame:
-    """Wrap one of our games for `egg.core.Trainer`."""
-    return EGGGame(game)
 
 
 def corpus_from_interaction(

@@ -59,7 +59,6 @@ def round_titles(description: Description) -> list[str]:
     for row in range(len(description.concepts)):
         names = [description.concept_names[concept] for concept in description.concepts[row].tolist()]
         # ShapeWorld's rules have their connective among the concepts.
-        joined_by = "or" if "or" in names else "and"
-        named = [name for name in names if name not in ("and", "or")]
-        titles.append("targets: " + f" {joined_by} ".join(named))
+        connective = " or " if "or" in names else " and "
+        titles.append("targets: " + connective.join(name for name in names if name not in ("and", "or")))
     return titles
