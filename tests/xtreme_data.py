@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -17,6 +18,30 @@ from ecsuite.eval.xtreme.study import make_study
 
 BACKBONES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
+
+FIRST, BETWEEN, LAST, PADDING, UNKNOWN = range(100, 105)
+"""Special symbols of `word_level`."""
+NUM_SUB_WORDS = 105
+
+
+def word_level(words, *, splits=False):
+    """A vocabulary whose sub-words are these words, numbered from 0, the last one for unknown words.
+
+    With `splits`, sub-words are the letters of words.
+    """
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, words[-1]))
+    letters = [pre_tokenizers.Split(Regex("."), "isolated")] if splits else []
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), *letters])
+    return SubWords(
+        tokenizer=tokenizer,
+        size=NUM_SUB_WORDS,
+        first=(FIRST,),
+        between=(BETWEEN,),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
 
 
 @pytest.fixture
