@@ -65,9 +65,6 @@ def only_process(folder: Path) -> Iterator[None]:
 
     The lock is a file beside the folder, which need not exist, and is removed at the end.
 
-    Args:
-        folder: The run folder.
-
     Raises:
         ConfigError: If another process uses it.
     """
@@ -94,10 +91,10 @@ def only_process(folder: Path) -> Iterator[None]:
 def check_run_folder(
     folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool
 ) -> FolderState:
-    """Check whether the folder can be used for this run or already holds it. Changes no file.
+    """Check whether the folder, which need not exist, can be used for this run or already holds it. Changes no file.
 
     Args:
-        folder: The run folder; it need not exist.
+        folder: The run folder.
         experiment: The run; the settings of when to stop may differ from those of the run in the folder.
         steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
@@ -164,13 +161,7 @@ def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> boo
 
 
 def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: bool) -> None:
-    """Create the folder, write `config.yaml`, and remove what killed and diverged runs leave behind.
-
-    Args:
-        folder: The run folder.
-        experiment: The run.
-        is_replaced: Whether to remove the checkpoints of another run.
-    """
+    """Create the folder, write `config.yaml`, and remove what killed, diverged and replaced runs leave behind."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         if TMP_FILES.fullmatch(file.name):
@@ -276,10 +267,7 @@ def with_data(experiment: Experiment) -> Experiment:
 
 
 def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting, with data files by their content instead of their path.
-
-    The description is left out.
-    """
+    """What makes a run what it is: every setting but the description, and data files by content instead of path."""
     tree = experiment.to_tree()
     del tree["about"]
     for option in experiment.data:
@@ -296,8 +284,7 @@ def _require_same_run(
         before["training"][key] = now["training"][key]
     if before["schedule"][KIND] == now["schedule"][KIND]:
         before["schedule"] = now["schedule"]
-    difference = _difference(before, now)
-    if difference:
+    if difference := _difference(before, now):
         other = f"{folder} holds another run ({difference})"
         if diverged_at is not None:
             raise ConfigError(
@@ -308,10 +295,7 @@ def _require_same_run(
 
 def _require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
     """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
-    difference = _difference(
-        {"schedule": to_tree(existing.schedule)}, {"schedule": to_tree(requested.schedule)}
-    )
-    if difference:
+    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
         raise ConfigError(
             f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
             "another folder with --out, and set schedule.num_epochs if epochs are to be added later"

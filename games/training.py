@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,8 @@ class Result:
             else:
                 figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
-        lines += [
-            f"  {name:20}{extra['accuracy']:8.1%}  accuracy" for name, extra in self.extra_evaluations.items()
-        ]
+        for name, extra in self.extra_evaluations.items():
+            lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")
         return "\n".join(lines)
 
 
@@ -145,9 +145,8 @@ def _train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
-    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer(
-        game.parameters()
-    )
+    make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
+    optimizer = make_optimizer(game.parameters())
     rates = [group["lr"] for group in optimizer.param_groups]
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -155,16 +154,15 @@ def _train(
         experiment.schedule.options, steps_per_epoch=steps_per_epoch
     )
     chance = dict(game.task.chance())
+    result = partial(Result, num_steps=num_steps, chance=chance)
 
     found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)
     saved = load_checkpoint(folder, game, optimizer, note) if resume else None
     if found.finished is not None:
         done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}
-        outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": done["num_steps"]}
-        return Result(
-            **outcome, measures=measures, chance=chance, extra_evaluations=done[EXTRA], was_done=True
-        )
+        ended = {name: done[name] for name in ("stopped", "step", "num_steps")}
+        return result(**ended, measures=measures, extra_evaluations=done[EXTRA], was_done=True)
     if found.diverged_at is not None:
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
@@ -202,15 +200,8 @@ def _train(
         """Note in the folder that the run diverged; returns the error to raise."""
         metadata = {**provenance, "training": ending("diverged", step), "chance": chance}
         write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
-        result = Result(
-            stopped="diverged",
-            step=step,
-            num_steps=num_steps,
-            measures=valid,
-            chance=chance,
-            extra_evaluations={},
-        )
-        return DivergedError(f"step {step}: {what}; {REMEDY}", result.to_json())
+        outcome = result(stopped="diverged", step=step, measures=valid, extra_evaluations={})
+        return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())
 
     def finite_evaluation() -> dict[str, float]:
         found = evaluate(game, world, experiment)
@@ -275,28 +266,19 @@ def _train(
             }
             provenance |= {"training": ending(stopped, step)} | ({EXTRA: extra} if extra else {})
             corpus = record_corpus(game, experiment)
-            write_corpus(
-                replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
-            )
-    return Result(
-        stopped=stopped,
-        step=step,
-        num_steps=num_steps,
-        measures=valid,
-        chance=chance,
-        extra_evaluations=extra,
-    )
+            metadata = {**corpus.metadata, **provenance, "chance": chance}
+            write_corpus(replace(corpus, metadata=metadata), folder)
+    return result(stopped=stopped, step=step, measures=valid, extra_evaluations=extra)
 
 
 @torch.no_grad()
 def evaluate(game: Game, world: World, experiment: Experiment, split: str = "valid") -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     totals: dict[str, float] = {}
-    device = next(game.parameters()).device
     size = world.sizes.evaluation_batch_size
     game.eval()
     for number in range(-(-world.num_valid // size)):
-        noise = noise_generator(experiment.training.seed, split, number * size, device)
+        noise = noise_generator(experiment.training.seed, split, number * size, game.device)
         played = game.play(world.batch(split, number), experiment.evaluation.mode, noise)
         weight = min(size, world.num_valid - number * size) / world.num_valid
         for name, value in played.measures.items():
