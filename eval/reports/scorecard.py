@@ -58,9 +58,7 @@ class Scorecard:
     def table(self) -> Group:
         """The scorecard for a terminal: one row per score, its details below in dim text, the signatures at the end."""
         rows = [(score, list(_figures(score.details))) for score in self.scores]
-        names = [
-            name for score, figures in rows for name in (score.name, *(f"  {row[0]}" for row in figures))
-        ]
+        names = [name for score, figures in rows for name in (score.name, *(row[0] for row in figures))]
         longest = max((len(word) for name in names for word in name.split()), default=0)
         table = Table(box=None, padding=(0, 1, 0, 0))
         table.add_column("metric", min_width=max(16, longest))
@@ -100,9 +98,8 @@ class Scorecard:
             f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
         )
         if training := corpus.get("training"):
-            origin.append(
-                "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}".format(**training)
-            )
+            text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
+            origin.append(text.format(**training))
         return "\n".join([*origin, sizes, ""])
 
 
@@ -221,12 +218,8 @@ def _chance_level(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
     text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
     if "null_value" in details:
         text += f"; unshuffled {_format(details['null_value'])}"
-    yield (
-        "  chance level",
-        _format(details["null_mean"]),
-        _range(details["null_low"], details["null_high"]),
-        text,
-    )
+    interval = _range(details["null_low"], details["null_high"])
+    yield "  chance level", _format(details["null_mean"]), interval, text
 
 
 def _range(low: float, high: float) -> str:
