@@ -9,22 +9,9 @@ from ecsuite.agents.cells import tanh
 from ecsuite.agents.registry import CELLS
 from ecsuite.config import ConfigError
 
-TORCH = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+TORCH = ["rnn", "gru", "lstm"]
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 HIDDEN, BATCH = 6, 3
-
-
-def make_equal_cells(name, input_size=5, hidden_size=7):
-    """Our cell and torch's cell with equal weights."""
-    torch.manual_seed(0)
-    ours, theirs = CELLS.load(name)(input_size, hidden_size), TORCH[name](input_size, hidden_size)
-    with torch.no_grad():
-        for source, target in (("input_map", "ih"), ("hidden_map", "hh")):
-            for parameter_type in ("weight", "bias"):
-                getattr(theirs, f"{parameter_type}_{target}").copy_(
-                    getattr(getattr(ours, source), parameter_type)
-                )
-    return ours, theirs
 
 
 def run_theirs(cell, inputs, hidden):
@@ -51,8 +38,9 @@ def theirs_parameters(cell):
 
 @pytest.mark.parametrize("name", TORCH)
 @pytest.mark.parametrize("num_steps", [1, 6])
-def test_states_and_gradients_equal_torch(name, num_steps):
-    ours, theirs = make_equal_cells(name)
+def test_states_and_gradients_equal_torch(torch_cell, name, num_steps):
+    ours = CELLS.load(name)(5, 7)
+    theirs = torch_cell(name, ours)
     inputs = torch.randn(num_steps, 4, 5, requires_grad=True)
     hidden = torch.randn(4, 7, requires_grad=True)
     weights = torch.randn(num_steps, 4, 7)
@@ -68,7 +56,8 @@ def test_states_and_gradients_equal_torch(name, num_steps):
 
 @pytest.mark.parametrize("name", TORCH)
 def test_bf16_is_close_and_trains_fp32_weights(name):
-    ours, _ = make_equal_cells(name)
+    torch.manual_seed(0)
+    ours = CELLS.load(name)(5, 7)
     inputs, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 7)
     exact = run_ours(ours, inputs, None)
     low_precision = run_ours(ours, inputs.bfloat16(), None, torch.bfloat16)

@@ -69,6 +69,11 @@ def test_too_few_words_name_the_remedy(size: dict[str, int], message: str) -> No
     assert str(error.value) == message
 
 
+def test_long_words_do_not_overflow() -> None:
+    words = draw_words(Geometry(word_length=40, vocab_size=1000), stream(0, "words"))
+    assert words.dtype == np.uint16 and num_distinct(words) == 50 and words.max() < 1000
+
+
 def test_concatenation_joins_the_words_of_the_values() -> None:
     geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
     words, meanings = draw_words(geometry, stream(0, "words")), all_meanings(geometry)

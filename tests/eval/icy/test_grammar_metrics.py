@@ -1,13 +1,11 @@
 """The study of grammars: known values, intervals, tables, plots, and invalid configs."""
 
 import functools
-import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 from scipy.stats import ttest_1samp
 
 from ecsuite.config import ConfigError
@@ -48,12 +46,6 @@ def measured():
 def study(few_draws):
     """The result of a study, measured once with few draws."""
     return measured()
-
-
-def printed(table):
-    buffer = io.StringIO()
-    Console(file=buffer, width=120).print(table)
-    return buffer.getvalue()
 
 
 def test_a_concatenation_is_compositional(study):
@@ -144,7 +136,7 @@ def test_the_interval_is_student_s():
     assert grammar_metrics(["hol"], SMALL, [0], ["hce"])[0].ci95 is None
 
 
-def test_the_table_has_ours_and_the_papers(study):
+def test_the_table_has_ours_and_the_papers(study, printed):
     text = printed(metrics_table(study.study, study.rows))
     assert "Small grammars" in text
     assert "0.0000" in text and "±0.0000" in text
@@ -152,7 +144,7 @@ def test_the_table_has_ours_and_the_papers(study):
     assert "3x4|w2|V4, 2 seeds" in text
 
 
-def test_a_measure_that_is_undefined_for_some_seeds(study):
+def test_a_measure_that_is_undefined_for_some_seeds(study, printed):
     row = replace(study.rows[-1], values=(0.5, None), mean=0.5, ci95=None)
     none = replace(study.rows[0], values=(None, None), mean=None, ci95=None, reason="so")
     text = printed(metrics_table(study.study, (none, *study.rows[1:-1], row)))
@@ -174,6 +166,9 @@ def test_the_plot_is_reproducible(study, tmp_path):
         data = (tmp_path / f"first.{suffix}").read_bytes()
         assert data.startswith(start)
         assert data == (tmp_path / f"second.{suffix}").read_bytes()
+    undefined = [replace(row, mean=None, ci95=None) for row in study.rows]
+    draw_bars(replace(study, rows=tuple(undefined)), tmp_path / "undefined.svg")
+    assert (tmp_path / "undefined.svg").read_bytes() != data, "a missing bar is not a bar of zero"
 
 
 @pytest.mark.parametrize(
