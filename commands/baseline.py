@@ -22,7 +22,7 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file
 
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
@@ -76,11 +76,4 @@ def baseline(
     corpus = corpora[options.seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
-    if out is not None:
-        write_json(out, scorecard.to_json())
-    if as_json:
-        print_json(scorecard.to_json())
-    else:
-        from rich.console import Console
-
-        Console().print(scorecard.table())
+    scorecard.publish(out=out, as_json=as_json)

@@ -14,7 +14,7 @@ from rich.text import Text
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.console import write_json
+from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.statistics.counting import flat
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
@@ -54,6 +54,15 @@ class Scorecard:
             name: score.value for name, score in by_name.items() if score.signature.startswith("elcc|")
         }
         return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
+
+    def publish(self, *, out: Path | None, as_json: bool) -> None:
+        """Write the requested file, and print JSON or the table."""
+        if out is not None:
+            write_json(out, self.to_json())
+        if as_json:
+            print_json(self.to_json())
+        else:
+            Console().print(self.table())
 
     def table(self) -> Group:
         """The scorecard for a terminal: one row per score, its details below in dim text, the signatures at the end."""
