@@ -40,11 +40,7 @@ class Registry:
     """Options with a shorter name after a comma."""
 
     def load(self, kind: str) -> Any:
-        """The class of a part, imported now.
-
-        Raises:
-            ConfigError: If the name is unknown.
-        """
+        """The class of a part, imported now; `ConfigError` if the name is unknown."""
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def lines(self) -> dict[str, str]:
@@ -153,26 +149,17 @@ def merge_section(
 
 
 def read_part(registry: Registry, section: Mapping[str, Any], path: str) -> Part:
-    """Build the part of a merged section, with checked options.
-
-    Raises:
-        ConfigError: If an option has another type or is out of bounds.
-    """
+    """Build the part of a merged section; `ConfigError` if an option has another type or is out of bounds."""
     kind = section[KIND]
     values = {key: value for key, value in section.items() if key != KIND}
     return Part(kind, read_options(registry.load(kind).Options, values, path))
 
 
 def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
-    """Build an options class from values, and check every type and bound.
-
-    Args:
-        options: A frozen dataclass.
-        values: Options by name; the others have their defaults.
-        path: Of the section, for messages.
+    """Build an options class, a frozen dataclass, from values by name; the others have their defaults.
 
     Raises:
-        ConfigError: If an option is unknown, or a value has another type or is out of bounds.
+        ConfigError: If an option is unknown, or a value has another type or is out of bounds; the message has the path.
     """
     types = option_types(options)
     built = {}

@@ -78,13 +78,7 @@ class Channel(nn.Module, ABC):
         """
 
     def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
-        """The objective to minimise, a scalar.
-
-        Args:
-            loss: The loss of each example, (batch,), in expectation over the message's end.
-            cost: The cost of each message, (batch,).
-            message: The message.
-        """
+        """The objective to minimise, a scalar, from the expected loss of each example and its cost, (batch,) each."""
         return (loss + cost).mean()
 
 

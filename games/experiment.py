@@ -197,14 +197,10 @@ def load_experiment(
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """The experiment of a mapping, such as the config in the metadata of a corpus.
-
-    Args:
-        tree: The settings, in the present or a former form.
-        source: Its source, for messages.
+    """The experiment of a mapping, such as the config in the metadata of a corpus, in the present or a former form.
 
     Raises:
-        ConfigError: If a key or value is not valid.
+        ConfigError: If a key or value is not valid; the message begins with `source`.
     """
     return _read([(source, _current(tree, source, ignore))])
 
@@ -224,11 +220,7 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
 
 
 def assignments_tree(assignments: Iterable[str]) -> Tree:
-    """The layer of `section.key=value` assignments.
-
-    Raises:
-        ConfigError: If an assignment has no `=`, or its value is not YAML.
-    """
+    """The layer of `section.key=value` assignments; `ConfigError` if one has no `=`, or its value is not YAML."""
     settings: list[tuple[str, Any]] = []
     for assignment in assignments:
         key, equals, text = assignment.partition("=")

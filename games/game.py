@@ -166,7 +166,7 @@ class Game(nn.Module):
         generator: torch.Generator | None = None,
         epoch: int = 0,
     ) -> RoundOutputs:
-        """Play rounds with these objects; see `play` for the other arguments.
+        """Play rounds with these objects; see `play` for mode, generator and epoch.
 
         Args:
             shown: What the sender sees, targets first.
@@ -244,10 +244,7 @@ class Game(nn.Module):
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-        """Inverted dropout: zero a share of the values and rescale the others; in training only.
-
-        The values are drawn with the generator of the step, so a resumed run drops the same ones.
-        """
+        """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""
         if share == 0 or not self.training:
             return vectors
         kept = torch.rand(vectors.shape, generator=generator, device=vectors.device) >= share
@@ -255,15 +252,10 @@ class Game(nn.Module):
 
 
 def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
-    """Dot products of each query and its candidates' vectors, (num_ends, batch, num_candidates).
+    """Dot products of queries, (num_ends, batch, size), and candidates' vectors, (num_ends, batch, num_candidates).
 
-    Where rounds share their objects, these are few: then one product with all objects takes less time than a copy of
-    each candidate's vector, a tenth with 256 candidates per round.
-
-    Args:
-        queries: (num_ends, batch, size).
-        vectors: Of all objects that the receiver sees, (num_objects, size).
-        candidates: What the receiver sees.
+    Where rounds share their objects, whose vectors are (num_objects, size), these are few: then one product with all
+    objects takes less time than a copy of each candidate's vector, a tenth with 256 candidates per round.
     """
     indices = candidates.indices
     if indices is not None and len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:

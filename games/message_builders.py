@@ -45,13 +45,8 @@ class RelaxedMessageBuilder:
 
     A message of variable length has no certain end: with p_t the weight of EOS at step t, it ends at step t with
     probability p_t (1 - p_1) ... (1 - p_{t-1}), and at the latest after `max_len` symbols. Losses are expectations
-    over the end, and their gradient trains the sender to choose it.
-
-    Args:
-        options: Vocabulary and length.
-        noise: Gumbel noise (max_len, batch, vocab_size + 1), or None.
-        temperature: Softmax temperature.
-        straight_through: One-hot symbols forward, relaxed gradient backward.
+    over the end, and their gradient trains the sender to choose it. Gumbel noise, if any, is (max_len, batch,
+    vocab_size + 1). Straight-through: one-hot symbols forward, relaxed gradient backward.
     """
 
     def __init__(

@@ -25,9 +25,7 @@ class TaskLoss:
         self.options = options
 
     def __call__(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
-        """The loss of each example, and the cost of its message, (batch,) each.
-
-        The channel decides how each of them trains the sender.
+        """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
 
         Args:
             output: Loss and measures of the task at each possible end.
@@ -91,11 +89,7 @@ class Linear:
 
     @staticmethod
     def horizon(options: Options, num_epochs: int) -> Options:
-        """The options for a run of `num_epochs`, with their horizon.
-
-        Raises:
-            ConfigError: If the run is longer than the horizon.
-        """
+        """The options for a run of `num_epochs`, with their horizon; `ConfigError` if the run is longer."""
         if options.num_epochs is not None and options.num_epochs < num_epochs:
             raise ConfigError(
                 f"schedule.num_epochs: the rate is 0 after {options.num_epochs} epochs, expected at least "

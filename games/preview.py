@@ -16,13 +16,7 @@ MAX_ROUNDS = 50
 def show_rounds(
     experiment: Experiment, path: Path, *, num_rounds: int = 2, split: str = "train"
 ) -> list[str]:
-    """Draw the receiver's candidates in the first rounds of a split, targets above distractors.
-
-    Args:
-        experiment: The game.
-        path: A .png or .svg file, made or replaced.
-        num_rounds: Rounds to draw.
-        split: Of the world's splits.
+    """Draw the receiver's candidates in the first rounds of a split, targets above distractors, to a .png or .svg file.
 
     Returns:
         The title of each round: its rule.

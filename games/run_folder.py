@@ -188,15 +188,9 @@ def write_divergence(
 
 
 def open_log(file: Path, step: int, num_lines: int, note: Callable[[str], None]) -> tuple[BinaryIO, int]:
-    """Open a log for appending after the lines that a checkpoint counts.
+    """Open a log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
 
-    Lines that follow are those of a killed run, and are written again; damaged ones cannot be.
-
-    Args:
-        file: The log.
-        step: Steps of the checkpoint; 0 if the run begins.
-        num_lines: Lines that were written before the checkpoint.
-        note: Called with a message if some of these are missing or damaged.
+    Lines that follow are those of a killed run, and are written again. Damaged ones cannot be, which `note` is told.
 
     Returns:
         The open file, and the number of lines in it.
@@ -234,11 +228,7 @@ def versions(device: torch.device) -> dict[str, Any]:
 
 
 def with_horizon(experiment: Experiment) -> Experiment:
-    """The experiment with the horizon of its schedule written out, so that more epochs do not change it.
-
-    Raises:
-        ConfigError: If the run is longer than the horizon.
-    """
+    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
     horizon = SCHEDULES.load(experiment.schedule.kind).horizon
     options = horizon(experiment.schedule.options, experiment.training.num_epochs)
     return replace(experiment, schedule=replace(experiment.schedule, options=options))

@@ -58,11 +58,7 @@ class FeatureFile:
 
 
 def read_features(path: str, seed: int) -> FeatureFile:
-    """Read and check a feature file.
-
-    Args:
-        path: The npz file.
-        seed: Seed of the default split, by class or else by row (see `CLASS_SHARES`, `ROW_SHARES`).
+    """Read and check a feature file; `seed` is that of the default split, by class or else by row.
 
     Raises:
         ConfigError: If the file is not valid; the message names the file, the array, the expected and the found value.
@@ -99,11 +95,7 @@ def read_features(path: str, seed: int) -> FeatureFile:
 
 
 def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
-    """Check that a file is suitable for the concept game.
-
-    Args:
-        file: The file.
-        num_images: Minimum number of images per class, by split.
+    """Check that a file is suitable for the concept game with at least `num_images` per class, by split.
 
     Raises:
         ConfigError: If there are no classes, a split has fewer than two, or a class is in two splits or too small.

@@ -137,13 +137,10 @@ def formula_rules() -> Rules:
 
 
 def split_formulas(seed: int) -> dict[str, Integers]:
-    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test.
+    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test, drawn at random.
 
     Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
     and a formula that is held out in one game is held out in all. (In Mu & Goodman, valid and test share formulas.)
-
-    Args:
-        seed: Seed of the random split.
     """
     rng = np.random.default_rng([seed, *b"formulas"])
     strata: dict[tuple[str, bool], list[int]] = {}

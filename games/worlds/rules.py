@@ -20,17 +20,7 @@ MAX_RULES = 1_000_000
 
 
 class RuleWorld(World):
-    """Base class of worlds whose rounds are about conjunctive rules.
-
-    Args:
-        options: They have `rule_length`, `distractors` and `held_out`.
-        rounds: See `World`.
-        sizes: See `World`.
-        value_names: Names of the values of each attribute.
-
-    Raises:
-        ConfigError: If there are no such rules, too many, or none are left for training.
-    """
+    """Base class of worlds whose rounds are about conjunctive rules over the named values of their attributes."""
 
     has_rules = True
     splits = ("train", "valid", "test", "seen", "all")
@@ -82,12 +72,7 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
 
 
 def describe(rules: Integers, names: Sequence[Sequence[str]]) -> Rules:
-    """Build `Rules` with one concept per pair of attribute and value.
-
-    Args:
-        rules: (num_rules, num_attributes).
-        names: Names of the concepts of each attribute, such as `color=red`.
-    """
+    """`Rules` of a table (num_rules, num_attributes), with one concept per attribute and value, such as `color=red`."""
     first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
     is_fixed = rules != FREE
     ids = (rules + first)[is_fixed].astype(np.int32)
@@ -102,16 +87,10 @@ def pairs_broken(labels: Integers, rules: Integers) -> Integers:
 
 
 def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict[str, Integers]:
-    """The rules of each split.
+    """The rules of each split, as indices.
 
     Rules of one pair are never held out: an agent cannot know the symbol of a value that never occurred in training.
     Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
-
-    Args:
-        num_rules: Number of rules.
-        length: Pairs per rule.
-        held_out: Share of the rules to hold out.
-        seed: Seed of the random split.
 
     Raises:
         ConfigError: If no rule is left for training.

@@ -107,12 +107,7 @@ class TextWorld(SingleObjectWorld):
 def read_examples(
     file: str, *, several: bool, num_values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read a file of examples.
-
-    Args:
-        file: Path.
-        several: Whether a line has several objects and the indices of targets, or one object.
-        num_values: Values are 0 to num_values - 1.
+    """Read a file whose lines have several objects and the indices of targets, or one object.
 
     Returns:
         Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples, num_targets).

@@ -178,12 +178,9 @@ class World(ABC):
 
     @abstractmethod
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """Draw batch `number`, from 0, of a split: a pure function of the seed and the arguments.
+        """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments.
 
-        Args:
-            split: One of `splits`.
-            number: Number of the batch; batches of training go on counting in each epoch.
-            size: Rounds of the batch.
+        Batches of training go on counting in each epoch.
         """
 
     def batch(self, split: str, number: int) -> Batch:
@@ -226,12 +223,7 @@ class World(ABC):
 
 
 def describe_values(values: Integers, names: Sequence[Sequence[str]]) -> Description:
-    """The description of attribute values: one concept per attribute.
-
-    Args:
-        values: Attribute values, (batch, num_attributes).
-        names: Names of the values of each attribute.
-    """
+    """The description of attribute values, (batch, num_attributes), with these names: one concept per attribute."""
     first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
     ids = (values + first).astype(np.int32)
     lengths = np.full(len(values), values.shape[1], dtype=np.int64)
