@@ -6,7 +6,6 @@ Tatoeba: the row of the translation of each sentence, from 0. BUCC: lines of two
 labels are SQuAD's JSON, predictions are a JSON object of answers by question id.
 """
 
-import json
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -17,9 +16,7 @@ from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats.stored_text import ENDINGS, read_lines, read_text
-
-Sentences = list[tuple[int, list[str]]]
-"""First line number and tags of each sentence."""
+from ecsuite.formats.strict_json import parse_json
 
 
 def file_of(folder: Path, task: str, language: str) -> Path | None:
@@ -132,7 +129,8 @@ def _read_tags(predictions: Path, labels: Path) -> tuple[list[list[str]], list[l
     return [tags for _, tags in predicted], [tags for _, tags in gold]
 
 
-def _sentences(file: Path) -> Sentences:
+def _sentences(file: Path) -> list[tuple[int, list[str]]]:
+    """First line number and tags of each sentence."""
     sentences = []
     numbered = enumerate(_lines(file), 1)
     for is_sentence, lines in groupby(numbered, key=lambda entry: entry[1] != ""):
@@ -166,7 +164,7 @@ def _lines(file: Path) -> list[str]:
 def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
     """Predicted answers by question id, and the correct answers of each question."""
     gold = _read_questions(labels)
-    predicted = _read_json(predictions)
+    predicted = parse_json(read_text(predictions), predictions)
     if not isinstance(predicted, dict):
         raise ConfigError(f"{predictions}: expected a JSON object of answers by question id")
     for name, answer in predicted.items():
@@ -182,7 +180,7 @@ def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list
 
 
 def _read_questions(file: Path) -> list[tuple[str, list[str]]]:
-    content = _read_json(file)
+    content = parse_json(read_text(file), file)
     place = "data"
     questions = []
     try:
@@ -200,12 +198,3 @@ def _read_questions(file: Path) -> list[tuple[str, list[str]]]:
     if not questions:
         raise ConfigError(f"{file}: expected questions, the file has none")
     return questions
-
-
-def _read_json(file: Path) -> Any:
-    try:
-        return json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{file}:{error.lineno}: not JSON: {error.msg}") from None
-    except RecursionError:
-        raise ConfigError(f"{file}: expected questions or answers, found JSON nested too deeply") from None

@@ -1,9 +1,6 @@
 """Each layout is found and read; labelled files have priority; missing data are an error."""
 
-import gzip
 import json
-import lzma
-from pathlib import Path
 
 import pytest
 
@@ -17,22 +14,6 @@ from ecsuite.eval.xtreme.scoring.reading import (
     scored_split,
 )
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-
-DATA = Path(__file__).parents[3].parent / "shared" / "data" / "xtreme"
-
-
-@pytest.fixture
-def store(tmp_path):
-    """Writes a file below `tmp_path`, compressed as its name says."""
-
-    def store(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pack = {".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)
-        path.write_bytes(pack(text.encode()))
-        return path
-
-    return store
 
 
 def conllu(form, tag):
@@ -227,13 +208,6 @@ def test_unknown_names(tmp_path, function):
 
 def test_every_task_has_a_layout():
     assert LAYOUTS.keys() == TASKS.keys()
-
-
-@pytest.fixture(scope="module")
-def data():
-    if not DATA.is_dir():
-        pytest.skip("shared/data/xtreme is not there")
-    return DATA
 
 
 @pytest.mark.parametrize(
