@@ -16,7 +16,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
 from ecsuite.games.game import Game, View
 from ecsuite.games.tasks import Truth
-from ecsuite.games.worlds.world import attribute_names, describe_values
+from ecsuite.games.worlds.world import attribute_names, describe
 
 
 class EGGGame(nn.Module):
@@ -152,7 +152,7 @@ def corpus_from_interaction(
     if num_values is None:
         return replace(corpus, meanings=features.flatten(1).numpy())
     meanings = attribute_values(features, num_values).numpy()
-    described = describe_values(meanings, attribute_names(meanings.shape[1], num_values))
+    described = describe(meanings, attribute_names(meanings.shape[1], num_values))
     return replace(
         corpus, meanings=meanings, concepts=described.concepts, concept_names=described.concept_names
     )

@@ -16,7 +16,6 @@ from ecsuite.games.worlds.world import (
     Description,
     Integers,
     RoundSpec,
-    Rules,
     RunSizes,
     Variant,
     World,
@@ -196,7 +195,7 @@ class ClassImages:
         return self.rows[places, (rng.random(places.shape) * self.num_images[places]).astype(np.int64)]
 
 
-def class_rules(file: FeatureFile) -> Rules:
+def class_rules(file: FeatureFile) -> Description:
     """A rule for each class.
 
     Where there are attributes, the meaning and the concepts of a class are the attributes that more than half of its
@@ -205,7 +204,7 @@ def class_rules(file: FeatureFile) -> Rules:
     assert file.class_id is not None
     num_classes = len(file.class_names)
     if file.attributes is None:
-        return Rules(
+        return Description(
             meanings=np.arange(num_classes)[:, None],
             concepts=_one_each(np.arange(num_classes)),
             concept_names=_class_concepts(file),
@@ -214,19 +213,19 @@ def class_rules(file: FeatureFile) -> Rules:
     np.add.at(counts, file.class_id, file.attributes)
     has = 2 * counts > np.bincount(file.class_id)[:, None]
     ids = np.nonzero(has)[1].astype(np.int32)
-    return Rules(
+    return Description(
         meanings=has.astype(np.int64),
         concepts=Ragged.from_lengths(ids, has.sum(1)),
         concept_names=file.attribute_names,
     )
 
 
-def image_rules(file: FeatureFile) -> Rules:
+def image_rules(file: FeatureFile) -> Description:
     """A rule for each image: the meaning is its features, the concept is its class, where there are classes."""
     if file.class_id is None:
-        return Rules(meanings=file.features, concepts=None, concept_names=())
+        return Description(meanings=file.features, concepts=None, concept_names=())
     concepts = _one_each(file.class_id)
-    return Rules(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+    return Description(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
 
 
 def _one_each(concepts: Integers) -> Ragged:

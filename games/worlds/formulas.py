@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
-from ecsuite.games.worlds.world import Integers, Rules
+from ecsuite.games.worlds.world import Description, Integers
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -123,16 +123,15 @@ def all_formulas() -> tuple[Formula, ...]:
     return tuple(sorted(formulas, key=lambda formula: KINDS.index(formula.kind)))
 
 
-def formula_rules() -> Rules:
+def formula_rules() -> Description:
     """The formulas as rules: a meaning is the truth value, 0 or 1, in each of the 30 worlds."""
     formulas = all_formulas()
     names = tuple(dict.fromkeys(name for formula in formulas for name in formula.phrase))
     ids = {name: number for number, name in enumerate(names)}
-    return Rules(
+    return Description(
         meanings=np.stack([formula.truth for formula in formulas]).astype(np.int64),
         concepts=Ragged.from_rows([[ids[name] for name in formula.phrase] for formula in formulas]),
         concept_names=names,
-        kinds=tuple(formula.kind for formula in formulas),
     )
 
 

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 
 from ecsuite.config import ConfigError
-from ecsuite.corpus import Ragged
-from ecsuite.games.worlds.world import Integers, RoundSpec, Rules, RunSizes, World
+from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe
 
-FREE = -1
-"""In a rule: an attribute that may have any value."""
 MAX_RULES = 1_000_000
 """Most rules of a world: their table is held in memory."""
 
@@ -69,15 +66,6 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
         block[:, chosen] = values
         rules.append(block)
     return np.concatenate(rules)
-
-
-def describe(rules: Integers, names: Sequence[Sequence[str]]) -> Rules:
-    """`Rules` of a table (num_rules, num_attributes), with one concept per attribute and value, such as `color=red`."""
-    first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
-    is_fixed = rules != FREE
-    ids = (rules + first)[is_fixed].astype(np.int32)
-    flat = tuple(name for of_attribute in names for name in of_attribute)
-    return Rules(meanings=rules, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat)
 
 
 def pairs_broken(labels: Integers, rules: Integers) -> Integers:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Count, Share
-from ecsuite.games.worlds.rules import FREE, RuleWorld, pairs_broken
+from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Levels
 from ecsuite.games.worlds.attributes import SingleObjectWorld
-from ecsuite.games.worlds.rules import FREE, describe
-from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.world import FREE, Batch, Description, Integers, RoundSpec, RunSizes, describe
 
 MAX_ERRORS = 20
 """Most errors shown; all are counted."""
@@ -98,10 +97,7 @@ class TextWorld(SingleObjectWorld):
         assert batch.values is not None
         values = batch.values[batch.shown[:, : batch.num_positive]]
         shared = np.where((values == values[:, :1]).all(1), values[:, 0], FREE)
-        rules = describe(shared, self.value_names)
-        return Description(
-            meanings=rules.meanings, concepts=rules.concepts, concept_names=rules.concept_names
-        )
+        return describe(shared, self.value_names)
 
 
 def read_examples(

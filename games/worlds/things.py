@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ecsuite.config import Count, Levels, Share
 from ecsuite.games.worlds.attributes import number_of_objects
-from ecsuite.games.worlds.rules import FREE, RuleWorld
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
+from ecsuite.games.worlds.rules import RuleWorld
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
 from ecsuite.randomness import distinct_draws, random_words
 
 
