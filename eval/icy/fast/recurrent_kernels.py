@@ -8,7 +8,7 @@ The cells of `ecsuite.agents.cells` define the computation; tests compare these 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -276,64 +276,6 @@ class FusedDAGCell(FusedCell):
 def tanh_(inputs: Tensor) -> Tensor:
     """Hyperbolic tangent in place; 2 sigmoid(2x) - 1 on CPU, where torch's tanh can be ten times slower."""
     return inputs.mul_(2).sigmoid_().mul_(2).sub_(1) if inputs.device.type == "cpu" else inputs.tanh_()
-
-
-def common_fused_cell(cells: Sequence[RecurrentCell]) -> FusedCell | None:
-    """The fused kernel of all cells of an agent, or None if there is none or they are of several classes."""
-    # Exactly these classes: a subclass may compute something else.
-    first, *others = {type(cell) for cell in cells}
-    return None if others else FUSED_CELLS.get(first)
-
-
-def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
-    """Input from the layer below: its output, and a row of ones if cells have biases.
-
-    The weight is that of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
-    """
-    size = weight.shape[-1]
-    bias_coefficients = weight.new_zeros(size + has_bias)
-    bias_coefficients[size:] = 1
-    embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
-    return FoldedInput(embedding=embedding.expand(len(weight), -1, -1), bias_coefficients=bias_coefficients)
-
-
-def submodule_parameters(parameters: Parameters, prefix: str) -> Parameters:
-    """The parameters of a submodule, without the prefix of their names."""
-    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
-
-
-def layer_matrices(
-    cell: FusedCell, parameters: Parameters, num_layers: int, lowest: FoldedInput, *, has_bias: bool
-) -> Groups:
-    """The matrices of each of the `cells` of an agent, of which the lowest has the input `lowest`."""
-    inputs = [lowest]
-    if num_layers > 1:
-        between = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=has_bias)
-        inputs += [between] * (num_layers - 1)
-    return [
-        cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), layer_input)
-        for layer, layer_input in enumerate(inputs)
-    ]
-
-
-def concat_rows(upper: Tensor, lower: Tensor | None) -> Tensor:
-    """Stack rows of two tensors (replicas, rows, batch)."""
-    return upper if lower is None else torch.cat([upper, lower], dim=1)
-
-
-def lerp_states(old: Saved, new: Saved, weight: Tensor) -> Saved:
-    """Interpolate all parts of a state from old to new, weight (replicas, 1, batch)."""
-    return tuple(torch.lerp(old_part, new_part, weight) for old_part, new_part in zip(old, new, strict=True))
-
-
-def lerp_backward(grad_mixed: Saved, old: Saved, new: Saved, weight: Tensor) -> tuple[Saved, Saved, Tensor]:
-    """Gradients of `lerp_states`: of the old state, the new state and the weight."""
-    grad_new = tuple(part * weight for part in grad_mixed)
-    grad_old = tuple(part - grad_part for part, grad_part in zip(grad_mixed, grad_new, strict=True))
-    grad_weight = torch.zeros_like(weight)
-    for part, old_part, new_part in zip(grad_mixed, old, new, strict=True):
-        grad_weight += (new_part - old_part).mul_(part).sum(1, keepdim=True)
-    return grad_old, grad_new, grad_weight
 
 
 def _folded_input_map(parameters: Parameters, folded_input: FoldedInput) -> Tensor:

@@ -4,18 +4,28 @@ The module defines the model: the softmax of the logits is fed back, and the los
 symbols. `make_fused_sender` gives the same computation with manually derived gradients.
 """
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import RecurrentCell, tanh
+from ecsuite.agents.cells import tanh
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
-from ecsuite.agents.hierarchical import HierarchicalSender, HUSendA, HUSendZ
-from ecsuite.agents.senders import RecurrentSender
-from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters, common_fused_cell
-from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
+from ecsuite.agents.hierarchical import HUSendA, HUSendZ
+from ecsuite.agents.senders import Decoder, RecurrentSender
+from ecsuite.eval.icy.fast.agent_kernels import common_fused_cell
+from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters
+from ecsuite.eval.icy.fast.sender_kernels import (
+    HierarchicalFusedSender,
+    MultiLayerFusedSender,
+    StepwiseFusedSender,
+)
 from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
+
+STEPWISE: dict[type[nn.Module], type[StepwiseFusedSender]] = {
+    RecurrentSender: MultiLayerFusedSender,
+    HUSendA: HierarchicalFusedSender,
+    HUSendZ: HierarchicalFusedSender,
+}
+"""The fused implementation of each class of step-by-step senders that has one."""
 
 
 def make_fused_sender(sender: nn.Module) -> FusedSender | None:
@@ -24,17 +34,12 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     if type(sender) in (FC1LSender, FC2LSender):
         assert isinstance(sender, FeedForwardSender)
         return FeedForwardFusedSender(sender)
-    if type(sender) not in (RecurrentSender, HUSendA, HUSendZ):
+    fused_class = STEPWISE.get(type(sender))
+    if fused_class is None:
         return None
-    assert isinstance(sender, RecurrentSender | HierarchicalSender)
-    if sender.style != "icy":
-        return None
-    cells = [sender.upper, sender.lower] if isinstance(sender, HierarchicalSender) else list(sender.cells)
-    cell = common_fused_cell(cast(list[RecurrentCell], cells))
-    if cell is None:
-        return None
-    fused_class = HierarchicalFusedSender if isinstance(sender, HierarchicalSender) else MultiLayerFusedSender
-    return fused_class(sender, cell, num_layers=len(cells))
+    assert isinstance(sender, Decoder)
+    cell = common_fused_cell(sender) if sender.style == "icy" else None
+    return None if cell is None else fused_class(cell, sender)
 
 
 class FeedForwardFusedSender(FusedSender):
