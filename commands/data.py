@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, require_read
+from ecsuite.commands.options import Json, names_in, require_read
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, print_json
 
@@ -67,7 +67,7 @@ def data(
         try:
             if what == "wikipedia":
                 files = prepare_wikipedia(
-                    XFERBENCH_TARGETS if languages is None else _names(languages),
+                    XFERBENCH_TARGETS if languages is None else names_in(languages),
                     out or data_folder("wikipedia"),
                     num_articles=articles,
                     progress=reporter.progress,
@@ -85,7 +85,7 @@ def data(
             else:
                 folder = out or data_folder("xtreme")
                 names = prepare_xtreme(
-                    list(ORIGINS) if tasks is None else _names(tasks),
+                    list(ORIGINS) if tasks is None else names_in(tasks),
                     folder,
                     progress=reporter.progress,
                     note=reporter.note,
@@ -107,7 +107,3 @@ def data(
         for name, entry in made.items():
             print(f"{name:16}{entry[unit]:>12,} {unit} {entry.get('characters', 0):>16,} characters")
     print(f"In {folder}")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]

@@ -98,6 +98,11 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
     return tuple(seeds)
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list separated by commas."""
+    return tuple(name.strip() for name in text.split(","))
+
+
 def require_read(
     ctx: typer.Context, choice: str, chosen: Collection[str], reads: Mapping[str, Collection[str]]
 ) -> None:

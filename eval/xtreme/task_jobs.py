@@ -55,22 +55,9 @@ def finetune(
     machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
-    """Fine-tune a backbone on a task in one language, and test it in others.
+    """Fine-tune a backbone (see `_prepared`) on a task in one language, and test it in others: see `run_task`.
 
-    Args:
-        model: See `_prepared`, as for the next three.
-        pretrained: See there.
-        texts: See there.
-        architecture: See there.
-        setting: See `run_task`, as for the next two.
-        training: See there.
-        tests: See there.
-        seed: Seed of the head, dropout and the order of the examples.
-        machine: How to compute.
-        context: See `Context`.
-
-    Returns:
-        See `run_task`.
+    The seed is that of the head, of dropout and of the order of the examples.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
@@ -101,21 +88,9 @@ def retrieve(
     machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
-    """Find translations by the states of sentences, without training.
+    """Find translations by the states of a backbone (see `_prepared`), without training: see `run_retrieval`.
 
-    Args:
-        model: See `_prepared`, as for the next three.
-        pretrained: See there.
-        texts: See there.
-        architecture: See there.
-        tuning: See `run_retrieval`, as for the next two.
-        test: See there.
-        threshold: See there.
-        machine: How to compute.
-        context: See `Context`.
-
-    Returns:
-        As `finetune`; `learnt_from` is None.
+    The result is as that of `finetune`, with None as `learnt_from`.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.

@@ -148,20 +148,22 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
         ConfigError: If there is no task, a language is missing, or a file is malformed.
     """
     look_up("choice of languages", languages, LANGUAGES)
-    tasks_by_folder = [
-        {task for task in TASKS if (folder / task).is_dir()}
-        for folder in map(_require_folder, (predictions, labels))
-    ]
-    if not tasks_by_folder[0] & tasks_by_folder[1]:
+    for folder in (predictions, labels):
+        if not folder.is_dir():
+            raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
+    predicted, labelled = (
+        {task for task in TASKS if (folder / task).is_dir()} for folder in (predictions, labels)
+    )
+    if not predicted & labelled:
         raise ConfigError(
             f"{predictions} and {labels}: expected the folder of at least one task in both; tasks: {', '.join(TASKS)}"
         )
     digest = hashlib.sha256()
-    chosen = [task for task in TASKS.values() if task.name in tasks_by_folder[0] & tasks_by_folder[1]]
+    chosen = [task for task in TASKS.values() if task.name in predicted & labelled]
     results = [_evaluate_task(task, predictions, labels, languages, digest) for task in chosen]
     return Evaluation(
         tasks=tuple(results),
-        left_out=tuple(task for task in TASKS if task in tasks_by_folder[0] ^ tasks_by_folder[1]),
+        left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
     )
 
@@ -175,19 +177,14 @@ def _evaluate_task(
     for language in _languages_of(task, predictions, labels, languages):
         files = (require_file(folder, task.name, language) for folder in (predictions, labels))
         predicted, gold = read_submission(task.name, *files)
-        digest.update(_as_bytes([task.name, language, gold]))
+        read = json.dumps([task.name, language, gold], ensure_ascii=False, default=sorted)
+        digest.update(read.encode())
         by_language[language] = score_labels(task.name, language, predicted, gold)
         chance_scores[language] = chance(task.name, language, gold)
         if task.kind == "questions":
             num_unanswered = sum(name not in predicted for name, _ in gold)
             unanswered |= {language: num_unanswered} if num_unanswered else {}
     return TaskResult(task=task, by_language=by_language, chance=chance_scores, unanswered=unanswered)
-
-
-def _require_folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
-    return folder
 
 
 def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
@@ -210,7 +207,3 @@ def _describe_languages(result: TaskResult) -> str:
     scored, missing = tuple(result.by_language), result.missing
     which = f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
     return f"{result.task.name} {len(scored)}/{len(result.task.languages)} {which}"
-
-
-def _as_bytes(labels: Any) -> bytes:
-    return json.dumps(labels, ensure_ascii=False, default=sorted).encode()

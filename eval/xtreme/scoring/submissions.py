@@ -6,17 +6,21 @@ Tatoeba: the row of the translation of each sentence, from 0. BUCC: lines of two
 labels are SQuAD's JSON, predictions are a JSON object of answers by question id.
 """
 
+import re
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
+from ecsuite.eval.xtreme.scoring.tagged_files import blocks
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats.stored_text import ENDINGS, read_lines, read_text
 from ecsuite.formats.strict_json import parse_json
+
+NUMBER = "[0-9]{1,18}"
+"""A row; Python refuses to read numbers of thousands of digits."""
 
 
 def file_of(folder: Path, task: str, language: str) -> Path | None:
@@ -98,7 +102,7 @@ def _label(line: str, place: str) -> str:
 
 
 def _row(line: str, place: str) -> int:
-    if not (line.isascii() and line.isdigit()):
+    if not re.fullmatch(NUMBER, line):
         raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {line!r}")
     return int(line)
 
@@ -131,17 +135,11 @@ def _read_tags(predictions: Path, labels: Path) -> tuple[list[list[str]], list[l
 
 def _sentences(file: Path) -> list[tuple[int, list[str]]]:
     """First line number and tags of each sentence."""
-    sentences = []
-    numbered = enumerate(_lines(file), 1)
-    for is_sentence, lines in groupby(numbered, key=lambda entry: entry[1] != ""):
-        if not is_sentence:
-            continue
-        first, *others = lines
-        tags = [first[1], *(line for _, line in others)]
-        wrong = next((row for row, tag in enumerate(tags) if len(tag.split()) != 1), None)
-        if wrong is not None:
-            raise ConfigError(f"{file}:{first[0] + wrong}: expected one tag, got {tags[wrong]!r}")
-        sentences.append((first[0], tags))
+    sentences = list(blocks(_lines(file)))
+    for first, tags in sentences:
+        for number, tag in enumerate(tags, first):
+            if len(tag.split()) != 1:
+                raise ConfigError(f"{file}:{number}: expected one tag, got {tag!r}")
     return sentences
 
 
