@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
@@ -96,6 +96,6 @@ def _located(stored: _Answer, context: str, place: str) -> Answer:
     if start < 0 or not context.startswith(text, start):
         starts = [found.start() for found in re.finditer(re.escape(text), context)]
         if not starts:
-            raise ConfigError(f"{place}: expected the answer '{text}' in the context, found none")
+            raise ConfigError(f"{place}: expected the answer {shown(text)} in the context, found none")
         start = min(starts, key=lambda other: abs(other - start))
     return Answer(text=text, start=start)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 from ecsuite.eval.xtreme.scoring.tagged_files import blocks
@@ -73,7 +73,7 @@ def read_submission(task: str, predictions: Path, labels: Path) -> tuple[Any, An
         predicted
     ):  # some may be other text, if a generative model predicted them
         raise ConfigError(
-            f"{predictions}:1: expected labels such as {', '.join(known)}, got {predicted[0]!r}"
+            f"{predictions}:1: expected labels such as {', '.join(known)}, got {shown(predicted[0])}"
         )
     return predicted, gold
 
@@ -97,13 +97,13 @@ def _read_values(
 
 def _label(line: str, place: str) -> str:
     if not line or "\t" in line:
-        raise ConfigError(f"{place}: expected one label, got {line!r}")
+        raise ConfigError(f"{place}: expected one label, got {shown(line)}")
     return line
 
 
 def _row(line: str, place: str) -> int:
     if not re.fullmatch(NUMBER, line):
-        raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {line!r}")
+        raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {shown(line)}")
     return int(line)
 
 
@@ -113,7 +113,7 @@ def _read_pairs(file: Path) -> frozenset[tuple[str, str]]:
     for number, line in enumerate(_lines(file), 1):
         names = line.split("\t")
         if len(names) != 2 or not all(names):
-            raise ConfigError(f"{file}:{number}: expected two names separated by a tab, got {line!r}")
+            raise ConfigError(f"{file}:{number}: expected two names separated by a tab, got {shown(line)}")
         pairs.append((names[0], names[1]))
     return frozenset(pairs)
 
@@ -139,7 +139,7 @@ def _sentences(file: Path) -> list[tuple[int, list[str]]]:
     for first, tags in sentences:
         for number, tag in enumerate(tags, first):
             if len(tag.split()) != 1:
-                raise ConfigError(f"{file}:{number}: expected one tag, got {tag!r}")
+                raise ConfigError(f"{file}:{number}: expected one tag, got {shown(tag)}")
     return sentences
 
 
@@ -167,7 +167,9 @@ def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list
         raise ConfigError(f"{predictions}: expected a JSON object of answers by question id")
     for name, answer in predicted.items():
         if not isinstance(answer, str):
-            raise ConfigError(f"{predictions}: question {name}: expected a string as answer, got {answer!r}")
+            raise ConfigError(
+                f"{predictions}: question {name}: expected a string as answer, got {shown(answer)}"
+            )
     unknown = predicted.keys() - {name for name, _ in gold}
     if unknown:
         raise ConfigError(

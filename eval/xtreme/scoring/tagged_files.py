@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 
@@ -130,7 +130,7 @@ def _format_error(
         if not row[0]:
             return ConfigError(f"{place}: expected a word before the tab, found nothing")
         if num_columns == 2 and row[1] not in known:
-            found = f"tag '{row[1]}'" if row[1] else "no tag after the tab"
+            found = f"tag {shown(row[1])}" if row[1] else "no tag after the tab"
             return ConfigError(f"{place}: {found}; expected one of {', '.join(sorted(known))}")
     raise AssertionError("called for a block without an error")
 
@@ -158,13 +158,13 @@ def _read_sentence(
             continue
         found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", name)
         if found is None:
-            raise ConfigError(f"{place}: expected a word index such as 1, 1-2 or 1.1, found '{name}'")
+            raise ConfigError(f"{place}: expected a word index such as 1, 1-2 or 1.1, found {shown(name)}")
         index = int(found[1])
         if found[2] is not None:
             spans[index] = (int(found[2]), form)
             continue
         if tag not in PARTS_OF_SPEECH:
-            raise ConfigError(f"{place}: tag '{tag}'; expected one of {', '.join(PARTS_OF_SPEECH)}")
+            raise ConfigError(f"{place}: tag {shown(tag)}; expected one of {', '.join(PARTS_OF_SPEECH)}")
         forms[index], tags[index] = form, tag
         heads[index] = int(head) if re.fullmatch("[0-9]{1,9}", head) else 0
     fused_parts: set[int] = set()

@@ -147,6 +147,7 @@ def test_several_treebanks_and_no_last_blank_line(stored):
             row("2-1", "ab", "_") + row(1, "a", "X"),
             ":1: expected words 2-1 in the sentence, found none or only some",
         ),
+        (row(1, "dog", "N" * 5000), ":1: tag 'NNN"),
         ("# nothing\n", ": expected CoNLL-U with text, found no sentence"),
     ],
 )
@@ -154,4 +155,4 @@ def test_errors_in_conllu(stored, text, message):
     path = stored(text)
     with pytest.raises(ConfigError) as error:
         read_conllu([path], "xx")
-    assert str(error.value).startswith(f"{path}{message}")
+    assert str(error.value).startswith(f"{path}{message}") and len(str(error.value)) < 400
