@@ -100,11 +100,7 @@ def _brackets(
 
 
 def _bracketed(
-    grammar: str,
-    depth: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    num_types: int,
-    open_probability: float,
+    grammar: str, depth: NDArray[np.int64], kinds: NDArray[np.int64], num_types: int, open_probability: float
 ) -> Corpus:
     symbols = kinds + num_types // 2 * (depth[1:] < depth[:-1])
     options = {"num_types": num_types // 2 * 2, "open_probability": open_probability}

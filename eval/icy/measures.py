@@ -1,6 +1,6 @@
 """Metrics of protocol `metrics`: metrics of the suite, and variants as defined in the ICY paper."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,10 +33,16 @@ VERSIONS = (
 class Measure:
     """A metric of a language."""
 
-    score: Callable[[Corpus, Options], Score]
+    metric: Metric
+    """Gives one score."""
     low_is_compositional: bool = False
     unit: str = ""
     """Empty if the metric lies between 0 and 1; then a figure shows it on the left-hand axis."""
+
+    def score(self, corpus: Corpus, options: Options) -> Score:
+        """The score of a corpus."""
+        [score] = self.metric(corpus, options)
+        return score
 
 
 def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
@@ -104,46 +110,38 @@ def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     return [Score(name="resent_resnick_bits", value=value, reason=reason, about=about, signature=line)]
 
 
-def _value(metric: Metric) -> Callable[[Corpus, Options], Score]:
-    return lambda corpus, options: metric(corpus, options)[0]
-
-
-def _bits(metric: Metric) -> Callable[[Corpus, Options], Score]:
+def _bits(metric: Metric) -> Metric:
     """The residual entropy of a metric in bits, before normalisation."""
 
-    def score(corpus: Corpus, options: Options) -> Score:
+    def score(corpus: Corpus, options: Options) -> list[Score]:
         [full] = metric(corpus, options)
         line = full.signature.replace("normalised:yes", "normalised:no")
-        name, bits = f"{full.name}_bits", full.details.get("residual_bits")
-        return Score(
-            name=name, value=bits, reason=full.reason, about="residual entropy in bits", signature=line
-        )
+        name, bits, about = f"{full.name}_bits", full.details.get("residual_bits"), "residual entropy in bits"
+        return [Score(name=name, value=bits, reason=full.reason, about=about, signature=line)]
 
     return score
 
 
-def _one_less_hce(corpus: Corpus, options: Options) -> Score:
+def _one_less_hce(corpus: Corpus, options: Options) -> list[Score]:
     [full] = hce(corpus, options)
-    value = None if full.value is None else 1.0 - full.value
-    line = "1-" + full.signature
-    return Score(
-        name="1-hce", value=value, reason=full.reason, about="normalised residual entropy", signature=line
-    )
+    value, about = None if full.value is None else 1.0 - full.value, "normalised residual entropy"
+    line = f"1-{full.signature}"
+    return [Score(name="1-hce", value=value, reason=full.reason, about=about, signature=line)]
 
 
 MEASURES: dict[str, Measure] = {
-    "topsim": Measure(score=_value(topsim)),
-    "topsim_hamming": Measure(score=_value(topsim_hamming)),
-    "posdis": Measure(score=_value(posdis)),
-    "bosdis": Measure(score=_value(bosdis)),
-    "hce": Measure(score=_value(hce)),
-    "residual_entropy": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
-    "tre7": Measure(score=_value(plain_tre7), low_is_compositional=True, unit="error per message"),
-    "resent_ours": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
-    "resent_relax": Measure(score=_one_less_hce, low_is_compositional=True),
-    "resent_ours_bits": Measure(score=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
-    "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, unit="bits"),
-    "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
+    "topsim": Measure(metric=topsim),
+    "topsim_hamming": Measure(metric=topsim_hamming),
+    "posdis": Measure(metric=posdis),
+    "bosdis": Measure(metric=bosdis),
+    "hce": Measure(metric=hce),
+    "residual_entropy": Measure(metric=plain_residual_entropy, low_is_compositional=True),
+    "tre7": Measure(metric=plain_tre7, low_is_compositional=True, unit="error per message"),
+    "resent_ours": Measure(metric=plain_residual_entropy, low_is_compositional=True),
+    "resent_relax": Measure(metric=_one_less_hce, low_is_compositional=True),
+    "resent_ours_bits": Measure(metric=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
+    "resent_relax_bits": Measure(metric=_bits(hce), low_is_compositional=True, unit="bits"),
+    "resent_resnick_bits": Measure(metric=resent_resnick, low_is_compositional=True, unit="bits"),
 }
 """Metrics by name; names with `resent` are those of the paper's Table 8, and those in `bits` are not normalised."""
 

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import (
-    DAGCell,
-    DgrecvCell,
-    DgsendCell,
-    GRUCell,
-    LSTMCell,
-    RecurrentCell,
-    RNNCell,
-)
+from ecsuite.agents.cells import DAGCell, DgrecvCell, DgsendCell, GRUCell, LSTMCell, RecurrentCell, RNNCell
 
 Parameters = Mapping[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
