@@ -9,10 +9,13 @@ sentence.
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.frequencies import zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_any, close_innermost, depths
+
+MAX_RUNS = 2**30
+"""Maximum number of runs of a sentence of `regular`."""
 
 
 def dyck(
@@ -57,10 +60,10 @@ def regular(
     `repeat_probability` is that of one more repetition of a symbol.
 
     Raises:
-        ConfigError: If `runs` is below 1, or `repeat_probability` is not at least 0 and below 1.
+        ConfigError: If `runs` is not from 1 to `MAX_RUNS`, or `repeat_probability` is not at least 0 and below 1.
     """
-    if runs < 1:
-        raise ConfigError(f"runs: expected at least 1, got {runs}")
+    if not 1 <= runs <= MAX_RUNS:
+        raise ConfigError(f"runs: expected 1 to {MAX_RUNS:,}, got {shown(runs)}")
     check_probability("repeat_probability", repeat_probability, below=1)
     is_new = rng.random(num_symbols) >= repeat_probability
     is_new[:1] = True

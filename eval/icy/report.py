@@ -193,9 +193,8 @@ def metrics_table(study: Study, rows: Sequence[MetricRow]) -> Table:
         table.add_row(grammar, *(cells[grammar, name] for name in study.metrics))
     arrows = "↑ high is compositional, ↓ low is compositional"
     printed = ", faint: the paper's" if any(row.published is not None for row in rows) else ""
-    table.caption = Text(
-        f"{study.geometry}, {len(study.seeds)} seeds, mean ± 95 % CI{printed}; {arrows}", "dim"
-    )
+    seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
+    table.caption = Text(f"{study.geometry}, {seeds}, mean ± 95 % CI{printed}; {arrows}", "dim")
     table.caption_justify = "left"
     return table
 

@@ -78,7 +78,7 @@ def test_regular_sentences_are_runs_of_ten_symbols() -> None:
 def test_regular_takes_options() -> None:
     once = regular(1000, rng(), runs=4, repeat_probability=0)
     assert once.messages.lengths.tolist() == [4] * 250
-    with pytest.raises(ConfigError, match="runs: expected at least 1, got 0"):
+    with pytest.raises(ConfigError, match="runs: expected 1 to 1,073,741,824, got 0"):
         regular(10, rng(), runs=0)
     with pytest.raises(ConfigError, match="repeat_probability: expected at least 0 and below 1, got 1"):
         regular(10, rng(), repeat_probability=1)
