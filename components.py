@@ -5,7 +5,7 @@ A registry maps a name to `module:Class` and a line for people; a new part is a 
 config is `kind:` and the options of that kind; `quantized,word_size=8` is short for such a section.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -47,11 +47,7 @@ class Registry:
     """`module:Class` from which the `Options` of a user's own part must derive; None: any class."""
 
     def load(self, kind: str) -> Any:
-        """The class of a part, imported now.
-
-        Raises:
-            ConfigError: If the name is unknown.
-        """
+        """The class of a part, imported now; `ConfigError` if the name is unknown."""
         if foreign.is_foreign(kind):
             base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
             return foreign.load(kind, self.word, base, self.needs, options)
@@ -151,7 +147,7 @@ def merge_section(
             continue
         if key not in types:
             error = _unread(registry, kind, key, path)
-            if drop is None or not _readers(registry, key):
+            if drop is None or key not in all_options(registry):
                 raise error
             drop(f"{path}.{key}")
         elif (inner := nested_registry(types[key])) is not None:
@@ -163,26 +159,17 @@ def merge_section(
 
 
 def read_part(registry: Registry, section: Mapping[str, Any], path: str) -> Part:
-    """Build the part of a merged section, with checked options.
-
-    Raises:
-        ConfigError: If an option has another type or is out of bounds.
-    """
+    """Build the part of a merged section; `ConfigError` if an option has another type or is out of bounds."""
     kind = section[KIND]
     values = {key: value for key, value in section.items() if key != KIND}
     return Part(kind, read_options(registry.load(kind).Options, values, path))
 
 
 def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
-    """Build an options class from values, and check every type and bound.
-
-    Args:
-        options: A frozen dataclass.
-        values: Options by name; the others have their defaults.
-        path: Of the section, for messages.
+    """Build an options class, a frozen dataclass, from values by name; the others have their defaults.
 
     Raises:
-        ConfigError: If an option is unknown, or a value has another type or is out of bounds.
+        ConfigError: If an option is unknown, or a value has another type or is out of bounds; the message has the path.
     """
     types = option_types(options)
     built = {}
@@ -226,22 +213,11 @@ def _default_section(options: type, key: str) -> dict[str, Any]:
     return to_tree(default) if isinstance(default, Part) else {}
 
 
-def _readers(registry: Registry, key: str) -> list[str]:
-    """The kinds that read an option."""
-    return all_options(registry).get(key, [])
-
-
 def _unread(registry: Registry, kind: str, key: str, path: str) -> ConfigError:
     """The error for an option that a kind does not have: it names the kinds that have it, or similar options."""
-    readers = _readers(registry, key)
-    if readers:
+    if readers := all_options(registry).get(key):
         return ConfigError(
-            f"{path}.{key}: {registry.word} {kind} does not read it; read by {enumerated(readers)}"
+            f"{path}.{key}: {registry.word} {kind} does not read it; read by {', '.join(readers)}"
         )
     own = [KIND, *option_types(registry.load(kind).Options)]
     return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own])
-
-
-def enumerated(names: Iterable[str]) -> str:
-    """Names with commas between them."""
-    return ", ".join(names)

@@ -52,6 +52,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
     choices = list(choices)
     similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{similar[0]}'?" if similar else ";"
+    name = name if len(name) <= 60 else name[:59] + "…"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
 
 
@@ -131,11 +132,16 @@ _Loader.add_implicit_resolver(
 
 def shown(value: object) -> str:
     """A value for a message, cut where it is long."""
-    return _REPR.repr(value)
+    try:
+        text = _REPR.repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        text = "a value with an integer that is too long"
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
+_REPR.maxlevel = 3
 
 
 def parse_yaml(text: str, place: str) -> Any:
@@ -216,14 +222,15 @@ def packaged_yaml(package: str, name: str) -> Any:
     return parse_yaml(file.read_text("utf-8"), name)
 
 
-def read_presets(kind: type[Entry], package: str) -> dict[str, Entry]:
-    """The presets in the file `presets.yaml` of a package, by name.
+def read_presets(kind: type[Entry], package: str, file: str = "presets.yaml") -> dict[str, Entry]:
+    """The presets, or other parts, in a file of a package, by name.
 
     Args:
         kind: A dataclass with a field `name`, and the keys of a preset as its other fields.
         package: The package.
+        file: The name of the file.
     """
-    presets = packaged_yaml(package, "presets.yaml")
+    presets = packaged_yaml(package, file)
     return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
 
 

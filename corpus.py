@@ -88,9 +88,7 @@ class Ragged:
         Returns:
             The rows with dense ids, and the original id of each dense one, shape (V,).
         """
-        if (
-            self.values.size and self.values.max() > 2 * self.values.size + 1024
-        ):  # too sparse for a lookup table
+        if self.values.max(initial=0) > 2 * self.values.size + 1024:  # too sparse for a lookup table
             originals, dense = np.unique(self.values, return_inverse=True)
             return Ragged(dense.astype(np.int32), self.offsets), originals
         is_used = np.zeros(int(self.values.max(initial=-1)) + 1, dtype=bool)

@@ -43,11 +43,13 @@ def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str
     Raises:
         FormatError: If this version cannot read the format.
     """
-    newest = FORMATS[kind]
-    if KEY in data and not (type(data[KEY]) is int and 1 <= data[KEY] <= newest):
+    newest, found = FORMATS[kind], data[KEY] if KEY in data else 1
+    if type(found) is not int or not 1 <= found <= newest:
         known = "1" if newest == 1 else f"1 to {newest}"
+        is_short = isinstance(found, int) and found.bit_length() < 64
+        told = found if is_short else type(found).__name__
         raise FormatError(
-            f"{file}: format {data[KEY]!r} of a {kind} file is not known; this version of ecsuite reads {known}, "
+            f"{file}: format {told} of a {kind} file is not known; this version of ecsuite reads {known}, "
             "and files without a format"
         )
     return {key: value for key, value in data.items() if key != KEY}

@@ -9,16 +9,9 @@ Integers = NDArray[np.int64]
 
 
 def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArray[np.uint64]:
-    """Random 64-bit words as a pure function of seed, split and index: counter-based SplitMix64 (Steele et al. 2014).
+    """Random 64-bit words of examples, (batch, number), as a pure function of seed, split and index, (batch,).
 
-    Args:
-        seed: Seed of the experiment.
-        split: Name of the split; each has its own stream.
-        indices: Indices of the examples, (batch,).
-        number: Words per example.
-
-    Returns:
-        Words, (batch, number).
+    Counter-based SplitMix64 (Steele et al. 2014). Each split, by its name, has its own stream.
     """
     stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
     place = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(1, number + 1, dtype=np.uint64)
@@ -29,14 +22,9 @@ def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArr
 
 
 def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
-    """Draw sets of distinct integers by Floyd's algorithm, all rows at once.
+    """Draw sets of distinct integers from 0 to `total` - 1, (batch, number), by Floyd's algorithm, all rows at once.
 
-    Args:
-        words: Random words, (batch, number).
-        total: Draw from 0 to `total` - 1; at least `number`.
-
-    Returns:
-        Distinct integers, (batch, number).
+    The words are random, (batch, number), with `number` at most `total`.
     """
     number = words.shape[1]
     chosen = np.empty(words.shape, dtype=np.int64)

@@ -16,13 +16,7 @@ from ecsuite.corpus import write_atomically
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Write tensors and values atomically; equal ones make equal bytes.
-
-    Args:
-        file: The file; its folder must exist.
-        tensors: By name, on any device.
-        values: JSON-serialisable.
-    """
+    """Write tensors, on any device, and JSON-serialisable values atomically; equal ones make equal bytes."""
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(values, sort_keys=True)
     # One entry, because safetensors writes several in any order.

@@ -48,12 +48,7 @@ tanh: Callable[[Tensor], Tensor] = _Tanh.apply
 
 
 class RecurrentCell(nn.Module, ABC):
-    """Base class of cells: an input map, a hidden map, and a function that unrolls them over steps.
-
-    Args:
-        input_size: Width of a step's input.
-        hidden_size: Width of the state.
-    """
+    """Base class of cells: an input map, a hidden map, and a function that unrolls them over steps."""
 
     num_gates: int
     has_bias = True
@@ -77,10 +72,7 @@ class RecurrentCell(nn.Module, ABC):
     def unroll(self, dtype: torch.dtype) -> Step:
         """Start a loop over steps in the given precision."""
         from_input, from_hidden = self.input_map.unroll(dtype), self.hidden_map.unroll(dtype)
-        input_bias, hidden_bias = (
-            self._bias_only(self.input_map, dtype),
-            self._bias_only(self.hidden_map, dtype),
-        )
+        input_bias, hidden_bias = (_bias_only(each, dtype) for each in (self.input_map, self.hidden_map))
 
         def step(inputs: Tensor | None, state: State | None) -> State:
             # A map of zeros is its bias, so no product is needed.
@@ -95,15 +87,16 @@ class RecurrentCell(nn.Module, ABC):
 
         return step
 
-    def _bias_only(self, layer: Linear, dtype: torch.dtype) -> Tensor:
-        """Output of a map for an input of zeros, (num_gates * hidden_size,)."""
-        if layer.bias is None:
-            return layer.weight.new_zeros(layer.out_features, dtype=dtype)
-        return layer.bias.to(dtype)
-
     @abstractmethod
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """Combine the outputs of the two maps, each (batch, num_gates * hidden_size), into the next state."""
+
+
+def _bias_only(layer: Linear, dtype: torch.dtype) -> Tensor:
+    """Output of a map for an input of zeros, (num_gates * hidden_size,)."""
+    if layer.bias is None:
+        return layer.weight.new_zeros(layer.out_features, dtype=dtype)
+    return layer.bias.to(dtype)
 
 
 class RNNCell(RecurrentCell):

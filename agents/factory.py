@@ -50,15 +50,7 @@ def make_receiver(
     embedding_size: int | None = None,
     style: Style = "egg",
 ) -> Receiver:
-    """Build a receiver; its `state_size` is the width of its states.
-
-    Args:
-        spec: Name and options, see `ecsuite.agents.spec`.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-        hidden_size: Width of the hidden state, unless the spec has the option `hidden`.
-        embedding_size: Width of a symbol's embedding; None means `hidden_size`, which SRU always uses.
-        style: See `Style`.
+    """Build a receiver, whose `state_size` is the width of its states; the arguments are those of `make_sender`.
 
     Raises:
         ConfigError: If the spec has an unknown name, or more blocks than `max_len` allows.

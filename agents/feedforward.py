@@ -20,24 +20,27 @@ from ecsuite.agents.senders import MessageBuilder, build_message
 from ecsuite.config import ConfigError, Count
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HiddenLayerOptions(AgentOptions):
+    """Options of FC2L as a sender."""
+
+    hidden_size: Count = 256
+    """Number of tanh units."""
+
+
 class FeedForwardSender(nn.Module):
     """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
     The biases are those of the published program; the paper leaves them out.
-
-    Args:
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-        hidden_size: Number of tanh units between meaning and logits; None: none.
     """
 
     casts_weights = True
     """See `ecsuite.agents.autocast`."""
 
-    def __init__(self, *, num_features: int, vocab_size: int, max_len: int, hidden_size: int | None) -> None:
+    def __init__(self, options: AgentOptions, *, num_features: int, vocab_size: int, max_len: int) -> None:
         super().__init__()
         self.vocab_size = vocab_size
+        hidden_size = options.hidden_size if isinstance(options, HiddenLayerOptions) else None
         self.perceive = None if hidden_size is None else Linear(num_features, hidden_size)
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
@@ -49,33 +52,15 @@ class FeedForwardSender(nn.Module):
 
 
 class FC1LSender(FeedForwardSender):
-    """FC1L: all symbols from the meaning by one linear layer. See the base class for the sizes."""
+    """FC1L: all symbols from the meaning by one linear layer."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
-        """Options of FC1L."""
-
-    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
-        super().__init__(num_features=num_features, vocab_size=vocab_size, max_len=max_len, hidden_size=None)
+    Options = AgentOptions
 
 
 class FC2LSender(FeedForwardSender):
-    """FC2L: all symbols from one layer of tanh units. See the base class for the sizes."""
+    """FC2L: all symbols from one layer of tanh units."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(AgentOptions):
-        """Options of FC2L."""
-
-        hidden_size: Count = 256
-        """Number of tanh units."""
-
-    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
-        super().__init__(
-            num_features=num_features,
-            vocab_size=vocab_size,
-            max_len=max_len,
-            hidden_size=options.hidden_size,
-        )
+    Options = HiddenLayerOptions
 
 
 class PositionalReceiver(Receiver):
@@ -110,13 +95,7 @@ class PositionalReceiver(Receiver):
 
 
 class FC1LReceiver(PositionalReceiver):
-    """The flattened one-hot message as the state, so that the whole model is linear.
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-    """
+    """The flattened one-hot message as the state, so that the whole model is linear."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -143,11 +122,6 @@ class FC2LReceiver(PositionalReceiver):
 
     Form `flat`, of the paper: one embedding for all positions, tanh, flattened (ICY, appendix C.2). Form `sum`, of the
     program: one embedding per position, and tanh of their sum.
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,11 +158,6 @@ class FC2LReceiver(PositionalReceiver):
 
 class ConvolutionalReceiver(PositionalReceiver):
     """CNN: blocks of convolution (width 3), max pooling (width 2) and ReLU, then flattened (ICY, appendix C.1).
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
 
     Raises:
         ConfigError: If no position would remain after the blocks.

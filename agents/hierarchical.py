@@ -44,12 +44,6 @@ class HierarchicalSender(Decoder):
     state are interpolated in the same way.
 
     A cell without input has an input of width 1, as published.
-
-    Args:
-        options: The options; the cell is that of both levels.
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Not used.
     """
 
     zero_input: bool
@@ -66,12 +60,7 @@ class HierarchicalSender(Decoder):
         self.add_output_layers(vocab_size, options.embedding_size, is_autoregressive=not self.zero_input)
 
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
-        """Generate a message for each meaning.
-
-        Args:
-            meanings: (batch, num_features), in the precision of the computation.
-            builder: Collects the message symbol by symbol.
-        """
+        """Generate a message for each meaning. See `RecurrentSender.forward`."""
         dtype = meanings.dtype
         upper_step, lower_step = self.upper.unroll(dtype), self.lower.unroll(dtype)
         stop, logits = self.stop.unroll(dtype), self.scores.unroll(dtype)
@@ -111,11 +100,6 @@ class HierarchicalReceiver(Receiver):
 
         l_t = lower(x_t, l_{t-1}),    s_t = sigmoid(stop(l_t))
         u_t = s_t upper(l_t, u_{t-1}) + (1 - s_t) u_{t-1}
-
-    Args:
-        options: The options; the cell is that of both levels.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Not used.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)

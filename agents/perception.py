@@ -27,13 +27,7 @@ class SizedOptions(PerceptionOptions):
 
 
 class IdentityPerception(nn.Identity):
-    """The object's features as they are.
-
-    Args:
-        options: The options.
-        object_shape: (num_features,).
-        state_size: Not used.
-    """
+    """The object's features as they are."""
 
     Options = PerceptionOptions
     takes_images = False
@@ -46,7 +40,7 @@ class IdentityPerception(nn.Identity):
 
 
 class LinearPerception(nn.Sequential):
-    """One linear layer; see `IdentityPerception` for the arguments."""
+    """One linear layer."""
 
     Options = SizedOptions
     takes_images = False
@@ -59,7 +53,7 @@ class LinearPerception(nn.Sequential):
 
 
 class MLPPerception(nn.Sequential):
-    """Two linear layers with ReLU between them; see `IdentityPerception` for the arguments."""
+    """Two linear layers with ReLU between them."""
 
     Options = SizedOptions
     takes_images = False
@@ -74,11 +68,6 @@ class MLPPerception(nn.Sequential):
 
 class TanhPerception(Linear):
     """One linear layer and tanh: of a receiver's states' width unless it has a size.
-
-    Args:
-        options: The options.
-        object_shape: (num_features,).
-        state_size: Width of the receiver's states; None for a sender.
 
     Raises:
         ConfigError: If neither gives the width.
@@ -127,20 +116,6 @@ def outlines(images: Tensor) -> Tensor:
     return (brightness / brightest).expand_as(images)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Layers of a convolutional perception."""
-
-    blocks: tuple[tuple[int, int, int, int], ...]
-    """Channels, kernel size, stride and max-pooling size of each block."""
-    grids: tuple[int, ...] = ()
-    """Sizes of the grids of max-pooling over each feature map of the last block; if empty, the maps are flattened."""
-    has_sums: bool = False
-    """With grids: whether the vector also has the sum of each feature map of the last block."""
-    has_outlines: bool = False
-    """Whether half of the feature maps get outlines instead of colours."""
-
-
 class ConvolutionalPerception(nn.Module):
     """Base class of blocks of convolution, batch normalisation, ReLU and optional max-pooling.
 
@@ -156,91 +131,84 @@ class ConvolutionalPerception(nn.Module):
     `conv_grid` takes the maximum of each feature map and of each cell of a 4 x 4 grid over it, so it represents shapes
     and positions: it is meant for SHAPE.
 
-    Args:
-        object_shape: (height, width, 3); height and width are equal and multiples of 16.
-        out_features: Width of the vector; None: no linear layer, the feature maps of the last block are flattened.
+    Without an option `size` there is no linear layer: the feature maps of the last block are flattened. Height and
+    width of an image are equal and multiples of 16.
     """
 
+    Options: type[PerceptionOptions] = SizedOptions
     takes_images = True
-    layout: Layout
+    blocks: tuple[tuple[int, int, int, int], ...]
+    """Channels, kernel size, stride and max-pooling size of each block."""
+    grids: tuple[int, ...] = ()
+    """Sizes of the grids of max-pooling over each feature map of the last block; if empty, the maps are flattened."""
+    has_sums = False
+    """With grids: whether the vector also has the sum of each feature map of the last block."""
+    has_outlines = False
+    """Whether half of the feature maps get outlines instead of colours."""
 
-    def __init__(self, object_shape: tuple[int, ...], out_features: int | None) -> None:
+    def __init__(
+        self, options: PerceptionOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
+    ) -> None:
         super().__init__()
-        layout, size = self.layout, object_shape[0]
-        num_inputs = 2 if layout.has_outlines else 1
-        channels = [3 * num_inputs, *(block[0] for block in layout.blocks)]
+        num_inputs = 2 if self.has_outlines else 1
+        channels = [3 * num_inputs, *(block[0] for block in self.blocks)]
         self.convolutions = nn.ModuleList(
             Convolution(
                 inner, outer, kernel, stride, (kernel - stride + 1) // 2, groups=num_inputs, bias=False
             )
-            for inner, (outer, kernel, stride, _) in zip(channels, layout.blocks, strict=False)
+            for inner, (outer, kernel, stride, _) in zip(channels, self.blocks, strict=False)
         )
         self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.norms = nn.ModuleList(nn.BatchNorm2d(width) for width in channels[1:])
-        cells = sum(grid**2 for grid in layout.grids) + layout.has_sums or (size // 16) ** 2
+        cells = sum(grid**2 for grid in self.grids) + self.has_sums or (object_shape[0] // 16) ** 2
         num_pooled = channels[-1] * cells
-        self.summary = (
-            None
-            if out_features is None
-            else nn.Sequential(Linear(num_pooled, out_features), nn.BatchNorm1d(out_features))
-        )
-        self.out_features = out_features or num_pooled
+        self.summary, self.out_features = None, num_pooled
+        if isinstance(options, SizedOptions):
+            self.summary = nn.Sequential(Linear(num_pooled, options.size), nn.BatchNorm1d(options.size))
+            self.out_features = options.size
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (num_objects, height, width, 3), from 0 to 1, to vectors (num_objects, out_features)."""
-        if self.layout.has_outlines:
+        if self.has_outlines:
             images = torch.cat([images, outlines(images)], -1)
         maps = images.permute(0, 3, 1, 2)  # memory layout stays channels-last
-        for convolve, normalise, block in zip(self.convolutions, self.norms, self.layout.blocks, strict=True):
+        for convolve, normalise, block in zip(self.convolutions, self.norms, self.blocks, strict=True):
             maps = normalise(convolve(maps)).relu_()
             if (pool := block[-1]) > 1:
                 maps = nn.functional.max_pool2d(maps, pool)
-        pooled = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.layout.grids]
-        if self.layout.has_sums:
+        pooled = [nn.functional.adaptive_max_pool2d(maps, grid).flatten(1) for grid in self.grids]
+        if self.has_sums:
             pooled.append(maps.sum((2, 3)) / maps.shape[2])  # about the magnitude of the maxima
         vectors = torch.cat(pooled, 1) if pooled else maps.flatten(1)
         return vectors if self.summary is None else self.summary(vectors)
 
 
-class SizedConvolution(ConvolutionalPerception):
-    """Base class of convolutional perceptions that end with a linear layer; see `IdentityPerception`."""
-
-    Options = SizedOptions
-
-    def __init__(
-        self, options: SizedOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
-    ) -> None:
-        super().__init__(object_shape, options.size)
-
-
-class StridedPerception(SizedConvolution):
+class StridedPerception(ConvolutionalPerception):
     """`conv`: see `ConvolutionalPerception`."""
 
-    layout = Layout(((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1)))
+    blocks = ((32, 8, 4, 1), (64, 3, 2, 1), (64, 3, 2, 1))
 
 
-class MaximumPerception(SizedConvolution):
+class MaximumPerception(ConvolutionalPerception):
     """`conv_max`: see `ConvolutionalPerception`."""
 
-    layout = Layout(((48, 6, 4, 1), (64, 3, 1, 1)), grids=(1,), has_sums=True, has_outlines=True)
+    blocks = ((48, 6, 4, 1), (64, 3, 1, 1))
+    grids = (1,)
+    has_sums = has_outlines = True
 
 
-class GridPerception(SizedConvolution):
+class GridPerception(ConvolutionalPerception):
     """`conv_grid`: see `ConvolutionalPerception`."""
 
-    layout = Layout(((32, 8, 4, 1), (64, 3, 1, 1)), grids=(1, 4))
+    blocks = ((32, 8, 4, 1), (64, 3, 1, 1))
+    grids = (1, 4)
 
 
 class Conv4Perception(ConvolutionalPerception):
-    """`conv4`: see `ConvolutionalPerception`; the vectors are as wide as the image makes them."""
+    """`conv4`: see `ConvolutionalPerception`."""
 
     Options = PerceptionOptions
-    layout = Layout(((64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2), (64, 3, 1, 2)))
-
-    def __init__(
-        self, options: PerceptionOptions, *, object_shape: tuple[int, ...], state_size: int | None = None
-    ) -> None:
-        super().__init__(object_shape, None)
+    blocks = ((64, 3, 1, 2),) * 4
 
 
 def make_object_perception(

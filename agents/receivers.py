@@ -1,4 +1,8 @@
-"""Receivers: encode a message into a hidden state."""
+"""Receivers: encode a message into a hidden state.
+
+A receiver is made from its options, `vocab_size`, the number of content symbols, to which it adds EOS, and `max_len`,
+their maximum number in a message, which not every receiver uses.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -67,13 +71,7 @@ def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> Symbol
 
 
 class RecurrentReceiver(Receiver):
-    """A recurrent encoder whose initial states are zeros.
-
-    Args:
-        options: The options.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Not used.
-    """
+    """A recurrent encoder whose initial states are zeros."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(CellOptions):

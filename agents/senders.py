@@ -1,4 +1,8 @@
-"""Senders: map a meaning to a message; independent of the channel type."""
+"""Senders: map a meaning to a message; independent of the channel type.
+
+A sender is made from its options, `num_features`, the width of a meaning, `vocab_size`, the number of content symbols,
+to which it adds EOS, and `max_len`, their maximum number in a message, which not every sender uses.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Protocol, cast
@@ -65,13 +69,7 @@ def cell_of_sender(cell: str, *, zero_input: bool) -> str:
 
 
 class Decoder(nn.Module):
-    """Base class of step-by-step senders: input projection, output layer, embedding of the previous symbol.
-
-    Args:
-        num_features: Width of a meaning.
-        hidden_size: Width of the hidden state.
-        style: See `Style`.
-    """
+    """Base class of step-by-step senders: input projection, output layer, embedding of the previous symbol."""
 
     casts_weights = True
     """See `ecsuite.agents.autocast`."""
@@ -106,14 +104,7 @@ class Decoder(nn.Module):
 
 
 class RecurrentSender(Decoder):
-    """A recurrent decoder: the meaning gives its initial state, each symbol is its next input.
-
-    Args:
-        options: The options.
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Not used.
-    """
+    """A recurrent decoder: the meaning gives its initial state, each symbol is its next input."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(CellOptions):

@@ -20,9 +20,6 @@ class Attention(nn.Module):
     """Parameters of single-head attention: one projection to queries, keys and values, and an output projection.
 
     Initialised as in torch: the first projection by Glorot & Bengio's (2010) uniform rule, biases to zero.
-
-    Args:
-        size: Width of inputs and outputs.
     """
 
     def __init__(self, size: int) -> None:
@@ -37,10 +34,8 @@ class DecoderLayer(nn.Module):
     """One decoder layer with post-norm (Vaswani et al. 2017, arXiv 1706.03762).
 
     Three sublayers with residual connections: self-attention over the previous positions (`to_said`), cross-attention
-    to the meaning (`to_meaning`), and a feed-forward block of two linear layers with ReLU between them.
-
-    Args:
-        size: Width of a position; the feed-forward block is four times as wide.
+    to the meaning (`to_meaning`), and a feed-forward block of two linear layers with ReLU between them, which is four
+    times as wide as a position.
     """
 
     def __init__(self, size: int) -> None:
@@ -86,14 +81,7 @@ class DecoderLayer(nn.Module):
 
 
 class TransformerSender(Decoder):
-    """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5).
-
-    Args:
-        options: The options.
-        num_features: Width of a meaning.
-        vocab_size: Number of content symbols; EOS is added here.
-        max_len: Maximum number of content symbols in a message.
-    """
+    """A causal transformer decoder with one head and post-norm; each symbol is the next position (ICY, B.5)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):

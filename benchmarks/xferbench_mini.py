@@ -27,7 +27,7 @@ from scipy import optimize, stats
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.sources import Request, make_source
+from ecsuite.eval.xferbench.sources import SOURCES, Request
 from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
@@ -153,7 +153,7 @@ def source(
         kind = "human" if name in texts else name
         if kind in ("human", "paren_real"):
             plain.write_text("\n".join(texts[name if name in texts else "fr"].documents()), encoding="utf-8")
-        return make_source(kind, Request(preset=preset, protocol="strict", seed=seed, text=plain))
+        return SOURCES[kind](Request(preset=preset, protocol="strict", seed=seed, text=plain))
 
 
 def stand_in(like: StandIn) -> Corpus:

@@ -22,7 +22,7 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file
 
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
@@ -54,41 +54,26 @@ def baseline(
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.sources import SOURCES, Request, make_source
+    from ecsuite.eval.xferbench.sources import SOURCES, Request
 
-    look_up("baseline", name, SOURCES)
+    make_source = look_up("baseline", name, SOURCES)
     require_read(ctx, name, [name], READS)
-    options = xferbench_options(
-        ctx,
-        seed=seed,
-        seeds=seeds,
-        preset=preset,
-        protocol=protocol,
-        targets=targets,
-        device=device,
-    )
-    chosen = range(options.seed, options.seed + options.num_seeds)
+    options = xferbench_options(ctx)
+    corpora = {
+        each: make_source(Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
+        for each in range(options.seed, options.seed + options.num_seeds)
+    }
+    study = study_of(corpora, options)
+    if plan:
+        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+        return
     if out is not None:
         prepare_output_file(out)
-    corpora = {
-        each: make_source(name, Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
-        for each in chosen
-    }
-    if plan:
-        print_plan(plan_jobs(study_of(corpora, options)).values(), cache=cache, as_json=as_json)
-        return
     score = run_study(
         lambda runner: score_source(corpora, replace(options, runner=runner)), cache=cache, workers=workers
     )
     known = {"source_path": name if text is None else f"{name} {text.name}"}
-    corpus = corpora[chosen.start]
+    corpus = corpora[options.seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
-    if out is not None:
-        write_json(out, scorecard.to_json())
-    if as_json:
-        print_json(scorecard.to_json())
-    else:
-        from rich.console import Console
-
-        Console().print(scorecard.table())
+    scorecard.publish(out=out, as_json=as_json)

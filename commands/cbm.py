@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Out, Seeds, Set, Workers, read_seeds
+from ecsuite.commands.options import Cache, Device, Json, Out, Seeds, Set, Workers, read_seeds
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
@@ -22,9 +22,7 @@ def cbm(
     picture: Annotated[
         Path | None, typer.Option(help="Draw CBM against the number of samples: .svg or .png.")
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Folder of runs; finished ones are not trained again.")] = Path(
-        "runs/cbm"
-    ),
+    folder: Cache = Path("runs/cbm"),
     plan: Plan = False,
     workers: Workers = None,
     device: Device = "auto",
@@ -35,13 +33,8 @@ def cbm(
     from ecsuite.eval.concept_games.result import measure
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
 
-    chosen = load_study(
-        study,
-        seeds=read_seeds(seeds, FIRST_SEED),
-        rows=row or (),
-        assignments=assign or (),
-        device=device,
-    )
+    own_seeds = read_seeds(seeds, FIRST_SEED)
+    chosen = load_study(study, seeds=own_seeds, rows=row or (), assignments=assign or (), device=device)
     if picture is not None:
         prepare_picture(picture)
     if out is not None:

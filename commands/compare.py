@@ -30,12 +30,8 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare scores: differences with intervals, noise between seeds, and a correction for many pairs."""
-    if picture is not None:
-        if metric != "xferbench":
-            raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
-        prepare_picture(picture)
-    if out is not None:
-        prepare_output_file(out)
+    if picture is not None and metric != "xferbench":
+        raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
     from ecsuite.eval.comparison.score_files import gather
 
     sources = gather(results, metric)
@@ -49,4 +45,8 @@ def compare(
         from ecsuite.eval.reports.difference_tables import report
 
         found = report(compare_scores(sources, metric, baseline))
+    if picture is not None:
+        prepare_picture(picture)
+    if out is not None:
+        prepare_output_file(out)
     found.publish(out=out, picture=picture, as_json=as_json)

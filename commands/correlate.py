@@ -33,8 +33,6 @@ def correlate(
     as_json: Json = False,
 ) -> None:
     """Correlate XferBench scores with translation scores over sources, as in the paper's Table 2."""
-    if out is not None:
-        prepare_output_file(out)
     source = "--paper" if paper else "--translation"
     require_read(ctx, source, [source], READS)
     if not paper and not (results and translation):
@@ -42,4 +40,6 @@ def correlate(
     from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
 
     report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
+    if out is not None:
+        prepare_output_file(out)
     report.publish(out=out, picture=None, as_json=as_json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, require_read
+from ecsuite.commands.options import Json, names_in, require_read
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, print_json
 
@@ -67,7 +67,7 @@ def data(
         try:
             if what == "wikipedia":
                 files = prepare_wikipedia(
-                    XFERBENCH_TARGETS if languages is None else _names(languages),
+                    XFERBENCH_TARGETS if languages is None else names_in(languages),
                     out or data_folder("wikipedia"),
                     num_articles=articles,
                     progress=reporter.progress,
@@ -85,7 +85,7 @@ def data(
             else:
                 folder = out or data_folder("xtreme")
                 names = prepare_xtreme(
-                    list(ORIGINS) if tasks is None else _names(tasks),
+                    list(ORIGINS) if tasks is None else names_in(tasks),
                     folder,
                     progress=reporter.progress,
                     note=reporter.note,
@@ -100,14 +100,10 @@ def data(
         return
     if what == "xtreme":
         for part, entries in groupby(made.items(), key=lambda entry: entry[0].partition("/")[0]):
-            sizes = [entry["bytes"] for _, entry in entries]
+            sizes = [entry.get("bytes", 0) for _, entry in entries]
             print(f"{part:16}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
     else:
         unit = "articles" if what == "wikipedia" else "pairs"
         for name, entry in made.items():
-            print(f"{name:16}{entry[unit]:>12,} {unit} {entry['characters']:>16,} characters")
+            print(f"{name:16}{entry[unit]:>12,} {unit} {entry.get('characters', 0):>16,} characters")
     print(f"In {folder}")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]

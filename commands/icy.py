@@ -1,5 +1,6 @@
 """`ecsuite icy`: how fast agents learn artificial grammars."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
@@ -101,34 +102,13 @@ def icy(
     as_json: Json = False,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
-    from ecsuite.eval.icy.study import FIRST_SEED, load_study
+    from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig, load_study
 
-    given = given_options(ctx)
-    config = load_study(
-        study,
-        {
-            "models": model or None,
-            "role": role,
-            "receivers": receiver or None,
-            "protocol": protocol,
-            "channels": channel or None,
-            "grammars": grammar or None,
-            "seeds": read_seeds(seeds, FIRST_SEED),
-            "target": target,
-            "cap_ratio": cap,
-            "max_steps": max_steps,
-            "clip": clip,
-            "held_out": held_out,
-            "precision": precision,
-            "early_verdict": early_stop,
-            "hidden_size": hidden_size,
-            "num_attributes": num_attributes,
-            "num_values": num_values,
-            "word_length": word_length,
-            "vocab_size": vocab_size,
-        },
-        {FIELDS.get(name, name): option for name, option in given.items()},
-    )
+    given = {FIELDS.get(name, name): (name, option) for name, option in given_options(ctx).items()}
+    settings = {field.name for field in fields(StudyConfig)} & given.keys()
+    changes = {key: ctx.params[given[key][0]] for key in settings}
+    changes["seeds"] = read_seeds(seeds, FIRST_SEED)
+    config = load_study(study, changes, {key: option for key, (_, option) in given.items()})
     require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)
     if save_corpora is not None:
         if not config.can_save_corpora:

@@ -98,6 +98,11 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
     return tuple(seeds)
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list separated by commas."""
+    return tuple(name.strip() for name in text.split(","))
+
+
 def require_read(
     ctx: typer.Context, choice: str, chosen: Collection[str], reads: Mapping[str, Collection[str]]
 ) -> None:
@@ -115,17 +120,11 @@ def require_read(
     refuse_unread(choice, chosen, given_options(ctx), reads)
 
 
-def xferbench_options(
-    ctx: typer.Context,
-    *,
-    seed: int,
-    seeds: str | None,
-    preset: str,
-    protocol: str,
-    targets: Path | None,
-    device: str,
-) -> "MetricOptions":
+def xferbench_options(ctx: typer.Context) -> "MetricOptions":
     """Options of the metrics from those of a command that runs XferBench, checked; without a runner.
+
+    Args:
+        ctx: The context of a command with the options seed, seeds, preset, protocol, targets and device.
 
     Raises:
         ConfigError: If a name is unknown, the seeds are not consecutive, texts are missing, or `--seeds` names all
@@ -136,21 +135,24 @@ def xferbench_options(
     from ecsuite.eval.xferbench.protocols import PROTOCOLS
     from ecsuite.eval.xferbench.texts import preset_folder
 
+    given = ctx.params
+    seeds = given["seeds"]
+    targets = None if given["targets"] is None else Path(given["targets"])
     has_first = seeds is not None and not seeds.strip().isdecimal()
     kind = "--seeds FIRST-LAST" if has_first else "--seeds COUNT"
     require_read(ctx, f"--seeds {seeds}", [kind], {"--seeds COUNT": ("seed",)})
-    chosen = consecutive_seeds(seeds, seed)
-    sizes = look_up("preset", preset, PRESETS)
-    look_up("protocol", protocol, PROTOCOLS)
+    chosen = consecutive_seeds(seeds, given["seed"])
+    preset = look_up("preset", given["preset"], PRESETS)
+    look_up("protocol", given["protocol"], PROTOCOLS)
     if targets is not None and not targets.is_dir():
         raise ConfigError(f"--targets {targets}: no such folder")
     return MetricOptions(
         seed=chosen.start,
         num_seeds=len(chosen),
-        preset=preset,
-        protocol=protocol,
-        targets=preset_folder(targets, sizes),
-        device=device,
+        preset=given["preset"],
+        protocol=given["protocol"],
+        targets=preset_folder(targets, preset),
+        device=given["device"],
     )
 
 

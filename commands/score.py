@@ -24,7 +24,7 @@ from ecsuite.commands.options import (
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import require_matplotlib
-from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.formats import read_corpus
 
 XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "plan", "device")
@@ -66,15 +66,7 @@ def score(
         load_metric(name)
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
     require_read(ctx, f"--metrics {','.join(names)}", names, reads)
-    options = xferbench_options(
-        ctx,
-        seed=seed,
-        seeds=seeds,
-        preset=preset,
-        protocol=protocol,
-        targets=targets,
-        device=device,
-    )
+    options = xferbench_options(ctx)
     if plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
@@ -85,9 +77,7 @@ def score(
         prepare_output_file(out)
     has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
     if has_scores:
-        read_scores(
-            corpus / "scores.json"
-        )  # so that one that cannot be read is refused before the computation
+        read_scores(corpus / "scores.json")  # one that cannot be read is refused before the computation
         remove_abandoned(corpus, "scores.json")
     draws = pictures or picture_folder is not None
     if draws:
@@ -98,17 +88,9 @@ def score(
         cache=cache,
         workers=workers,
     )
-    data = scorecard.to_json()
-    if out is not None:
-        write_json(out, data)
     if has_scores:
-        save_scores(corpus / "scores.json", data)
-    if as_json:
-        print_json(data)
-    else:
-        from rich.console import Console
-
-        Console().print(scorecard.table())
+        save_scores(corpus / "scores.json", scorecard.to_json())
+    scorecard.publish(out=out, as_json=as_json)
     if draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 

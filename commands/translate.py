@@ -31,8 +31,6 @@ def translate(
     as_json: Json = False,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
-    if out is not None:
-        prepare_output_file(out)
     from ecsuite.eval.translation.jobs import plan as plan_jobs
     from ecsuite.eval.translation.report import summary
     from ecsuite.eval.translation.result import measure
@@ -51,6 +49,8 @@ def translate(
     if plan:
         print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
         return
+    if out is not None:
+        prepare_output_file(out)
     result = run_study(
         lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
     )

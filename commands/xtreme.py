@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, Out, Seeds, Workers, read_seeds, require_read
+from ecsuite.commands.options import (
+    Cache,
+    Device,
+    Json,
+    Out,
+    Seeds,
+    Workers,
+    names_in,
+    read_seeds,
+    require_read,
+)
 from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.reports.canvas import prepare_picture
@@ -84,7 +94,7 @@ def xtreme(
 
     look_up("preset", preset, PRESETS)
     look_up("protocol", protocol, PROTOCOLS)
-    names = tuple(TASKS) if tasks == ALL else _names(tasks)
+    names = tuple(TASKS) if tasks == ALL else names_in(tasks)
     for name in names:
         look_up("task", name, TASKS)
     if picture is not None:
@@ -92,7 +102,7 @@ def xtreme(
     if out is not None:
         prepare_output_file(out)
     folder_of_tasks = data or data_folder("xtreme")
-    test_languages = () if languages is None else _names(languages)
+    test_languages = () if languages is None else names_in(languages)
     if baselines:
         from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
@@ -128,8 +138,3 @@ def xtreme(
         lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
     )
     report(result).publish(out=out, picture=picture, as_json=as_json)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """The names in a list separated by commas."""
-    return tuple(name.strip() for name in text.split(","))

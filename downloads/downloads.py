@@ -15,7 +15,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+import msgspec
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import remove_abandoned, write_atomically
@@ -50,25 +52,74 @@ def data_folder(name: str) -> Path:
     return (Path(chosen) if chosen else Path("~/.cache/ecsuite")).expanduser() / name
 
 
+class _Record(TypedDict, total=False):
+    dataset: str
+    config: str
+    revision: str
+    asked: int | None
+    articles: int
+    pairs: int
+    characters: int
+    url: str
+    bytes: int
+    sha256: str
+
+
+_RECORDS: Any = dict[str, _Record]
+
+
 def read_sources(folder: Path) -> dict[str, dict[str, Any]]:
     """The records of a folder's files, by name.
 
-    Each is an object of `dataset`, `config`, `revision`, `asked` (requested rows, null for all), `articles` or
-    `pairs` (number of rows), `characters` and `sha256`.
+    Each is an object of `sha256` and, for rows of a data set, `dataset`, `config`, `revision`, `asked` (requested rows,
+    null for all), `articles` or `pairs` (number of rows) and `characters`; for others `url` and `bytes` (without
+    compression).
 
     Raises:
         ConfigError: If `sources.json` is not such a record.
     """
     path = folder / SOURCES
-    if not path.exists():
-        return {}
     try:
-        sources = json.loads(path.read_bytes())
-    except ValueError:
-        sources = None
-    if not isinstance(sources, dict) or not all(isinstance(entry, dict) for entry in sources.values()):
-        raise ConfigError(f"{path}: expected a record of downloads; move the file, or choose another folder")
-    return sources
+        return msgspec.json.decode(path.read_bytes(), type=_RECORDS)  # type: ignore[no-any-return]
+    except FileNotFoundError:
+        return {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ConfigError(
+            f"{path}: expected a record of downloads; move the file, or choose another folder"
+        ) from None
+
+
+def add_records(folder: Path, made: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add the records of new files to `sources.json`."""
+    records = dict(sorted((read_sources(folder) | dict(made)).items()))
+    remove_abandoned(folder, SOURCES)
+    write_atomically(folder / SOURCES, f"{json.dumps(records, indent=2, ensure_ascii=False)}\n".encode())
+
+
+def is_damaged(path: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the checksum of a file differs from its record."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() != record.get("sha256")
+
+
+def write_gzip(path: Path, pieces: Iterable[bytes]) -> str:
+    """Write pieces as a gzip file whose bytes depend only on them and on zlib; returns its SHA-256."""
+    digest = hashlib.sha256()
+
+    def compressed() -> Iterator[bytes]:
+        compressor = zlib.compressobj(wbits=31)  # gzip without a timestamp
+        for piece in pieces:
+            yield compressor.compress(piece)
+        yield compressor.flush()
+
+    def hashed() -> Iterator[bytes]:
+        for piece in compressed():
+            digest.update(piece)
+            yield piece
+
+    remove_abandoned(path.parent, path.name)
+    write_atomically(path, hashed())
+    return digest.hexdigest()
 
 
 def make_file(
@@ -103,36 +154,25 @@ def make_file(
     }
     if _is_complete(path, expected, source.unit, note):
         return
-    remove_abandoned(path.parent, path.name)
     note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
-    digest = hashlib.sha256()
     count = characters = 0
 
-    def pieces(texts: Iterable[str]) -> Iterator[bytes]:
+    def lines(texts: Iterable[str]) -> Iterator[bytes]:
         nonlocal count, characters
-        compressor = zlib.compressobj(wbits=31)  # gzip without a timestamp
         for text in texts:
             count += 1
             characters += len(text)
-            yield compressor.compress(f"{as_line(text)}\n".encode())
+            yield f"{as_line(text)}\n".encode()
             if count % ROWS_BETWEEN_REPORTS == 0:
                 progress(count)
         if not count:
             raise ConfigError(f"{source.dataset} {source.config}: expected {source.unit}, found none")
-        yield compressor.flush()
-
-    def hashed(data: Iterable[bytes]) -> Iterator[bytes]:
-        for piece in data:
-            digest.update(piece)
-            yield piece
 
     with closing(_rows(source)) as rows:
         texts = (text for row in rows if (text := text_of(row)) is not None)
-        write_atomically(path, hashed(pieces(islice(texts, num_rows))))
-    made = {**expected, source.unit: count, "characters": characters, "sha256": digest.hexdigest()}
-    sources = read_sources(path.parent) | {path.name: made}
-    record = json.dumps(dict(sorted(sources.items())), indent=2, ensure_ascii=False) + "\n"
-    write_atomically(path.parent / SOURCES, record.encode())
+        sha256 = write_gzip(path, lines(islice(texts, num_rows)))
+    made = {**expected, source.unit: count, "characters": characters, "sha256": sha256}
+    add_records(path.parent, {path.name: made})
     if num_rows is not None and count < num_rows:
         note(
             f"{path.name}: expected {num_rows:,} {source.unit}, {source.config} has {count:,}: all were used"
@@ -144,7 +184,7 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
     entry = read_sources(path.parent).get(path.name)
     if not path.exists():
         return False
-    if entry is None:
+    if entry is None or unit not in entry:
         reason = f"is not recorded in {SOURCES}"
     elif any(entry.get(key) != expected[key] for key in ("dataset", "config", "revision")):
         reason = f"is {entry.get('dataset')} {entry.get('config')} at revision {entry.get('revision')}"
@@ -153,12 +193,11 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
             "all" if number is None else f"{number:,}" for number in (entry.get("asked"), expected["asked"])
         )
         reason = f"has {found} {unit}, expected {requested}"
-    else:
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256"):
-                note(f"{path.name}: already complete")
-                return True
+    elif is_damaged(path, entry):
         reason = f"is damaged: its checksum differs from {SOURCES}"
+    else:
+        note(f"{path.name}: already complete")
+        return True
     note(f"{path.name}: {reason}; downloading it again")
     return False
 

@@ -19,13 +19,13 @@ from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
 
 _FORMAT = "ecsuite-corpus"
-_COPY_SPECIFIC_KEYS = (
+_OWN_KEYS = (
     "sha256",
     "symbol_names",
     "concept_names",
     "source_format",
     "source_path",
-)  # metadata keys that are not copied
+)  # of metadata, not copied
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:
@@ -67,7 +67,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         computed["symbol_names"] = corpus.symbol_names
     if corpus.concept_names:
         computed["concept_names"] = corpus.concept_names
-    provenance = {key: value for key, value in corpus.metadata.items() if key not in _COPY_SPECIFIC_KEYS}
+    provenance = {key: value for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
     metadata = {"vocab_size": num_distinct} | provenance | computed
     encode(metadata)  # raises before any file is written
 

@@ -76,15 +76,10 @@ class LineFormat:
 
 FORMATS: dict[str, LineFormat] = {
     "ints": LineFormat(
-        parse=ints,
-        expected="a list of non-negative integers",
-        about="jsonl of integer arrays",
+        parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"
     ),
     "strings": LineFormat(
-        parse=strings,
-        expected="a string of symbols",
-        about="jsonl of strings",
-        has_names=True,
+        parse=strings, expected="a string of symbols", about="jsonl of strings", has_names=True
     ),
     "cbm": LineFormat(
         parse=_cbm,

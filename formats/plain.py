@@ -72,9 +72,7 @@ def parse_plain(lines: bytes) -> Arrays | None:
         highest = int(numbers.max(initial=0))
         if is_inside.any() or highest >= ID_LIMIT:
             return None
-        values.append(
-            numbers.astype(np.min_scalar_type(highest))
-        )  # the smallest type: allocation dominates the cost
+        values.append(numbers.astype(np.min_scalar_type(highest)))  # allocation dominates the cost
         num_values += len(numbers)
         start = stop
     bounds: NDArray[np.int64] = np.concatenate(ends)

@@ -74,12 +74,24 @@ def read_json(file: Path) -> Any:
     """
     try:
         text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not JSON: {error}") from None
+    return parse_json(text, file)
+
+
+def parse_json(text: str, file: Path) -> Any:
+    """The value of the text of a JSON file.
+
+    Raises:
+        ConfigError: If it is not strict JSON.
+    """
+    try:
         value = _DECODER.decode(text)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()  # raises on a lone surrogate
         return value
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     except LineError as error:
         reason = f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
     except RecursionError:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from ecsuite.config import missing_extra
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats.line_errors import ErrorList, LineError, shorten, show_line
 from ecsuite.formats.lines import FORMATS, LineParser, ints, strings
@@ -32,7 +33,7 @@ def read_table(path: Path) -> Corpus:
         import pyarrow
         from pyarrow import ipc, parquet, types
     except ImportError:
-        raise CorpusError(f"{path}: tables need pyarrow: pip install 'ecsuite[data]'") from None
+        raise CorpusError(str(missing_extra(f"{path}: tables need pyarrow", "data"))) from None
     if (path / "dataset_dict.json").is_file():
         splits = sorted(state.parent for state in path.glob("*/state.json"))
         if len(splits) != 1:
@@ -49,11 +50,12 @@ def read_table(path: Path) -> Corpus:
             for file in files
         ]
         table = pyarrow.concat_tables(tables)
-    except pyarrow.ArrowException as error:
+        names = table.column_names
+    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise CorpusError(f"{path.name}: cannot be read as a table: {shorten(str(error))}") from None
-    name = next((name for name in _COLUMNS if name in table.column_names), None)
+    name = next((name for name in _COLUMNS if name in names), None)
     if name is None:
-        found = shorten(", ".join(table.column_names))
+        found = shorten(", ".join(names))
         raise CorpusError(f"{path.name}: expected one of the columns {', '.join(_COLUMNS)}, got {found}")
     if not len(table):
         raise CorpusError(f"{path.name}: empty table, expected one message per row")
@@ -70,7 +72,7 @@ def read_table(path: Path) -> Corpus:
         if parse is ints and (plain := _plain_lists(chunk)) is not None:
             messages.arrays.append(plain)
         else:
-            messages.extend(errors.parse(chunk.to_pylist(), number, lambda row: parse([row])[0]))
+            messages.extend(errors.parse(chunk, number, lambda row: parse([_value(row)])[0]))
         number += len(chunk)
     errors.check()
     return Corpus(
@@ -78,6 +80,14 @@ def read_table(path: Path) -> Corpus:
         symbol_names=None if parse is ints else tuple(messages.names),
         metadata={"source_format": f"table, column {name}: {expected}"},
     )
+
+
+def _value(row: Any) -> Any:
+    """A row of an Arrow array as a Python value."""
+    try:
+        return row.as_py()
+    except UnicodeDecodeError as error:
+        raise LineError(f"a byte that is not UTF-8: 0x{error.object[error.start]:02x}") from None
 
 
 def _tokens(values: list[Any]) -> tuple[list[str], list[str]]:

@@ -45,12 +45,14 @@ class RelaxedOptions(SymbolOptions):
 
 
 class Channel(nn.Module, ABC):
-    """Base class of channels: makes message builders, and computes the training objective.
+    """Base class of channels: makes message builders, and computes the training objective."""
 
-    Args:
-        options: The options; they have `max_len`.
-    """
-
+    max_len: int
+    """Maximum number of content symbols per message."""
+    vocab_size: int
+    """Number of different content symbols."""
+    symbol_size: int
+    """Number of logits that a sender gives per symbol, and width of a symbol as the receiver gets it."""
     num_levels: int | None = None
     """Levels of each value, for channels whose symbols (words) are vectors of values; None for a vocabulary."""
     has_eos = False
@@ -60,23 +62,7 @@ class Channel(nn.Module, ABC):
 
     def __init__(self, options: Any) -> None:
         super().__init__()
-        self.options = options
-
-    @property
-    def max_len(self) -> int:
-        """Maximum number of content symbols per message."""
-        max_len: int = self.options.max_len
-        return max_len
-
-    @property
-    @abstractmethod
-    def vocab_size(self) -> int:
-        """Number of different content symbols."""
-
-    @property
-    @abstractmethod
-    def symbol_size(self) -> int:
-        """Number of logits that a sender gives per symbol, and width of a symbol as the receiver gets it."""
+        self.options, self.max_len = options, options.max_len
 
     @abstractmethod
     def start_message(
@@ -92,38 +78,19 @@ class Channel(nn.Module, ABC):
         """
 
     def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
-        """The objective to minimise, a scalar.
-
-        Args:
-            loss: The loss of each example, (batch,), in expectation over the message's end.
-            cost: The cost of each message, (batch,).
-            message: The message.
-        """
+        """The objective to minimise, a scalar, from the expected loss of each example and its cost, (batch,) each."""
         return (loss + cost).mean()
 
 
 class SymbolChannel(Channel):
-    """Base class of channels with a vocabulary: outside training, messages are ids.
-
-    Args:
-        options: The options.
-    """
+    """Base class of channels with a vocabulary: outside training, messages are ids."""
 
     options: SymbolOptions
 
     def __init__(self, options: SymbolOptions) -> None:
         super().__init__(options)
         self.has_eos = options.length == "variable"
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of content symbols."""
-        return self.options.vocab_size
-
-    @property
-    def symbol_size(self) -> int:
-        """Content symbols and EOS."""
-        return self.options.vocab_size + 1
+        self.vocab_size, self.symbol_size = options.vocab_size, options.vocab_size + 1  # also EOS
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
@@ -223,9 +190,6 @@ class QuantizedChannel(Channel):
 
     A sigmoid maps logits to values from 0 to 1. The paper's program uses min-max over the batch instead, so that the
     message for one object depends on the others; our option `minmax` is computed within each word.
-
-    Args:
-        options: The options.
     """
 
     Options = ValueOptions
@@ -235,17 +199,8 @@ class QuantizedChannel(Channel):
 
     def __init__(self, options: ValueOptions) -> None:
         super().__init__(options)
-        self.num_levels = options.num_levels
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of different words."""
-        return int(self.options.num_levels**self.options.word_size)
-
-    @property
-    def symbol_size(self) -> int:
-        """Number of values of a word. See the base class."""
-        return self.options.word_size
+        self.num_levels, self.symbol_size = options.num_levels, options.word_size
+        self.vocab_size = options.num_levels**options.word_size
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0

@@ -23,14 +23,14 @@ NUM_KEPT = 2
 def save_checkpoint(
     folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, **state: Any
 ) -> None:
-    """Write a checkpoint, then remove all but the newest two.
+    """Write a checkpoint of model and optimizer after `step` steps, then remove all but the newest two.
 
     Args:
         folder: The run folder.
         step: Steps done.
         model: Its parameters and buffers are saved.
         optimizer: Its state is saved.
-        **state: Further values to save; they must be JSON-serialisable.
+        **state: Further values to save, JSON-serialisable.
     """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= optimizer_tensors(optimizer)
@@ -53,13 +53,7 @@ def newest_step(folder: Path) -> int:
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, note: Callable[[str], None]
 ) -> dict[str, Any] | None:
-    """Restore the newest undamaged checkpoint.
-
-    Args:
-        folder: The run folder.
-        model: Receives parameters and buffers.
-        optimizer: Receives its state.
-        note: Called with a message for each damaged checkpoint that is skipped.
+    """Restore model and optimizer from the newest undamaged checkpoint; `note` is told of each damaged one.
 
     Returns:
         The values saved beside the tensors, including `step`; None if there is no checkpoint.

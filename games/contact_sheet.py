@@ -33,9 +33,9 @@ MARGIN = 0.25
 PIXELS_PER_INCH = 128
 """Twice the side of an image, so that each image pixel becomes a sharp 2 x 2 square."""
 SMALL, LARGE = 7.0, 10.0
-"""Font sizes of captions and of headings, in points (72 per inch)."""
-LETTER_WIDTH, HEADING_LETTER_WIDTH = 0.62, 0.75
-"""Letter width relative to the font size: exact for the captions' monospace font, typical for headings."""
+"""Font sizes of attribute values and of headings, in points (72 per inch)."""
+LETTER_WIDTH = 0.75
+"""Typical letter width of a heading relative to the font size."""
 LINE = 1.35
 """Line height relative to the font size."""
 LEFT = 0.625
@@ -56,32 +56,8 @@ class ShownRound:
     """Pictures, uint8 (num_objects, height, width, 3), or attribute values, integers (num_objects, num_attributes)."""
     labels: NDArray[np.bool_]
     """Whether each object is a target, (num_objects,)."""
-    captions: Sequence[str] | None = None
-    """Text below each object."""
     title: str = ""
     """Text above the round."""
-
-
-def contact_sheet(
-    pictures: NDArray[Any],
-    labels: NDArray[np.bool_],
-    captions: Sequence[str] | None,
-    title: str,
-    *,
-    format: Literal["png", "svg"] = "png",  # noqa: A002 (matplotlib's own word)
-) -> bytes:
-    """Draw one round; see `draw_rounds`.
-
-    Args:
-        pictures: The objects: uint8 (num_objects, 64, 64, 3), or attribute values (num_objects, num_attributes).
-        labels: Whether each object is a target, (num_objects,).
-        captions: Text below each object, or None.
-        title: Heading.
-        format: png or svg.
-    """
-    return draw_rounds(
-        [ShownRound(objects=pictures, labels=labels, captions=captions)], title=title, format=format
-    )
 
 
 def draw_rounds(
@@ -126,11 +102,16 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
         raise missing_extra("a picture needs matplotlib", "plots") from None
 
     for shown in rounds:
-        check_drawable(shown.objects)
-    max_group_size = max((count for shown in rounds for count in group_sizes(shown)), default=0)
-    if not max_group_size:
+        objects = shown.objects
+        if objects.ndim != 4 and (objects.ndim != 2 or objects.dtype.kind not in "iu"):
+            raise ConfigError(
+                f"a contact sheet shows pictures or attribute values, but these objects are {objects.dtype} of shape "
+                f"{objects.shape[1:]}"
+            )
+    most = max((max(shown.labels.sum(), (~shown.labels).sum()) for shown in rounds), default=0)
+    if not most:
         raise ConfigError("a contact sheet needs a round with an object in it")
-    width = LEFT + min(max(max_group_size, MIN_COLUMNS), PER_LINE) * (SIDE + GAP) - GAP + MARGIN
+    width = LEFT + min(max(most, MIN_COLUMNS), PER_LINE) * (SIDE + GAP) - GAP + MARGIN
     figure = Figure(dpi=PIXELS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
@@ -145,23 +126,11 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
     return figure
 
 
-def check_drawable(objects: NDArray[Any]) -> None:
-    """Raise a `ConfigError` for objects that are neither pictures nor attribute values, such as feature vectors."""
-    if objects.ndim != 4 and (objects.ndim != 2 or objects.dtype.kind not in "iu"):
-        raise ConfigError(
-            f"a contact sheet shows pictures or attribute values, but these objects are {objects.dtype} of shape "
-            f"{objects.shape[1:]}"
-        )
-
-
-def group_sizes(shown: ShownRound) -> tuple[int, int]:
-    """Number of targets and of distractors."""
-    num_targets = int(shown.labels.sum())
-    return num_targets, len(shown.labels) - num_targets
+# Coordinates are in inches from the top left corner of the page; each function returns the bottom of what it drew.
 
 
 def draw_round(axes: "Axes", shown: ShownRound, top: float, width: float) -> float:
-    """Draw a round and its title; see `write_lines` for arguments and result."""
+    """Draw a round and its title."""
     top = draw_heading(axes, shown.title, top, width, weight="normal")
     for name, colour, members in (
         ("targets", TARGET_COLOUR, np.flatnonzero(shown.labels)),
@@ -180,21 +149,15 @@ def draw_round(axes: "Axes", shown: ShownRound, top: float, width: float) -> flo
 
 
 def draw_line(axes: "Axes", shown: ShownRound, members: NDArray[np.int64], top: float) -> float:
-    """Draw one line of objects with their captions; see `write_lines`."""
-    targets = shown.objects[shown.labels]
+    """Draw one line of objects."""
     bottom_of_line = top + MIN_HEIGHT
-    for column, member in enumerate(members):
+    for column, thing in enumerate(shown.objects[members]):
         left = LEFT + column * (SIDE + GAP)
-        thing = shown.objects[member]
         if thing.ndim == 3:
             bottom = top + SIDE * len(thing) / len(thing[0])
             axes.imshow(thing, extent=(left, left + SIDE, bottom, top), interpolation="none", aspect="auto")
         else:
-            bottom = draw_values(axes, thing, targets, left, top)
-        if shown.captions is not None:
-            letters = int(SIDE * 72 / (SMALL * LETTER_WIDTH))
-            lines = wrap(shown.captions[member], letters)
-            bottom = write_lines(axes, lines, left, bottom + GAP / 2, size=SMALL, family="monospace")
+            bottom = draw_values(axes, thing, shown.objects[shown.labels], left, top)
         bottom_of_line = max(bottom_of_line, bottom)
     # Images begin at integer pixels, so that they are sharp.
     return ceil((bottom_of_line + GAP) * PIXELS_PER_INCH) / PIXELS_PER_INCH
@@ -203,55 +166,29 @@ def draw_line(axes: "Axes", shown: ShownRound, members: NDArray[np.int64], top: 
 def draw_values(
     axes: "Axes", values: NDArray[np.int64], targets: NDArray[np.int64], left: float, top: float
 ) -> float:
-    """Draw an object as a framed table of its attributes; see `write_lines`."""
+    """Draw an object as a framed table of its attributes; values that all targets share are bold."""
     is_shared = (targets == values).all(0) & bool(len(targets))
     bottom = top + GAP
     for attribute, (value, is_bold) in enumerate(zip(values, is_shared, strict=True)):
-        weight = "bold" if is_bold else "normal"
-        line = f"attribute{attribute}={value}"
-        bottom = write_lines(axes, [line], left + GAP, bottom, size=SMALL, family="monospace", weight=weight)
+        font = {"fontsize": SMALL, "family": "monospace", "weight": "bold" if is_bold else "normal"}
+        bottom = write_line(axes, f"attribute{attribute}={value}", left + GAP, bottom, font)
     frame_x, frame_y = [left, left + SIDE, left + SIDE, left, left], [top, top, bottom, bottom, top]
     axes.plot(frame_x, frame_y, color="0.6", linewidth=0.8)
     return bottom
 
 
 def draw_heading(axes: "Axes", text: str, top: float, width: float, weight: str) -> float:
-    """Write a heading across the page, wrapped to several lines if needed; see `write_lines`."""
-    lines = wrap(text, int((width - 2 * MARGIN) * 72 / (LARGE * HEADING_LETTER_WIDTH)))
-    bottom = write_lines(axes, lines, MARGIN, top, size=LARGE, family="sans-serif", weight=weight)
+    """Write a heading across the page, wrapped to several lines if needed."""
+    letters = int((width - 2 * MARGIN) * 72 / (LARGE * LETTER_WIDTH))
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, letters)]
+    bottom = top
+    for line in lines:
+        font = {"fontsize": LARGE, "family": "sans-serif", "weight": weight}
+        bottom = write_line(axes, line, MARGIN, bottom, font)
     return bottom + GAP if lines else top
 
 
-def wrap(text: str, letters: int) -> list[str]:
-    """The lines of a text, with long ones wrapped."""
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, letters)]
-
-
-def write_lines(
-    axes: "Axes",
-    lines: Sequence[str],
-    left: float,
-    top: float,
-    *,
-    size: float,
-    family: str,
-    weight: str = "normal",
-) -> float:
-    """Write lines below one another.
-
-    Args:
-        axes: The axes; coordinates are in inches from the top left corner of the page.
-        lines: The lines of text.
-        left: Left edge of the lines.
-        top: Top of the first line.
-        size: Font size in points.
-        family: Font family.
-        weight: normal or bold.
-
-    Returns:
-        The bottom of the last line.
-    """
-    for line in lines:
-        axes.text(left, top, line, fontsize=size, family=family, weight=weight, va="top", parse_math=False)
-        top += size * LINE / 72
-    return top
+def write_line(axes: "Axes", text: str, left: float, top: float, font: dict[str, Any]) -> float:
+    """Write one line."""
+    axes.text(left, top, text, va="top", parse_math=False, **font)
+    return float(top + font["fontsize"] * LINE / 72)

@@ -21,15 +21,11 @@ def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -
 
 @torch.no_grad()
 def record_corpus(game: Game, experiment: Experiment) -> Corpus:
-    """Generate a corpus with the trained sender.
+    """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
 
     Args:
         game: The game with its trained agents.
         experiment: Sets the corpus size, and whether the symbols are the most likely ones or sampled.
-
-    Returns:
-        The messages (with EOS where the length is variable), meanings and concepts: one message per distinct meaning
-        or, in a game about sets, per round.
     """
     game.eval()
     mode, seed, size = experiment.evaluation.mode, experiment.training.seed, experiment.evaluation.corpus_size

@@ -16,7 +16,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
 from ecsuite.games.game import Game, View
 from ecsuite.games.tasks import Truth
-from ecsuite.games.worlds.world import attribute_names, describe_values
+from ecsuite.games.worlds.world import attribute_names, describe
 
 
 class EGGGame(nn.Module):
@@ -24,9 +24,6 @@ class EGGGame(nn.Module):
 
     In training the channel is in `train` mode, with noise from torch's global generator; in evaluation it is in
     `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
-
-    Args:
-        game: The game, whose parameters are trained.
     """
 
     def __init__(self, game: Game) -> None:
@@ -117,11 +114,6 @@ class EGGGame(nn.Module):
         return ids
 
 
-def as_egg_game(game: Game) -> EGGGame:
-    """Wrap one of our games for `egg.core.Trainer`."""
-    return EGGGame(game)
-
-
 def corpus_from_interaction(
     interaction: Any, *, num_values: int | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Corpus:
@@ -160,7 +152,7 @@ def corpus_from_interaction(
     if num_values is None:
         return replace(corpus, meanings=features.flatten(1).numpy())
     meanings = attribute_values(features, num_values).numpy()
-    described = describe_values(meanings, attribute_names(meanings.shape[1], num_values))
+    described = describe(meanings, attribute_names(meanings.shape[1], num_values))
     return replace(
         corpus, meanings=meanings, concepts=described.concepts, concept_names=described.concept_names
     )

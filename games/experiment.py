@@ -4,6 +4,7 @@ The layers, from the bottom: the defaults here, a shipped experiment or a YAML f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -156,7 +157,7 @@ DEFAULTS: Tree = {
 
 
 def named_configs() -> dict[str, str]:
-    """Names of the shipped experiments and their descriptions."""
+    """The descriptions of the shipped experiments by their names."""
     shipped = shipped_configs()
     return {name: read_yaml(name, "game", shipped).get("about", "") for name in shipped}
 
@@ -210,14 +211,10 @@ def load_experiment(
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """The experiment of a mapping, such as the config in the metadata of a corpus.
-
-    Args:
-        tree: The settings, in the present or a former form.
-        source: Its source, for messages.
+    """The experiment of a mapping, such as the config in the metadata of a corpus, in the present or a former form.
 
     Raises:
-        ConfigError: If a key or value is not valid.
+        ConfigError: If a key or value is not valid; the message begins with `source`.
     """
     return _read([(source, _current(tree, source, ignore))])
 
@@ -239,11 +236,7 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
 
 
 def assignments_tree(assignments: Iterable[str]) -> Tree:
-    """The layer of `section.key=value` assignments.
-
-    Raises:
-        ConfigError: If an assignment has no `=`, or its value is not YAML.
-    """
+    """The layer of `section.key=value` assignments; `ConfigError` if one has no `=`, or its value is not YAML."""
     settings: list[tuple[str, Any]] = []
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
@@ -266,15 +259,16 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
 def _set(tree: Tree, path: str, value: Any) -> None:
     """Set a value of a tree by its dotted path; a section that is given by its name becomes a mapping."""
     section, _, rest = path.partition(".")
-    if not rest:
-        below = tree.get(section)
+    below = tree.get(section)
+    if rest:
         tree[section] = (
-            {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
+            dict(below) if isinstance(below, Mapping) else {KIND: below} if section in tree else {}
         )
-        return
-    inner = tree.get(section, {})
-    tree[section] = dict(inner) if isinstance(inner, Mapping) else {KIND: inner}
-    _set(tree[section], rest, value)
+        _set(tree[section], rest, value)
+    elif isinstance(below, dict) and isinstance(value, str):
+        tree[section] = {**below, KIND: value}
+    else:
+        tree[section] = value
 
 
 def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) -> Tree:
@@ -282,29 +276,22 @@ def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) 
 
     A file with the section `game` is of format 1, whose settings belonged to all worlds, tasks and channels.
     """
+    current: Tree = {}
     if "game" not in tree:
-        current: Tree = {}
         for key, value in tree.items():
-            if not isinstance(value, Mapping) or key not in {**PARTS, **PLAIN}:
+            if isinstance(value, Mapping) and key in {**PARTS, **PLAIN}:
+                current.setdefault(key, {})
+                for inner, each in value.items():
+                    _set(current, *present_name(f"{key}.{inner}", each))
+            else:
                 current[key] = value
-                continue
-            current.setdefault(key, {})
-            for inner, each in value.items():
-                _set(current, *present_name(f"{key}.{inner}", each))
         return current
-    converted: Tree = {}
     for path, value in from_format_1(tree, source):
-        _set(converted, path, value)
+        _set(current, path, value)
     dropped: list[str] = []
-    bottom = DEFAULTS
-    if converted.get("world", {}).get(KIND, "attributes") not in ("attributes", "text"):
-        linear = {"perception": {KIND: "linear"}}
-        bottom = {
-            **DEFAULTS,
-            "sender": DEFAULTS["sender"] | linear,
-            "receiver": DEFAULTS["receiver"] | linear,
-        }
-    merged = _merged([bottom, converted], source, drop=dropped.append)
+    has_rows = current.get("world", {}).get(KIND, "attributes") in ("attributes", "text")
+    bottom = DEFAULTS if has_rows else _with_perceptions("linear", "linear")
+    merged = _merged([bottom, current], source, drop=dropped.append)
     if dropped:
         number = "a setting" if len(dropped) == 1 else f"{len(dropped)} settings"
         note(
@@ -313,36 +300,31 @@ def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) 
     return merged
 
 
+def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:
+    """The bottom layer with the perceptions of a world."""
+    kinds = {"sender": of_sender, "receiver": of_receiver}
+    agents = {role: {**DEFAULTS[role], "perception": {KIND: kind}} for role, kind in kinds.items()}
+    return {**DEFAULTS, **agents}
+
+
 def _read(layers: list[tuple[str, Tree]]) -> Experiment:
     """Build the experiment of these layers, each with its source for messages, the lowest first."""
     world = DEFAULTS["world"]
     for source, tree in layers:
         if "world" in tree:
-            world = _named(source, merge_section, WORLDS, world, tree["world"], "world")
-    of_sender, of_receiver = WORLDS.load(world[KIND]).default_perceptions
-    bottom = {
-        **DEFAULTS,
-        "sender": {**DEFAULTS["sender"], "perception": {KIND: of_sender}},
-        "receiver": {**DEFAULTS["receiver"], "perception": {KIND: of_receiver}},
-    }
-    merged = bottom
+            with _named(source):
+                world = merge_section(WORLDS, world, tree["world"], "world")
+    merged = _with_perceptions(*WORLDS.load(world[KIND]).default_perceptions)
     for source, tree in layers:
         merged = _merged([merged, tree], source)
-    source = next((source for source, tree in reversed(layers) if tree), layers[0][0])
-    values: Tree = {}
-    for key in (*PARTS, *PLAIN, *TEXTS):
-        if key in PARTS:
-            values[key] = _named(source, read_part, PARTS[key], merged[key], key)
-        elif key in PLAIN:
-            values[key] = _named(source, read_options, PLAIN[key], merged.get(key, {}), key)
-        elif key in merged:
-            values[key] = _named(source, checked, merged[key], str, key)
-    data = _named(source, checked, merged.get(DATA, {}), dict[str, str], DATA)
+    with _named(next((source for source, tree in reversed(layers) if tree), layers[0][0])):
+        values: Tree = {key: read_part(registry, merged[key], key) for key, registry in PARTS.items()}
+        values |= {key: read_options(kind, merged.get(key, {}), key) for key, kind in PLAIN.items()}
+        values |= {key: checked(merged[key], str, key) for key in TEXTS if key in merged}
+        data = checked(merged.get(DATA, {}), dict[str, str], DATA)
     # A file that a later layer names has its own checksum.
-    above = [tree.get("world", {}) for _, tree in layers[1:]]
-    values[DATA] = {
-        option: digest for option, digest in data.items() if not any(option in each for each in above)
-    }
+    above = {option for _, tree in layers[1:] for option in tree.get("world", {})}
+    values[DATA] = {option: data[option] for option in data if option not in above}
     kinds = {kind for key in PARTS for kind in foreign_parts(values[key])}
     values[foreign.CODE] = {
         source: foreign.checksum(source) for source in sorted(map(foreign.source_of, kinds))
@@ -362,31 +344,29 @@ def foreign_parts(part: Part) -> Iterator[str]:
 def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None = None) -> Tree:
     """Lay trees over one another, section by section; see `merge_section`."""
     merged: Tree = {}
-    for tree in trees:
-        for key, value in tree.items():
+    with _named(source):
+        for key, value in (entry for tree in trees for entry in tree.items()):
             if key in PARTS:
-                merged[key] = _named(
-                    source, merge_section, PARTS[key], merged.get(key, {}), value, key, drop=drop
-                )
+                merged[key] = merge_section(PARTS[key], merged.get(key, {}), value, key, drop=drop)
             elif key in PLAIN:
                 if not isinstance(value, Mapping):
-                    raise ConfigError(f"{source}: {key}: expected a section with keys, got {shown(value)}")
-                known = option_types(PLAIN[key])
+                    raise ConfigError(f"{key}: expected a section with keys, got {shown(value)}")
                 for inner in value:
-                    if inner not in known:
-                        raise ConfigError(f"{source}: {unknown_name('key', f'{key}.{inner}', all_keys())}")
+                    if inner not in option_types(PLAIN[key]):
+                        raise unknown_name("key", f"{key}.{inner}", all_keys())
                 merged[key] = {**merged.get(key, {}), **value}
             elif key in (*TEXTS, *CHECKSUMS):
                 merged[key] = value
             else:
-                raise ConfigError(f"{source}: {unknown_name('key', str(key), all_keys())}")
+                raise unknown_name("key", str(key), all_keys())
     return merged
 
 
-def _named(source: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a function, and put the source before the message of a `ConfigError`."""
+@contextmanager
+def _named(source: str) -> Iterator[None]:
+    """Put the source before the message of a `ConfigError`."""
     try:
-        return function(*arguments, **options)
+        yield
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
 

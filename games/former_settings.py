@@ -57,12 +57,7 @@ NOT_READ = ("held_out", "sender_sees", "perception", "perception_size", "dropout
 
 
 def present_name(key: str, value: Any) -> tuple[str, Any]:
-    """The present name of a setting, and its value.
-
-    Args:
-        key: `section.key`, in its present or a former form.
-        value: Its value.
-    """
+    """The present name of a setting `section.key`, in its present or a former form, and its value."""
     if isinstance(value, str):
         value = VALUES.get(key, {}).get(value, value)
     return NAMES.get(key, key), value
@@ -71,12 +66,8 @@ def present_name(key: str, value: Any) -> tuple[str, Any]:
 def from_format_1(tree: Mapping[str, Any], source: str) -> Iterator[tuple[str, Any]]:
     """The settings of an experiment of format 1 by their present names, in order, without those that had no effect.
 
-    Args:
-        tree: The experiment.
-        source: Its source, for messages.
-
     Raises:
-        ConfigError: If a section or key is not one of format 1.
+        ConfigError: If a section or key is not one of format 1; the message begins with `source`.
     """
     known = [*NAMES, *(f"{section}.{key}" for section, keys in UNCHANGED.items() for key in keys)]
     sections = {key.partition(".")[0] for key in known}

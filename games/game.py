@@ -64,8 +64,7 @@ class View:
     num_seen: int
     """Objects of each round."""
     indices: Tensor | None
-    """The objects of each round, (batch, num_seen). None: they are laid out by place, round by
-    round."""
+    """The objects of each round, (batch, num_seen). None: they are laid out by place, round by round."""
 
     def of_rounds(self, vectors: Tensor) -> Tensor:
         """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
@@ -77,7 +76,7 @@ class Game(nn.Module):
 
     Args:
         experiment: Everything that the game is made of.
-        world: The world of the experiment.
+        world: Its world.
         dtype: Precision of products and activations.
 
     Raises:
@@ -133,16 +132,16 @@ class Game(nn.Module):
             generator: Source of dropout and of the channel's noise; greedy has none.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
-        values = None
-        if not self.task.scores_candidates:
+        candidates = values = None
+        if self.task.scores_candidates:
+            candidates = self.candidates(batch)
+        else:
             assert batch.values is not None
-            values = torch.from_numpy(batch.values[batch.shown[:, 0]]).to(self.device, non_blocking=True)
-        labels = torch.from_numpy(np.array(batch.labels)).to(self.device, non_blocking=True)
-        candidates = self.candidates(batch) if self.task.scores_candidates else None
+            values = self._on_device(batch.values[batch.shown[:, 0]])
         played = self.play_views(
             self.shown(batch),
             candidates,
-            Truth(labels=labels, values=values),
+            Truth(labels=self._on_device(np.array(batch.labels)), values=values),
             num_positive=batch.num_positive,
             mode=mode,
             generator=generator,
@@ -167,16 +166,16 @@ class Game(nn.Module):
         generator: torch.Generator | None = None,
         epoch: int = 0,
     ) -> RoundOutputs:
-        """Play rounds with these objects.
+        """Play rounds with these objects; see `play` for mode, generator and epoch.
 
         Args:
             shown: What the sender sees, targets first.
             candidates: What the receiver sees; None if the task has no candidates.
             truth: What is right.
             num_positive: Number of targets in `shown`.
-            mode: See `play`.
-            generator: See `play`.
-            epoch: See `play`.
+            mode: Mode of the channel.
+            generator: Source of the noise.
+            epoch: Passes over the training examples so far.
         """
         message = self.message(shown, num_positive, mode, generator, epoch)
         states, ends = call_receiver(self.receiver, message, self.dtype)
@@ -234,18 +233,18 @@ class Game(nn.Module):
 
     def _view(self, objects: NDArray[Any], num_seen: int, indices: Integers | None) -> View:
         """Objects on the device, as input of perceptions."""
-        on_device = torch.from_numpy(objects).to(self.device, non_blocking=True)
         return View(
-            features=self.world.features(on_device, self.dtype),
+            features=self.world.features(self._on_device(objects), self.dtype),
             num_seen=num_seen,
-            indices=None if indices is None else torch.from_numpy(indices).to(self.device, non_blocking=True),
+            indices=None if indices is None else self._on_device(indices),
         )
 
-    def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-        """Inverted dropout: zero a share of the values and rescale the others; in training only.
+    def _on_device(self, array: NDArray[Any]) -> Tensor:
+        """An array on the device of the parameters."""
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
 
-        The values are drawn with the generator of the step, so a resumed run drops the same ones.
-        """
+    def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+        """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""
         if share == 0 or not self.training:
             return vectors
         kept = torch.rand(vectors.shape, generator=generator, device=vectors.device) >= share
@@ -253,15 +252,10 @@ class Game(nn.Module):
 
 
 def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
-    """Dot products of each query and its candidates' vectors, (num_ends, batch, num_candidates).
+    """Dot products of queries, (num_ends, batch, size), and candidates' vectors, (num_ends, batch, num_candidates).
 
-    Where rounds share their objects, these are few: then one product with all objects takes less time than a copy of
-    each candidate's vector, a tenth with 256 candidates per round.
-
-    Args:
-        queries: (num_ends, batch, size).
-        vectors: Of all objects that the receiver sees, (num_objects, size).
-        candidates: What the receiver sees.
+    Where rounds share their objects, whose vectors are (num_objects, size), these are few: then one product with all
+    objects takes less time than a copy of each candidate's vector, a tenth with 256 candidates per round.
     """
     indices = candidates.indices
     if indices is not None and len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:
@@ -277,11 +271,7 @@ def _mean(vectors: Tensor) -> Tensor:
 
 
 def _check_effects(experiment: Experiment, channel: Channel) -> None:
-    """Refuse settings of other sections that have no effect on the messages of this channel.
-
-    Raises:
-        ConfigError: If there is one.
-    """
+    """Refuse settings of other sections that have no effect on the messages of this channel."""
     kind, length_cost = experiment.channel.kind, getattr(experiment.loss.options, "length_cost", 0)
     if length_cost and not channel.has_eos:
         raise ConfigError(

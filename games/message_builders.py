@@ -45,13 +45,8 @@ class RelaxedMessageBuilder:
 
     A message of variable length has no certain end: with p_t the weight of EOS at step t, it ends at step t with
     probability p_t (1 - p_1) ... (1 - p_{t-1}), and at the latest after `max_len` symbols. Losses are expectations
-    over the end, and their gradient trains the sender to choose it.
-
-    Args:
-        options: Vocabulary and length.
-        noise: Gumbel noise (max_len, batch, vocab_size + 1), or None.
-        temperature: Softmax temperature.
-        straight_through: One-hot symbols forward, relaxed gradient backward.
+    over the end, and their gradient trains the sender to choose it. Gumbel noise, if any, is (max_len, batch,
+    vocab_size + 1). Straight-through: one-hot symbols forward, relaxed gradient backward.
     """
 
     def __init__(
@@ -66,7 +61,7 @@ class RelaxedMessageBuilder:
         self.straight_through = straight_through
         self.symbols: list[Tensor] = []
         self.ends: list[Tensor] = []
-        self.remaining: Tensor | None = None
+        self.remaining: Tensor | float = 1.0
 
     @property
     def done(self) -> bool:
@@ -86,14 +81,14 @@ class RelaxedMessageBuilder:
             weights = hard + weights - weights.detach()
         if self.options.length == "variable":
             stop = weights[:, EOS]
-            self.ends.append(stop if self.remaining is None else self.remaining * stop)
-            self.remaining = 1 - stop if self.remaining is None else self.remaining * (1 - stop)
+            self.ends.append(self.remaining * stop)
+            self.remaining = self.remaining * (1 - stop)
         self.symbols.append(weights.to(logits.dtype))
         return self.symbols[-1]
 
     def message(self) -> Message:
         """The complete message; if its length is variable, with EOS appended after the last step."""
-        if self.remaining is None:
+        if isinstance(self.remaining, float):
             length = torch.full_like(self.symbols[0][:, 0], self.options.max_len, dtype=torch.float32)
             return Message(symbols=torch.stack(self.symbols), ends=None, length=length)
         eos_weights = torch.zeros_like(self.symbols[0])
@@ -162,16 +157,12 @@ class DiscreteMessageBuilder:
         length = (symbols != PAD).sum(0).float()
         if not self.track:
             return Message(symbols=symbols, ends=None, length=length)
-        log_probability, entropy = (
-            torch.stack(self.log_probabilities).sum(0),
-            torch.stack(self.entropies).sum(0),
-        )
         return Message(
             symbols=symbols,
             ends=None,
             length=length,
-            log_probability=log_probability,
-            entropy=entropy / length,
+            log_probability=torch.stack(self.log_probabilities).sum(0),
+            entropy=torch.stack(self.entropies).sum(0) / length,
         )
 
 

@@ -16,13 +16,7 @@ MAX_ROUNDS = 50
 def show_rounds(
     experiment: Experiment, path: Path, *, num_rounds: int = 2, split: str = "train"
 ) -> list[str]:
-    """Draw the receiver's candidates in the first rounds of a split, targets above distractors.
-
-    Args:
-        experiment: The game.
-        path: A .png or .svg file, made or replaced.
-        num_rounds: Rounds to draw.
-        split: Of the world's splits.
+    """Draw the receiver's candidates in the first rounds of a split, targets above distractors, to a .png or .svg file.
 
     Returns:
         The title of each round: its rule.
@@ -59,7 +53,6 @@ def round_titles(description: Description) -> list[str]:
     for row in range(len(description.concepts)):
         names = [description.concept_names[concept] for concept in description.concepts[row].tolist()]
         # ShapeWorld's rules have their connective among the concepts.
-        joined_by = "or" if "or" in names else "and"
-        named = [name for name in names if name not in ("and", "or")]
-        titles.append("targets: " + f" {joined_by} ".join(named))
+        connective = " or " if "or" in names else " and "
+        titles.append("targets: " + connective.join(name for name in names if name not in ("and", "or")))
     return titles

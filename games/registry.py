@@ -82,14 +82,14 @@ CHANNELS = Registry(
 
 LOSSES = Registry(
     word="loss",
-    parts={"task": ("ecsuite.games.losses:TaskLoss", "the task's loss, and a cost per symbol")},
+    parts={"task": ("ecsuite.games.optimization:TaskLoss", "the task's loss, and a cost per symbol")},
     base="builtins:object",
     needs=("__call__",),
 )
 
 OPTIMIZERS = Registry(
     word="optimizer",
-    parts={"adam": ("ecsuite.games.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)")},
+    parts={"adam": ("ecsuite.games.optimization:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)")},
     base="builtins:object",
     needs=("optimizer",),
 )
@@ -97,8 +97,8 @@ OPTIMIZERS = Registry(
 SCHEDULES = Registry(
     word="schedule",
     parts={
-        "constant": ("ecsuite.games.schedules:Constant", "the same learning rate at every step"),
-        "linear": ("ecsuite.games.schedules:Linear", "the learning rate decreases to 0 at the same rate"),
+        "constant": ("ecsuite.games.optimization:Constant", "the same learning rate at every step"),
+        "linear": ("ecsuite.games.optimization:Linear", "the learning rate decreases to 0 at the same rate"),
     },
     base="builtins:object",
     needs=("factor", "horizon"),

@@ -10,13 +10,13 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
+import msgspec
 import numpy as np
 import torch
 from filelock import FileLock, Timeout
@@ -32,14 +32,19 @@ from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies, with_checksums
 from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
 from ecsuite.games.registry import SCHEDULES, WORLDS
+from ecsuite.jobs.signals import StopRequest
 
 TMP_FILES = re.compile(
-    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings)\.jsonl|metadata\.json)\.\d+\.tmp"
+    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings|log)\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 
 EXTRA = "probes"
 """Key of the extra evaluations in the metadata and in `--json`; a former name, kept for programs that read it."""
+StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
+"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What is raised by reading and using damaged JSON."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """What helps where training diverges."""
 
@@ -61,9 +66,6 @@ def only_process(folder: Path) -> Iterator[None]:
     """Keep other processes from using a run folder meanwhile; the kernel ends this when the process ends.
 
     The lock is a file beside the folder, which need not exist, and is removed at the end.
-
-    Args:
-        folder: The run folder.
 
     Raises:
         ConfigError: If another process uses it.
@@ -91,10 +93,10 @@ def only_process(folder: Path) -> Iterator[None]:
 def check_run_folder(
     folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool
 ) -> FolderState:
-    """Check whether the folder can be used for this run or already holds it. Changes no file.
+    """Check whether the folder, which need not exist, can be used for this run or already holds it. Changes no file.
 
     Args:
-        folder: The run folder; it need not exist.
+        folder: The run folder.
         experiment: The run; the settings of when to stop may differ from those of the run in the folder.
         steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
@@ -165,13 +167,7 @@ def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> boo
 
 
 def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: bool) -> None:
-    """Create the folder, write `config.yaml`, and remove what killed and diverged runs leave behind.
-
-    Args:
-        folder: The run folder.
-        experiment: The run.
-        is_replaced: Whether to remove the checkpoints of another run.
-    """
+    """Create the folder, write `config.yaml`, and remove what killed, diverged and replaced runs leave behind."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         if TMP_FILES.fullmatch(file.name):
@@ -198,13 +194,32 @@ def write_divergence(
         write_atomically(folder / "metadata.json", json.dumps(metadata, indent=2).encode() + b"\n")
 
 
-def open_log(file: Path, num_lines: int) -> BinaryIO:
-    """Open a log for appending after its first `num_lines`; later lines of a killed run are removed and rewritten."""
-    log = file.open("r+b" if file.exists() else "w+b")
-    end = sum(map(len, islice(log, num_lines)))
-    log.seek(end)
-    log.truncate()
-    return log
+def open_log(file: Path, step: int, num_lines: int, note: Callable[[str], None]) -> tuple[BinaryIO, int]:
+    """Open a log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
+
+    Lines that follow are those of a killed run, and are written again. Damaged ones cannot be, which `note` is told.
+
+    Returns:
+        The open file, and the number of lines in it.
+    """
+    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+    kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
+    if len(kept) < num_lines:
+        note(
+            f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
+        )
+    if kept != lines:
+        write_atomically(file, kept)
+    return file.open("ab"), len(kept)
+
+
+def _step_of(line: bytes) -> int:
+    """The step of a line of the log; 0 if the line is damaged."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else 0
+        return step if type(step) is int else 0
+    except UNREADABLE:
+        return 0
 
 
 def versions(device: torch.device) -> dict[str, Any]:
@@ -220,11 +235,7 @@ def versions(device: torch.device) -> dict[str, Any]:
 
 
 def with_horizon(experiment: Experiment) -> Experiment:
-    """The experiment with the horizon of its schedule written out, so that more epochs do not change it.
-
-    Raises:
-        ConfigError: If the run is longer than the horizon.
-    """
+    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
     horizon = SCHEDULES.load(experiment.schedule.kind).horizon
     options = horizon(experiment.schedule.options, experiment.training.num_epochs)
     return replace(experiment, schedule=replace(experiment.schedule, options=options))
@@ -253,10 +264,7 @@ def with_data(experiment: Experiment) -> Experiment:
 
 
 def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting, with data and code files by their content instead of their path.
-
-    The description is left out.
-    """
+    """What makes a run what it is: every setting but the description, and files by content instead of path."""
     tree = experiment.to_tree()
     del tree["about"]
     for option in experiment.data:
@@ -273,8 +281,7 @@ def _require_same_run(
         before["training"][key] = now["training"][key]
     if before["schedule"][KIND] == now["schedule"][KIND]:
         before["schedule"] = now["schedule"]
-    difference = _difference(before, now)
-    if difference:
+    if difference := _difference(before, now):
         other = f"{folder} holds another run ({difference})"
         if diverged_at is not None:
             raise ConfigError(
@@ -285,10 +292,7 @@ def _require_same_run(
 
 def _require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
     """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
-    difference = _difference(
-        {"schedule": to_tree(existing.schedule)}, {"schedule": to_tree(requested.schedule)}
-    )
-    if difference:
+    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
         raise ConfigError(
             f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
             "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
@@ -310,9 +314,8 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
 def _read_metadata(folder: Path) -> dict[str, Any]:
     """The content of `metadata.json`; empty if there is none, or it is damaged."""
     try:
-        metadata = json.loads((folder / "metadata.json").read_bytes())
-        return metadata if isinstance(metadata, dict) else {}
-    except (FileNotFoundError, ValueError):
+        return dict(json.loads((folder / "metadata.json").read_bytes()))
+    except UNREADABLE:
         return {}
 
 
@@ -320,8 +323,12 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
     """The folder's metadata on the training and the extra evaluations, if they and its corpus are of this run."""
     metadata = _read_metadata(folder)
     try:
-        known = {**metadata["training"], EXTRA: metadata.get(EXTRA, {})}
-        if type(known["step"]) is not int or not {"stopped", "num_steps"} <= known.keys():
+        known = msgspec.convert(metadata["training"], dict[str, int | float | str])
+        stopped = msgspec.convert(known["stopped"], StopReason)
+        measures = () if stopped == "diverged" else ("loss", *metadata["chance"], "length")
+        if any(isinstance(known[name], str) for name in ("num_steps", *measures)):
+            return None
+        if type(known["step"]) is not int:
             return None
         if identity(with_horizon(from_tree(metadata["config"], "metadata.json"))) != identity(existing):
             return None
@@ -329,6 +336,6 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
             with (folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     return None
-        return known
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {**known, EXTRA: msgspec.convert(metadata.get(EXTRA, {}), dict[str, dict[str, float]])}
+    except UNREADABLE:
         return None

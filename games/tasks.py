@@ -55,13 +55,7 @@ class Task(Protocol):
 
 
 class Discrimination(nn.Module):
-    """Identify the one target among the candidates. Loss: cross-entropy of the softmax over their scores.
-
-    Args:
-        options: The options.
-        world: Its rounds have one target.
-        state_size: Not used.
-    """
+    """Identify the one target among the candidates. Loss: cross-entropy of the softmax over their scores."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -103,13 +97,8 @@ class Reconstruction(nn.Module):
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
     correct.
 
-    Args:
-        options: The options.
-        world: Its objects have attribute values.
-        state_size: Width of the receiver's states.
-
     Raises:
-        ConfigError: If the objects have no attribute values.
+        ConfigError: If the world's objects have no attribute values.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,11 +153,6 @@ class Concept(nn.Module):
 
     Loss: binary cross-entropy, mean over candidates. `accuracy` is the share of correctly classified candidates,
     `set_accuracy` the share of rounds in which all candidates are classified correctly.
-
-    Args:
-        options: The options.
-        world: Its rounds have rules.
-        state_size: Not used.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)

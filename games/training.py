@@ -7,8 +7,9 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -23,6 +24,7 @@ from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
     REMEDY,
+    StopReason,
     check_run_folder,
     is_accuracy_reached,
     only_process,
@@ -35,9 +37,6 @@ from ecsuite.games.run_folder import (
 )
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
-
-StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
-"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
 
 ESTIMATE_AFTER = 20.0
 """Seconds of training after which the remaining time is estimated once."""
@@ -89,9 +88,8 @@ class Result:
             else:
                 figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
-        lines += [
-            f"  {name:20}{extra['accuracy']:8.1%}  accuracy" for name, extra in self.extra_evaluations.items()
-        ]
+        for name, extra in self.extra_evaluations.items():
+            lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")
         return "\n".join(lines)
 
 
@@ -157,9 +155,8 @@ def _train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
-    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer(
-        game.parameters()
-    )
+    make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
+    optimizer = make_optimizer(game.parameters())
     rates = [group["lr"] for group in optimizer.param_groups]
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
@@ -169,23 +166,22 @@ def _train(
     chance = dict(game.task.chance())
     if experiment.code:
         try_one_batch(game, world)
+    result = partial(Result, num_steps=num_steps, chance=chance)
 
     found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)
     saved = load_checkpoint(folder, game, optimizer, note) if resume else None
     if found.finished is not None:
         done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}
-        outcome = {"stopped": done["stopped"], "step": done["step"], "num_steps": done["num_steps"]}
-        return Result(
-            **outcome, measures=measures, chance=chance, extra_evaluations=done[EXTRA], was_done=True
-        )
+        ended = {name: done[name] for name in ("stopped", "step", "num_steps")}
+        return result(**ended, measures=measures, extra_evaluations=done[EXTRA], was_done=True)
     if found.diverged_at is not None:
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
     prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
-    step, sums, valid, log_lines = state["step"], state["sums"], state["valid"], state["log_lines"]
-    log = open_log(folder / "log.jsonl", log_lines)
+    step, sums, valid = state["step"], state["sums"], state["valid"]
+    log, log_lines = open_log(folder / "log.jsonl", step, state["log_lines"], note)
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
     began, first_step, hinted = time.monotonic(), step, False
@@ -216,15 +212,8 @@ def _train(
         """Note in the folder that the run diverged; returns the error to raise."""
         metadata = {**provenance, "training": ending("diverged", step), "chance": chance}
         write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
-        result = Result(
-            stopped="diverged",
-            step=step,
-            num_steps=num_steps,
-            measures=valid,
-            chance=chance,
-            extra_evaluations={},
-        )
-        return DivergedError(f"step {step}: {what}; {REMEDY}", result.to_json())
+        outcome = result(stopped="diverged", step=step, measures=valid, extra_evaluations={})
+        return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())
 
     def finite_evaluation() -> dict[str, float]:
         found = evaluate(game, world, experiment)
@@ -289,28 +278,19 @@ def _train(
             }
             provenance |= {"training": ending(stopped, step)} | ({EXTRA: extra} if extra else {})
             corpus = record_corpus(game, experiment)
-            write_corpus(
-                replace(corpus, metadata={**corpus.metadata, **provenance, "chance": chance}), folder
-            )
-    return Result(
-        stopped=stopped,
-        step=step,
-        num_steps=num_steps,
-        measures=valid,
-        chance=chance,
-        extra_evaluations=extra,
-    )
+            metadata = {**corpus.metadata, **provenance, "chance": chance}
+            write_corpus(replace(corpus, metadata=metadata), folder)
+    return result(stopped=stopped, step=step, measures=valid, extra_evaluations=extra)
 
 
 @torch.no_grad()
 def evaluate(game: Game, world: World, experiment: Experiment, split: str = "valid") -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     totals: dict[str, float] = {}
-    device = next(game.parameters()).device
     size = world.sizes.evaluation_batch_size
     game.eval()
     for number in range(-(-world.num_valid // size)):
-        noise = noise_generator(experiment.training.seed, split, number * size, device)
+        noise = noise_generator(experiment.training.seed, split, number * size, game.device)
         played = game.play(world.batch(split, number), experiment.evaluation.mode, noise)
         weight = min(size, world.num_valid - number * size) / world.num_valid
         for name, value in played.measures.items():

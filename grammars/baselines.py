@@ -1,7 +1,8 @@
 """Baseline languages without meanings: streams of symbols, cut into messages of equal length.
 
 Parentheses and two kinds of noise are the synthetic and random baselines of XferBench (Boldt & Mortensen 2024,
-section 4.2); `ecsuite.grammars.sentences` has baselines that consist of sentences.
+section 4.2); `ecsuite.grammars.sentences` has baselines that consist of sentences. All have `num_symbols` symbols over
+a vocabulary of `num_types`.
 """
 
 import hashlib
@@ -37,12 +38,6 @@ def zipf_parentheses(
 
     XferBench's program opens with a probability of 0.5 (it sets 0.4, but does not use it). Then the depth has no
     finite mean: it grows as the square root of the length.
-
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        num_types: Size of the vocabulary.
-        open_probability: Probability that a step opens a pair rather than closes one.
     """
     stream = _parentheses(num_symbols, rng, zipf_mandelbrot(num_types), open_probability)
     return _corpus(stream, grammar="zipf_parentheses", num_types=num_types, open_probability=open_probability)
@@ -59,14 +54,8 @@ def text_parentheses(
     """Nested pairs whose symbols have the word frequencies of a text.
 
     As `zipf_parentheses`, but with the frequencies of a natural text, as in Papadimitriou & Jurafsky (2020)
-    ("nesting parentheses" over the vocabulary of a language). Less frequent words than `num_types` are left out.
-
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        text: A text, or a corpus (see `unigrams`).
-        num_types: Maximum number of words taken from the text.
-        open_probability: Probability that a step opens a pair rather than closes one.
+    ("nesting parentheses" over the vocabulary of a language): a text or a corpus, see `unigrams`. Words beyond the
+    `num_types` most frequent ones are left out.
 
     Raises:
         ConfigError: If no text is given.

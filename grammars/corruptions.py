@@ -1,7 +1,8 @@
 """ICY's corruptions: transformations of the messages of a concatenation grammar that obscure their composition.
 
-Each takes the messages of all meanings, with symbols from 0 and shape (num_meanings, message_length), and returns
-new messages of the same shape (Perkins 2021, sections 3.1.3-3.1.6 and appendix H).
+Each takes the messages of all meanings, with symbols from 0 and shape (num_meanings, message_length), and the meanings,
+(num_meanings, num_attributes), and returns new messages of the same shape (Perkins 2021, sections 3.1.3-3.1.6 and
+appendix H).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -76,15 +77,9 @@ def _blocks(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Split the projection into a sum over blocks of adjacent positions, with one vector per distinct block content.
 
-    A block is extended as long as it has few different contents: in a concatenation grammar over several words,
-    in other grammars, where symbols are independent, over a few positions.
-
-    Args:
-        messages: Symbols, shape (num_messages, length).
-        matrix: A vector for each position and symbol, shape (length, vocab_size, width).
-
-    Yields:
-        For each block the index of each message's vector, (num_messages,), and the vectors, (num_vectors, width).
+    A block is extended as long as it has few different contents: in a concatenation grammar over several words, in
+    other grammars, where symbols are independent, over a few positions. The matrix has a vector for each position and
+    symbol. For each block: the index of each message's vector, (num_messages,), and the vectors, (num_vectors, width).
     """
     length, vocab_size, width = matrix.shape
     which, vectors = np.zeros(len(messages), dtype=np.int64), np.zeros((1, width))
@@ -118,13 +113,6 @@ def shuffle_by_value(
 
     For each value of the deciding attribute an order is drawn independently; two orders may be equal, and an order
     may be the identity. In section 3.1.6 and in the program the last attribute decides, in appendix H the first.
-
-    Args:
-        messages: Symbols, shape (num_meanings, message_length).
-        meanings: Attribute values, shape (num_meanings, num_attributes).
-        geometry: Sizes of the language.
-        rng: Draws the orders.
-        decides: `first` or `last`: the deciding attribute.
     """
     orders = np.stack([rng.permutation(geometry.num_attributes) for _ in range(geometry.num_values)])
     return _in_order(messages, geometry, orders[meanings[:, 0 if decides == "first" else -1]])
@@ -149,15 +137,8 @@ def add_pairs(
     """Add the next word to each word, symbol by symbol modulo the vocabulary size (PAIRSUM, appendix G).
 
     The next word of the last word is the first. Deterministic. The paper names this grammar in its tables and does
-    not define it; this is what its program does, except for the last word.
-
-    Args:
-        messages: Symbols, shape (num_meanings, message_length).
-        meanings: Unused.
-        geometry: Sizes of the language.
-        rng: Unused.
-        last: What is added to the last word. `first-word`: the original first word. `program`: the sum of the first
-            and the second word, as in the paper's program, which works in place.
+    not define it; this is what its program does, except for the last word: with `last=program` the sum of the first and
+    the second word is added to it, as in the program, which works in place.
     """
     ahead = np.roll(messages, -geometry.word_length, axis=1).astype(np.int64)
     if last == "program" and geometry.num_attributes > 1:

@@ -13,11 +13,7 @@ from ecsuite.formats import read_corpus
 
 
 def zipf_mandelbrot(num_types: int, *, exponent: float = 1.0, offset: float = 2.7) -> NDArray[np.float64]:
-    """Probability of each rank, as 1 / (rank + offset)^exponent (Boldt & Mortensen 2024, equation 2).
-
-    Returns:
-        Probabilities, shape (num_types,), in descending order.
-    """
+    """Probability of each rank, (num_types,), as 1 / (rank + offset)^exponent (Boldt & Mortensen 2024, equation 2)."""
     weights = (np.arange(1, num_types + 1) + offset) ** -exponent
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 

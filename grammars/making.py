@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
 from ecsuite.grammars.baselines import BASELINES
 from ecsuite.grammars.geometry import Geometry
@@ -107,7 +107,9 @@ def _options(name: str, options: list[str], defaults: Mapping[str, Any]) -> dict
         try:
             settings[key] = type(default)(value)
         except ValueError:
-            raise ConfigError(f"{name}: {key}: expected a number such as {default}, got '{value}'") from None
+            raise ConfigError(
+                f"{name}: {key}: expected a number such as {default}, got {shown(value)}"
+            ) from None
     return settings
 
 

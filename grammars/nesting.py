@@ -54,16 +54,7 @@ def close_innermost(depth: NDArray[np.int64], opened: NDArray[np.int64]) -> NDAr
 def close_any(
     depth: NDArray[np.int64], opened: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The bracket that each step opens or closes, if brackets may cross: any open one is closed, all equally likely.
-
-    Args:
-        depth: As `depths` returns it, shape (num_steps + 1,).
-        opened: The bracket that a step opens if it opens one, shape (num_steps,).
-        rng: Draws which bracket is closed.
-
-    Returns:
-        The brackets that are opened or closed, shape (num_steps,).
-    """
+    """As `close_innermost`, but brackets may cross: any open one is closed, all equally likely."""
     closes = (depth[1:] < depth[:-1]).tolist()
     chosen = rng.integers(np.maximum(depth[:-1], 1)).tolist()
     stream = opened.tolist()

@@ -1,37 +1,32 @@
 """Formal languages of sentences, without meanings; each sentence is a message.
 
 The families are those with which Boldt & Mortensen (2025), "Searching for the most human-like emergent language",
-compare emergent languages. Symbols are drawn from a Zipf-Mandelbrot distribution. A corpus has exactly the requested
-number of symbols, so the last sentence may be cut. There are no symbols for begin and end of a sentence.
+compare emergent languages. Symbols are drawn from a Zipf-Mandelbrot distribution over a vocabulary of `num_types`. A
+corpus has exactly `num_symbols` symbols, so the last sentence may be cut. There are no symbols for begin and end of a
+sentence.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.frequencies import zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_any, close_innermost, depths
 
+MAX_RUNS = 2**30
+"""Maximum number of runs of a sentence of `regular`."""
+
 
 def dyck(
-    num_symbols: int,
-    rng: np.random.Generator,
-    *,
-    num_types: int = 30_000,
-    open_probability: float = 0.5,
+    num_symbols: int, rng: np.random.Generator, *, num_types: int = 30_000, open_probability: float = 0.5
 ) -> Corpus:
     """Nested brackets of many kinds: a sentence ends when its first bracket is closed.
 
     Each kind has an opening and a closing symbol: bracket k of n is opened by k and closed by n + k. At an
     `open_probability` of 0.5 the sentence length has no finite mean (half of the sentences have two symbols);
-    above, some sentences never end.
-
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        num_types: Size of the vocabulary: twice the number of kinds of brackets.
-        open_probability: Probability that a step inside a sentence opens a bracket rather than closes one.
+    above, some sentences never end. It is the probability that a step inside a sentence opens a bracket rather than
+    closes one.
 
     Raises:
         ConfigError: If `num_types` is below 2, or `open_probability` is not a probability.
@@ -41,24 +36,11 @@ def dyck(
 
 
 def shuffle_dyck(
-    num_symbols: int,
-    rng: np.random.Generator,
-    *,
-    num_types: int = 30_000,
-    open_probability: float = 0.5,
+    num_symbols: int, rng: np.random.Generator, *, num_types: int = 30_000, open_probability: float = 0.5
 ) -> Corpus:
     """Brackets of many kinds that may cross: a sentence ends when no bracket is open.
 
     As `dyck`, but any of the open brackets is closed, with equal probability: each kind alone is balanced.
-
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        num_types: Size of the vocabulary: twice the number of kinds of brackets.
-        open_probability: Probability that a step inside a sentence opens a bracket rather than closes one.
-
-    Raises:
-        ConfigError: If `num_types` is below 2, or `open_probability` is not a probability.
     """
     depth, opened = _brackets(num_symbols, rng, num_types, open_probability)
     return _bracketed("shuffle_dyck", depth, close_any(depth, opened, rng), num_types, open_probability)
@@ -74,20 +56,14 @@ def regular(
 ) -> Corpus:
     """Sentences of ten symbols, each repeated once or more: the regular language s1+ s2+ … s10+.
 
-    The symbols of each sentence are drawn independently from the whole vocabulary.
-
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        num_types: Size of the vocabulary.
-        runs: Number of symbols of a sentence, repetitions not counted.
-        repeat_probability: Probability that a symbol is repeated once more; below 1.
+    The symbols of each sentence, `runs` without repetitions, are drawn independently from the whole vocabulary;
+    `repeat_probability` is that of one more repetition of a symbol.
 
     Raises:
-        ConfigError: If `runs` is below 1, or `repeat_probability` is not at least 0 and below 1.
+        ConfigError: If `runs` is not from 1 to `MAX_RUNS`, or `repeat_probability` is not at least 0 and below 1.
     """
-    if runs < 1:
-        raise ConfigError(f"runs: expected at least 1, got {runs}")
+    if not 1 <= runs <= MAX_RUNS:
+        raise ConfigError(f"runs: expected 1 to {MAX_RUNS:,}, got {shown(runs)}")
     check_probability("repeat_probability", repeat_probability, below=1)
     is_new = rng.random(num_symbols) >= repeat_probability
     is_new[:1] = True
@@ -98,19 +74,11 @@ def regular(
 
 
 def bag_of_words(
-    num_symbols: int,
-    rng: np.random.Generator,
-    *,
-    num_types: int = 30_000,
-    stop_probability: float = 0.1,
+    num_symbols: int, rng: np.random.Generator, *, num_types: int = 30_000, stop_probability: float = 0.1
 ) -> Corpus:
     """Sentences of independent symbols, of geometrically distributed length.
 
-    Args:
-        num_symbols: Total number of symbols.
-        rng: Random generator.
-        num_types: Size of the vocabulary.
-        stop_probability: Probability that a sentence ends after each of its symbols; the mean length is its inverse.
+    A sentence ends after each of its symbols with `stop_probability`, whose inverse is the mean length.
 
     Raises:
         ConfigError: If `stop_probability` is not a probability.
@@ -135,11 +103,7 @@ def _brackets(
 
 
 def _bracketed(
-    grammar: str,
-    depth: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    num_types: int,
-    open_probability: float,
+    grammar: str, depth: NDArray[np.int64], kinds: NDArray[np.int64], num_types: int, open_probability: float
 ) -> Corpus:
     symbols = kinds + num_types // 2 * (depth[1:] < depth[:-1])
     options = {"num_types": num_types // 2 * 2, "open_probability": open_probability}

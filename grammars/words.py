@@ -35,11 +35,7 @@ def symbol_type(vocab_size: int) -> np.dtype[Any]:
 
 
 def all_meanings(geometry: Geometry) -> NDArray[np.int64]:
-    """All meanings in order: the first attribute is the most significant digit, the last one changes fastest.
-
-    Returns:
-        Attribute values, shape (num_meanings, num_attributes).
-    """
+    """Attribute values of all meanings in order, (num_meanings, num_attributes); the last attribute changes fastest."""
     powers = np.arange(geometry.num_attributes - 1, -1, -1)
     index = np.arange(geometry.num_meanings)
     return np.stack([index // geometry.num_values ** int(k) % geometry.num_values for k in powers], axis=1)
@@ -52,14 +48,11 @@ def has_distinct_words(geometry: Geometry) -> bool:
 
 
 def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
-    """Draw a word for each value of each attribute (section 3.1.1).
+    """Draw a word for each value of each attribute, (num_attributes, num_values, word_length) (section 3.1.1).
 
     The paper requires a bijection between the values of an attribute and their words. Its program draws words
     that also differ between attributes; so do we if there are enough words. If not, words of different attributes
     may be equal (see `has_distinct_words`).
-
-    Returns:
-        Words, shape (num_attributes, num_values, word_length).
 
     Raises:
         ConfigError: If there are fewer words than values.
@@ -86,21 +79,14 @@ def concatenate(words: Symbols, meanings: NDArray[np.int64]) -> Symbols:
     Returns:
         Messages, shape (num_meanings, num_attributes * word_length).
     """
-    num_meanings, num_attributes = meanings.shape
-    messages = np.empty((num_meanings, num_attributes, words.shape[2]), dtype=words.dtype)
-    for attribute in range(num_attributes):
-        messages[:, attribute] = words[attribute, meanings[:, attribute]]
-    return messages.reshape(num_meanings, -1)
+    return words[np.arange(len(words)), meanings].reshape(len(meanings), -1)
 
 
 def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
-    """Draw a random message for each meaning (HOL, section 3.1.2).
+    """Draw a random message for each meaning, (num_meanings, message_length) (HOL, section 3.1.2).
 
     If there are fewer than a thousand possible messages per meaning, all messages are different. Otherwise they are
     drawn independently, as in the paper's program; then two are very rarely equal.
-
-    Returns:
-        Messages, shape (num_meanings, message_length).
 
     Raises:
         ConfigError: If there are fewer messages than meanings.

@@ -11,13 +11,13 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
@@ -61,32 +61,8 @@ class Event:
     """failed: the name of the exception's class."""
 
 
-class Executor(Protocol):
-    """A place where jobs are computed."""
-
-    num_slots: int
-    """Number of groups that are computed at the same time."""
-
-    def submit(self, number: int, group: Group) -> None:
-        """Start a group; at most `num_slots` may be unfinished."""
-
-    def poll(self, seconds: float) -> None:
-        """Wait at most this long for events, and report them; `here` computes a whole group meanwhile."""
-
-    def stop(self) -> None:
-        """Ask all groups to stop."""
-
-    def close(self) -> None:
-        """End all processes."""
-
-
-def compute(group: Group, store: Store, context: Callable[[SentJob], Context]) -> Iterator[SentJob]:
-    """Compute a group and keep its results.
-
-    Args:
-        group: The jobs.
-        store: Holds the results of the jobs that they read, and is given theirs.
-        context: Makes the context of a job; a group has that of its first job.
+def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
+    """Compute a group, and keep each result in the store that holds those which the jobs read.
 
     Yields:
         Each job when its result is kept.
@@ -102,9 +78,9 @@ def compute(group: Group, store: Store, context: Callable[[SentJob], Context]) -
     try:
         if function.many is None:
             (job,) = group
-            yield keep(job, function.function(**inputs[0], context=context(job)))
+            yield keep(job, function.function(**inputs[0], context=context))
         else:
-            for index, value in function.many(inputs, context(group[0])):
+            for index, value in function.many(inputs, context):
                 yield keep(group[index], value)
     except DivergedError as error:
         if len(group) > 1:
@@ -116,7 +92,7 @@ class Here:
     """Computes in this process.
 
     Args:
-        store: The store.
+        store: Holds the results.
         report: Told of events.
         should_stop: Whether jobs are asked to stop.
     """
@@ -131,11 +107,11 @@ class Here:
         self.next: tuple[int, Group] | None = None
 
     def submit(self, number: int, group: Group) -> None:
-        """See `Executor`."""
+        """Take a group; the next `poll` computes it."""
         self.next = (number, group)
 
     def poll(self, seconds: float) -> None:
-        """See `Executor`."""
+        """Compute a whole group and report its events; without one, wait."""
         if self.next is None:
             time.sleep(seconds)
             return
@@ -154,7 +130,7 @@ class Local:
 
     Args:
         num_workers: Most processes.
-        store: The store.
+        store: Holds the results.
         report: Told of events.
     """
 
@@ -164,13 +140,13 @@ class Local:
         self.busy: dict[Connection, tuple[_Worker, int]] = {}
 
     def submit(self, number: int, group: Group) -> None:
-        """See `Executor`."""
+        """Start a group, whose events have this number; at most `num_slots` may be unfinished."""
         worker = self.idle.pop() if self.idle else _Worker(self.store.folder)
         self.busy[worker.connection] = (worker, number)
         worker.send([asdict(job) for job in group])
 
     def poll(self, seconds: float) -> None:
-        """See `Executor`."""
+        """Wait at most this long for events, and report them."""
         if not self.busy:
             time.sleep(seconds)
         for ready in connection.wait(list(self.busy), seconds):
@@ -189,14 +165,18 @@ class Local:
             self.report(event)
 
     def stop(self) -> None:
-        """See `Executor`."""
+        """Ask all groups to stop."""
         for worker, _ in self.busy.values():
             worker.send("stop")
 
     def close(self) -> None:
-        """See `Executor`."""
+        """End all processes."""
         for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
             worker.close()
+
+
+Executor = Here | Local
+"""A place where jobs are computed."""
 
 
 class _Worker:
@@ -206,16 +186,14 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
-        with _environment(WORKER_ENVIRONMENT):
+        with _worker_environment():
             self.process.start()
         theirs.close()  # so that the end of the process closes the connection
 
     def send(self, message: Any) -> None:
         """Send JSON values; if the process has ended, the next receiving notices."""
-        try:
+        with suppress(OSError):
             self.connection.send_bytes(json.dumps(message).encode())
-        except OSError:
-            pass
 
     def close(self) -> None:
         """End the process."""
@@ -254,14 +232,10 @@ def _serve(connection: Connection, folder: str) -> None:
 
 
 def _compute_and_report(
-    number: int,
-    group: Group,
-    store: Store,
-    report: Callable[[Event], None],
-    should_stop: Callable[[], bool],
+    number: int, group: Group, store: Store, report: Callable[[Event], None], should_stop: Callable[[], bool]
 ) -> None:
     """Compute a group, and report everything that happens to it."""
-    last = 0.0
+    last, scratch = 0.0, store.scratch(group[0])
 
     def report_progress(label: str, share: float) -> None:
         nonlocal last
@@ -269,9 +243,7 @@ def _compute_and_report(
             last = time.monotonic()
             report(Event(kind="progress", group=number, text=label, share=share))
 
-    def context(job: SentJob) -> Context:
-        return Context(scratch=store.scratch(job), report_progress=report_progress, should_stop=should_stop)
-
+    context = Context(scratch=scratch, report_progress=report_progress, should_stop=should_stop)
     try:
         for job in compute(group, store, context):
             report(Event(kind="kept", group=number, text=job.digest))
@@ -280,10 +252,9 @@ def _compute_and_report(
     except Exception as error:
         kind, text = type(error).__name__, str(error)
         if kind not in USERS_ERRORS:
-            folder = store.scratch(group[0])
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "error.txt").write_text(traceback.format_exc())
-            text = f"{kind}: {text.partition(chr(10))[0]} ({folder / 'error.txt'})"
+            scratch.mkdir(parents=True, exist_ok=True)
+            (scratch / "error.txt").write_text(traceback.format_exc())
+            text = f"{kind}: {text.partition(chr(10))[0]} ({scratch / 'error.txt'})"
         report(Event(kind="failed", group=number, text=text, error=kind))
     else:
         report(Event(kind="ended", group=number))
@@ -298,17 +269,15 @@ def _exit_with_parent() -> None:
 
 
 @contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
+def _worker_environment() -> Iterator[None]:
+    before = {name: os.environ[name] for name in WORKER_ENVIRONMENT if name in os.environ}
+    os.environ.update(WORKER_ENVIRONMENT)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in WORKER_ENVIRONMENT:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def num_cores() -> int:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
@@ -96,9 +96,8 @@ class Runner:
 
     def plan(self, jobs: Iterable[Job]) -> Plan:
         """Find which jobs must be computed; computes none."""
-        if self.folder is None:
-            return make_plan(jobs, Store(Path(tempfile.gettempdir()) / "ecsuite-without-a-store"))
-        return make_plan(jobs, Store(self.folder))
+        nowhere = Path(tempfile.gettempdir()) / "ecsuite-without-a-store"
+        return make_plan(jobs, Store(self.folder or nowhere))
 
     def run(self, jobs: Sequence[Job], *, needs_arrays: bool = False) -> dict[Job, Result]:
         """Compute jobs and those that they read.
@@ -132,36 +131,26 @@ class Runner:
             return results
 
 
-@dataclass
 class _Running:
     """The state of a graph that is being computed."""
 
-    runner: Runner
-    store: Store
-    plan: Plan
-    results: dict[Job, Result] = field(init=False)
-    """Of jobs that are done, or failed."""
-    waiting: dict[Job, None] = field(init=False)
-    """Jobs that are not started, in the order of the plan."""
-    groups: dict[int, list[Job]] = field(default_factory=dict)
-    """Jobs that are being computed and have no result yet, by the number of their group."""
-    latest: dict[int, Event] = field(default_factory=dict)
-    """The last progress of each group."""
-    locks: dict[Job, FileLock] = field(default_factory=dict)
-    tries: Counter[Job] = field(default_factory=Counter)
-    num_groups: int = 0
-    done: float = 0.0
-    """Cost of the jobs that were computed."""
-
-    def __post_init__(self) -> None:
-        self.results, self.waiting = dict(self.plan.kept), dict.fromkeys(self.plan.missing)
-        self.total = sum(job.work for job in self.waiting)
-        workers = min(self.runner.num_workers, len(self.waiting))
-        self.executor: Executor = (
-            Local(workers, self.store, self.handle)
-            if workers > 1
-            else Here(self.store, self.handle, self.runner.should_stop)
-        )
+    def __init__(self, runner: Runner, store: Store, plan: Plan) -> None:
+        self.runner, self.store = runner, store
+        self.results = dict(plan.kept)  # of jobs that are done, or failed
+        self.waiting = dict.fromkeys(plan.missing)  # jobs that are not started, in the order of the plan
+        self.groups: dict[int, list[Job]] = {}  # by number, the jobs of a group that have no result yet
+        self.latest: dict[int, Event] = {}  # the last progress of each group
+        self.locks: dict[Job, FileLock] = {}
+        self.tries: Counter[Job] = Counter()
+        self.num_groups = 0
+        self.done, self.total = (
+            0.0,
+            _work(self.waiting),
+        )  # cost of the jobs that were, and are to be, computed
+        workers = min(runner.num_workers, len(self.waiting))
+        self.executor: Executor = Here(store, self.handle, runner.should_stop)
+        if workers > 1:
+            self.executor = Local(workers, store, self.handle)
 
     def run(self) -> None:
         """Compute all jobs."""
@@ -186,11 +175,11 @@ class _Running:
             ]
             if not ready:
                 return
-            group = []
             chosen = self.choose(ready)
             if not self.fits(chosen[0]):
                 later.update(chosen)
                 continue
+            group = []
             for job in chosen:
                 lock = self.store.lock(job)
                 if lock is None:
@@ -229,7 +218,7 @@ class _Running:
             grouping = jobs[0].function.grouping
             assert grouping is not None
             groups += grouping(jobs, self.executor.num_slots - len(self.groups))
-        left = sum(job.work for job in self.waiting)
+        left = _work(self.waiting)
         longest = max(groups, key=_work)
         return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)
 
@@ -268,8 +257,7 @@ class _Running:
 
     def try_again(self, job: Job, event: Event) -> None:
         """Put a job without a result back, or give it up."""
-        lock = self.locks.pop(job)
-        self.store.unlock(lock, is_kept=False)
+        self.store.unlock(self.locks.pop(job), is_kept=False)
         if event.kind == "stopped":
             self.waiting[job] = None
             return
@@ -285,17 +273,13 @@ class _Running:
             self.results[job] = Result(value=None, failure=reason)
 
     def end(self, job: Job, result: Result) -> None:
-        """Take note of a result, and let others read it."""
+        """Take note of a kept result, and let others read it."""
         self.results[job] = result
         self.store.unlock(self.locks.pop(job), is_kept=True)
 
     def show(self) -> None:
         """Report progress."""
-        partial = sum(
-            event.share * _work(self.groups[number])
-            for number, event in self.latest.items()
-            if number in self.groups
-        )
+        partial = sum(event.share * _work(self.groups[number]) for number, event in self.latest.items())
         label = "  ".join(event.text for event in self.latest.values())
         self.runner.progress(label, min(self.done + partial, self.total), self.total)
 

@@ -103,6 +103,18 @@ class Grouping(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resources:
+    """What a job needs of a machine; told to executors that reserve it."""
+
+    num_threads: int = 1
+    """Threads that it computes with."""
+    memory: float = 2.0
+    """Memory in GiB."""
+    num_gpus: int = 0
+    """GPUs."""
+
+
 @dataclass(kw_only=True)
 class JobFunction:
     """A function that jobs call; made by `job_function`."""
@@ -111,11 +123,11 @@ class JobFunction:
     """Takes the inputs and `context` by keyword; returns JSON values, or an `Outcome`."""
     version: Any
     """Raised whenever the same inputs would give another result; JSON values."""
-    work: Callable[..., float]
+    work: Callable[..., float] = lambda **_: 1.0
     """Expected cost from the inputs, in any unit that is the same for all jobs of a study."""
-    label: Callable[..., str]
-    """A name for people from the inputs."""
-    resources: Callable[..., "Resources"]
+    label: Callable[..., str] | None = None
+    """A name for people from the inputs; None: the function's name."""
+    resources: Callable[..., Resources] = lambda **_: Resources()
     """What a job needs, from the inputs."""
     many: Callable[[Sequence[Mapping[str, Any]], Context], Iterator[tuple[int, Any]]] | None = None
     """Computes several jobs at once: takes their inputs, yields the index of each and its result as it ends."""
@@ -141,44 +153,9 @@ class JobFunction:
         return self.function(**inputs)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resources:
-    """What a job needs of a machine; told to executors that reserve it."""
-
-    num_threads: int = 1
-    """Threads that it computes with."""
-    memory: float = 2.0
-    """Memory in GiB."""
-    num_gpus: int = 0
-    """GPUs."""
-
-
-def job_function(
-    *,
-    version: Any,
-    work: Callable[..., float] = lambda **_: 1.0,
-    label: Callable[..., str] | None = None,
-    resources: Callable[..., Resources] = lambda **_: Resources(),
-) -> Callable[[Callable[..., Any]], JobFunction]:
-    """Make a function one that jobs can call.
-
-    Args:
-        version: See `JobFunction`.
-        work: Takes the inputs by keyword.
-        label: Takes the inputs by keyword; by default the function's name.
-        resources: Takes the inputs by keyword.
-    """
-
-    def register(function: Callable[..., Any]) -> JobFunction:
-        return JobFunction(
-            function=function,
-            version=version,
-            work=work,
-            label=label or (lambda **_: function.__name__.replace("_", " ")),
-            resources=resources,
-        )
-
-    return register
+def job_function(*, version: Any, **options: Any) -> Callable[[Callable[..., Any]], JobFunction]:
+    """Make a function one that jobs can call; `work`, `label` and `resources` are those of `JobFunction`."""
+    return lambda function: JobFunction(function=function, version=version, **options)
 
 
 def import_function(path: str) -> JobFunction:
@@ -234,7 +211,9 @@ class Job:
     @property
     def label(self) -> str:
         """A name for people."""
-        return self.function.label(**self.inputs)[:LABEL_LENGTH]
+        label = self.function.label
+        text = self.function.function.__name__.replace("_", " ") if label is None else label(**self.inputs)
+        return text[:LABEL_LENGTH]
 
     def __hash__(self) -> int:
         """Hash of the key."""
@@ -244,39 +223,16 @@ class Job:
         """Whether the keys are equal."""
         return isinstance(other, Job) and self.digest == other.digest
 
-    def __repr__(self) -> str:
-        """The label and the digest."""
-        return f"Job({self.label}, {self.digest})"
-
-
-class Identified(Protocol):
-    """What a store knows of a job: its key and its name."""
-
-    @property
-    def key(self) -> Mapping[str, Any]:
-        """Everything that can change the result, as JSON values."""
-
-    @property
-    def digest(self) -> str:
-        """A hash of the key."""
-
-    @property
-    def name(self) -> str:
-        """The name of the file of the result, without its suffix."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentJob:
-    """A job as JSON values, for other processes and machines."""
+    """A job as JSON values, for other processes and machines; its key and its names are those of the `Job`."""
 
     function: str
     """Where the function is imported from."""
     key: dict[str, Any]
-    """See `Job`."""
     digest: str
-    """See `Job`."""
     name: str
-    """See `Job`."""
     inputs: dict[str, Any]
     """See `Store.send`."""
 
@@ -296,11 +252,9 @@ def canonical(value: Any) -> Any:
     Raises:
         TypeError: If the input has no identity of its own, such as a path.
     """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise TypeError(f"an input of a job must be finite, got {value}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"an input of a job must be finite, got {value}")
+    if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Job):
         return {"job": value.digest}
@@ -326,9 +280,6 @@ def hash_of(value: Any) -> str:
 def _jobs_in(value: Any) -> Iterator[Job]:
     if isinstance(value, Job):
         yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _jobs_in(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
             yield from _jobs_in(each)

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from ecsuite.config import DamagedError, shown
 from ecsuite.corpus import Corpus, write_atomically
 from ecsuite.file_formats import FormatError, with_format, without_format
-from ecsuite.jobs.job import Identified, Job, JobFunction, Outcome, Result, SentJob, hash_of
+from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
@@ -56,7 +56,7 @@ class Store:
                 f"{self.folder}: {len(former)} files of an earlier version of ecsuite are not read; they can be deleted"
             )
 
-    def read(self, job: Identified, *, needs_arrays: bool = False) -> Result | None:
+    def read(self, job: Job | SentJob, *, needs_arrays: bool = False) -> Result | None:
         """The kept result of a job; None if there is none, or it cannot be trusted.
 
         Args:
@@ -91,7 +91,7 @@ class Store:
                     return None
         return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"], failure=entry["failure"])
 
-    def write(self, job: Identified, value: Any, *, seconds: float, failure: str | None = None) -> None:
+    def write(self, job: Job | SentJob, value: Any, *, seconds: float, failure: str | None = None) -> None:
         """Keep the result of a job.
 
         Args:
@@ -120,7 +120,7 @@ class Store:
         write_atomically(file, (json.dumps(with_format("kept result", entry), indent=1) + "\n").encode())
         shutil.rmtree(self.scratch(job), ignore_errors=True)
 
-    def lock(self, job: Identified) -> FileLock | None:
+    def lock(self, job: Job | SentJob) -> FileLock | None:
         """The right to compute a job, until `unlock` or the end of this process; None while another has it."""
         file = self.folder / "locks" / job.digest
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,11 +144,11 @@ class Store:
             Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
-    def file(self, job: Identified) -> Path:
+    def file(self, job: Job | SentJob) -> Path:
         """The file of a result."""
         return self.folder / "results" / f"{job.name}.json"
 
-    def scratch(self, job: Identified) -> Path:
+    def scratch(self, job: Job | SentJob) -> Path:
         """The scratch folder of a job; it need not exist."""
         return self.folder / "scratch" / job.digest
 

@@ -12,6 +12,7 @@ import yaml
 from torch import nn
 
 from ecsuite.config import ConfigError
+from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import evaluate
@@ -138,7 +139,8 @@ def extreme_sizes_work(trial: Trial) -> None:
         except ConfigError:
             continue  # it says that it takes no messages of this length
         batch = world.batch("train", 0)
-        for size, mode in ((len(batch), "train"), (len(batch), "greedy"), (1, "greedy")):
+        tried: list[tuple[int, Mode]] = [(len(batch), "train"), (len(batch), "greedy"), (1, "greedy")]
+        for size, mode in tried:
             result = play(game, batch.cut(size), mode)
             loss = result.measures["loss"]
             require(bool(loss.isfinite()), f"max_len {max_len}, {size} rounds: the loss is {loss}")

@@ -175,13 +175,18 @@ def test_the_version_is_one():
 def test_shipped_data_are_in_the_package():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]["ecsuite"]
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
-    needed = {ROOT / "py.typed", *(ROOT / "configs").rglob("*.yaml"), *(ROOT / "eval").rglob("*.yaml")}
+    folders = [ROOT / name for name in ("configs", "downloads", "eval")]
+    needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed |= set((ROOT / "commands" / "templates").iterdir())
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
+        "layouts.yaml",
         "presets.yaml",
+        "protocols.yaml",
         "published.yaml",
         "published_scores.yaml",
+        "tasks.yaml",
+        "typologies.yaml",
     }
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.xtreme.cells import Cell
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -19,61 +19,80 @@ from ecsuite.eval.xtreme.study import make_study
 BACKBONES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
 
+FIRST, BETWEEN, LAST, PADDING, UNKNOWN = range(100, 105)
+"""Special symbols of `word_level`."""
+NUM_SUB_WORDS = 105
+
+
+def word_level(words, *, splits=False):
+    """A vocabulary whose sub-words are these words, numbered from 0, the last one for unknown words.
+
+    With `splits`, sub-words are the letters of words.
+    """
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, words[-1]))
+    letters = [pre_tokenizers.Split(Regex("."), "isolated")] if splits else []
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), *letters])
+    return SubWords(
+        tokenizer=tokenizer,
+        size=NUM_SUB_WORDS,
+        first=(FIRST,),
+        between=(BETWEEN,),
+        last=(LAST,),
+        padding=PADDING,
+        mask=UNKNOWN,
+        unknown=UNKNOWN,
+    )
+
 
 @pytest.fixture
-def make_cells():
-    """Cells whose metrics are all `level(body, seed, task, language)`."""
+def make_result():
+    """Makes a result whose metrics are all `level(body, seed, task, language)`.
 
-    def make_cells(
+    The baseline has 20 and chance level 4, in English 70 and 5; languages are those of all tasks, or by task.
+    """
+
+    def make_result(
         level,
         *,
         bodies=BACKBONES,
         seeds=(0, 1, 2),
         tasks=("udpos", "panx"),
         languages=("en", "fr", "ja", "kk"),
+        **others,
     ):
-        return [
-            Cell(
-                body=body,
-                seed=seed,
-                task=task,
-                language=language,
-                split="dev" if task == "panx" else "test",
-                metrics=dict.fromkeys(TASKS[task].metrics, float(level(body, seed, task, language))),
-            )
-            for body in bodies
-            for seed in seeds
-            for task in tasks
-            for language in languages or TASKS[task].languages
-        ]
+        codes = (
+            languages
+            if isinstance(languages, dict)
+            else {task: languages or TASKS[task].languages for task in tasks}
+        )
 
-    return make_cells
+        def by_task(value):
+            return {
+                task: {
+                    code: dict.fromkeys(TASKS[task].metrics, float(value(task, code))) for code in codes[task]
+                }
+                for task in tasks
+            }
 
-
-@pytest.fixture
-def gather():
-    """Makes a result of cells, with a baseline of 20 and chance level of 4; in English 70 and 5."""
-
-    def gather(cells, **options):
-        languages = sorted({(cell.task, cell.language) for cell in cells if cell.task in TASKS})
-        baselines, chance = {}, {}
-        for task, language in languages:
-            metrics = TASKS[task].metrics
-            is_english = language == "en"
-            baselines.setdefault(task, {})[language] = dict.fromkeys(metrics, 70.0 if is_english else 20.0)
-            chance.setdefault(task, {})[language] = dict.fromkeys(metrics, 5.0 if is_english else 4.0)
         usual = {
             "protocol": "adapt",
             "preset": "nano",
             "corpus": "corpus",
-            "baselines": baselines,
-            "chance": chance,
+            "by_body": {
+                body: {seed: by_task(lambda *place: level(body, seed, *place)) for seed in seeds}  # noqa: B023
+                for body in bodies
+            },
+            "splits": {
+                task: dict.fromkeys(codes[task], "dev" if task == "panx" else "test") for task in tasks
+            },
+            "baselines": by_task(lambda task, code: 70 if code == "en" else 20),
+            "chance": by_task(lambda task, code: 5 if code == "en" else 4),
             "notes": ("nano: 30 sentences a language.",),
             "signature": SIGNATURE,
         }
-        return TransferResult.from_cells(cells, **usual | options)
+        return TransferResult(**usual | others)
 
-    return gather
+    return make_result
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ another corpus of the same language, and not with another seed. The p-values of 
 corrected together by Holm's procedure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -83,10 +83,7 @@ class Comparison:
                 }
                 for result in self.results
             ],
-            "differences": [
-                asdict(each) | {"ci95": None if each.ci95 is None else list(each.ci95)}
-                for each in self.differences
-            ],
+            "differences": [asdict(each) for each in self.differences],
             "correction": {"method": "Holm", "comparisons": self.num_comparisons},
         }
 
@@ -109,12 +106,18 @@ def compare(results: Sequence[Result], metric: str, baseline: str | None = None)
     chosen = choose_baseline(sources, baseline)
     pairs = pairs_of(sources, chosen)
     found = [_difference(*pair) for pair in pairs]
-    known = iter(holm([each.p_value for each, _ in found if each.p_value is not None]))
-    differences = [
-        _with_verdict(*pair, each, basis, None if each.p_value is None else next(known))
-        for pair, (each, basis) in zip(pairs, found, strict=True)
-    ]
-    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=tuple(differences))
+    p_values = holm_of_known(each.p_value for each, _ in found)
+    differences = tuple(
+        _with_verdict(*pair, *each, p_holm) for pair, each, p_holm in zip(pairs, found, p_values, strict=True)
+    )
+    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=differences)
+
+
+def holm_of_known(p_values: Iterable[float | None]) -> list[float | None]:
+    """Holm's correction of the p-values that are not None."""
+    p_values = list(p_values)
+    known = iter(holm([p_value for p_value in p_values if p_value is not None]))
+    return [None if p_value is None else next(known) for p_value in p_values]
 
 
 def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 
@@ -85,6 +86,12 @@ def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str
     for lacking, one, another in ((expected - found, who, other), (found - expected, other, who)):
         if lacking:
             raise ConfigError(f"{one}: no score for {', '.join(sorted(lacking))}, which {another} has")
+
+
+def source_name(path: str) -> str:
+    """The name in tables of what is at a path: that of its file, or of the folder of a `corpus.jsonl`."""
+    parts = PurePath(path)
+    return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
 
 
 def plain(name: str) -> str:

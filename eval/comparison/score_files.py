@@ -11,19 +11,14 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from ecsuite.config import ConfigError
-from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result
+from ecsuite.config import ConfigError, shown
+from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result, source_name
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.file_formats import without_format
 from ecsuite.formats.strict_json import read_json
 
 FILES = ("scores.json", "results.json")
 """File names that are searched for in a folder and its subfolders."""
-
-
-def read_results(path: Path | str) -> list[Result]:
-    """Read a file of XferBench results, or all results in a folder and its subfolders; see `gather`."""
-    return gather([path])
 
 
 def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Result]:
@@ -70,8 +65,8 @@ def _read_file(file: Path, metric: str) -> Iterator[Result]:
     """The results of one file."""
     data = read_json(file)
     data = without_format("scores", data, file) if isinstance(data, dict) else {}
+    corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
     if isinstance(data.get("scores"), list):
-        corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
         named = [each for each in data["scores"] if isinstance(each, dict)]
         scores = [each for each in named if each.get("name") == metric]
         if not scores:
@@ -80,10 +75,10 @@ def _read_file(file: Path, metric: str) -> Iterator[Result]:
             if score.get("value") is None and score.get("reason"):
                 what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
                 raise ConfigError(f"{file}: the {what} is undefined: {score['reason']}")
-            read = _read_xferbench if metric == XFERBENCH else _read_score
-            yield read(file, data | {"corpus": corpus}, score, metric)
+            yield _read_score(file, data | {"corpus": corpus}, score, metric)
     elif metric == XFERBENCH and "by_target" in data:
-        yield _read_xferbench(file, data, {"details": data, "signature": data.get("signature")}, metric)
+        score = {"details": data, "signature": data.get("signature")}
+        yield _read_score(file, data | {"corpus": corpus}, score, metric)
     elif metric in data:
         score = {"value": data[metric], "signature": data.get("signature")}
         yield _read_score(file, data | {"corpus": {}}, score, metric)
@@ -105,26 +100,36 @@ def _lacking(file: Path, metric: str, found: Sequence[str]) -> ConfigError:
 
 
 def _read_score(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], metric: str) -> Result:
-    """A score that is one number."""
-    value: Any = score.get("value")
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise ConfigError(f"{file}: {metric}: expected a number, got {value!r}")
-    run = _run_of(file)
-    _, seeds, rest = _split_seeds(score.get("signature"))
-    if run is not None:
-        name, seed, identity = run
+    """A score: of XferBench, cross-entropies by target language for one or several seeds; else a number."""
+    corpus, signature = data["corpus"], score.get("signature")
+    path, name = corpus.get("source_path"), _name(file, data)
+    digests = corpus.get("sha256")
+    identity = json.dumps(digests, sort_keys=True) if digests else ""
+    parts = signature.split("|") if isinstance(signature, str) else []
+    rest = [part for part in parts if part.partition(":")[0] not in ("seed", "seeds")]
+    seeds = [_seed(part) for part in parts if part not in rest]
+    if metric == XFERBENCH:
+        rows, ci95 = _rows_of_xferbench(file, score, seeds), None
     else:
-        own = data.get("seed")
-        seed = int(seeds[0]) if seeds and seeds[0].isdecimal() else own if type(own) is int else 0
-        name, identity = _name(file, data, data["corpus"].get("source_path")), _identity(data["corpus"])
+        value: Any = score.get("value")
+        if not _is_finite(value):
+            raise ConfigError(f"{file}: {metric}: expected a number, got {shown(value)}")
+        run, own = _run_of(file), data.get("seed")
+        if run is not None:
+            name, seed, identity = run
+        elif seeds and seeds[0] is not None:
+            seed = seeds[0]
+        else:
+            seed = own if type(own) is int else 0
+        rows, ci95 = {seed: {metric: float(value)}}, _interval(file, metric, score.get("ci95"))
     return Result(
         name=name,
-        by_target=({metric: float(value)},),
-        seeds=(seed,),
+        by_target=tuple(rows.values()),
+        seeds=tuple(rows),
         signature="|".join(rest) or UNSIGNED,
-        source=str(data["corpus"].get("source_path") or data.get("name") or file),
+        source=str(path or data.get("name") or file),
         fingerprint=identity,
-        ci95=_interval(file, metric, score.get("ci95")),
+        ci95=ci95,
     )
 
 
@@ -134,61 +139,45 @@ def _run_of(file: Path) -> tuple[str, int, str] | None:
     known = read_json(metadata) if file.name == "scores.json" and metadata.is_file() else None
     config = known.get("config") if isinstance(known, dict) else None
     training = config.get("training") if isinstance(config, dict) else None
-    if (
-        not isinstance(config, dict)
-        or not isinstance(training, dict)
-        or type(training.get("seed")) is not int
-    ):
+    seed = training.get("seed") if isinstance(training, dict) else None
+    if not isinstance(config, dict) or not isinstance(training, dict) or type(seed) is not int:
         return None
     rest = config | {"training": {key: value for key, value in training.items() if key != "seed"}}
-    return str(config.get("name", file.parent.name)), training["seed"], json.dumps(rest, sort_keys=True)
+    return str(config.get("name", file.parent.name)), seed, json.dumps(rest, sort_keys=True)
 
 
 def _interval(file: Path, metric: str, bounds: Any) -> Interval | None:
     """The interval of a score."""
     if bounds is None:
         return None
-    is_pair = isinstance(bounds, list) and len(bounds) == 2
-    if not is_pair or not all(type(each) in (int, float) and math.isfinite(each) for each in bounds):
-        raise ConfigError(f"{file}: ci95 of {metric}: expected two numbers, got {bounds!r}")
+    if not isinstance(bounds, list) or len(bounds) != 2 or not all(map(_is_finite, bounds)):
+        raise ConfigError(f"{file}: ci95 of {metric}: expected two numbers, got {shown(bounds)}")
     return float(bounds[0]), float(bounds[1])
 
 
-def _split_seeds(signature: Any) -> tuple[list[str], list[str], list[str]]:
-    """The parts of a signature, the values of those that are seeds, and the other parts."""
-    parts = signature.split("|") if isinstance(signature, str) else []
-    rest = [part for part in parts if part.partition(":")[0] not in ("seed", "seeds")]
-    return parts, [part.partition(":")[2] for part in parts if part not in rest], rest
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
 
-def _identity(corpus: Mapping[str, Any]) -> str:
-    """The hashes of a corpus as text; empty if they are unknown."""
-    digests = corpus.get("sha256", "")
-    return json.dumps(digests, sort_keys=True) if digests else ""
+def _seed(part: str) -> int | None:
+    """The number in a part of a signature; None if it is none, or more than one."""
+    number = part.partition(":")[2]
+    return int(number) if number.isdecimal() and len(number) < 20 else None
 
 
-def _read_xferbench(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], metric: str) -> Result:
-    """A score with cross-entropies by target language, for one or several seeds."""
-    details, signature = score.get("details"), score.get("signature")
+def _rows_of_xferbench(
+    file: Path, score: Mapping[str, Any], seeds: Sequence[int | None]
+) -> dict[int, dict[str, float]]:
+    """Cross-entropies by seed and target language."""
+    details = score.get("details")
     details = details if isinstance(details, dict) else {}
-    parts, seeds, rest = _split_seeds(signature)
-    by_seed = details.get("by_seed")
+    by_seed, signature = details.get("by_seed"), score.get("signature")
     if by_seed is not None:
-        rows = _seed_rows(file, by_seed)
-    elif parts and not (len(seeds) == 1 and seeds[0].isdecimal()):
-        raise ConfigError(f"{file}: expected a signature with one seed, or `by_seed`, got {signature!r}")
-    else:
-        rows = {int(seeds[0]) if seeds else 0: _targets(file, details)}
-    corpus = data.get("corpus") or {}
-    known = corpus.get("source_path")
-    return Result(
-        name=_name(file, data, known),
-        by_target=tuple(rows.values()),
-        seeds=tuple(rows),
-        signature="|".join(rest) or UNSIGNED,
-        source=str(known or data.get("name") or file),
-        fingerprint=_identity(corpus),
-    )
+        return _seed_rows(file, by_seed)
+    [seed] = seeds if len(seeds) == 1 else [None]
+    if isinstance(signature, str) and signature and seed is None:
+        raise ConfigError(f"{file}: expected a signature with one seed, or `by_seed`, got {shown(signature)}")
+    return {seed or 0: _targets(file, details)}
 
 
 def _seed_rows(file: Path, by_seed: Any) -> dict[int, dict[str, float]]:
@@ -208,19 +197,19 @@ def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
     if not isinstance(by_target, dict) or not by_target:
         raise ConfigError(f"{file}: expected `by_target`, the cross-entropy on each target language")
     for target, value in by_target.items():
-        if type(value) not in (int, float) or not math.isfinite(value):
-            raise ConfigError(f"{file}: by_target: expected a number for {target}, got {value!r}")
+        if not _is_finite(value):
+            raise ConfigError(f"{file}: by_target: expected a number for {target}, got {shown(value)}")
     return {target: float(value) for target, value in by_target.items()}
 
 
-def _name(file: Path, data: Mapping[str, Any], source: Any) -> str:
+def _name(file: Path, data: Mapping[str, Any]) -> str:
     """The name of a source in tables: its own name, or that of its folder or file."""
-    for known in (data.get("name"), (data.get("corpus") or {}).get("name")):
+    for known in (data.get("name"), data["corpus"].get("name")):
         if isinstance(known, str) and known:
             return known
+    source = data["corpus"].get("source_path")
     if isinstance(source, str) and source:
-        path = PurePath(source)
-        return (path.parent.name if path.stem == "corpus" else path.name.split(".")[0]) or path.stem
+        return source_name(source)
     folder = file.resolve().parent.name
     return folder.removeprefix("xferbench-") if file.name in FILES and folder else file.stem
 

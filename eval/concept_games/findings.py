@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import ge, gt
+from typing import NamedTuple
 
 from ecsuite.eval.concept_games.result import MeasuredRow
 
@@ -33,16 +35,14 @@ class Finding:
         return f"{outcome}{seeds}: {self.claim} ({self.figures})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Claim:
-    """A claim about a measure of two rows."""
+class _Claim(NamedTuple):
+    """A claim about a measure of two rows, and whether it holds for their values."""
 
     text: str
     measure: str
     first: Settings
     second: Settings
     is_true: Callable[[float, float], bool]
-    """Whether it holds for the values of the first and the second row."""
 
 
 def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
@@ -53,18 +53,14 @@ def check_findings(rows: Sequence[MeasuredRow]) -> list[Finding]:
     """
     by_settings: dict[Settings, list[MeasuredRow]] = {}
     for measured in rows:
-        by_settings.setdefault(_settings(measured), []).append(measured)
+        experiment = measured.row.experiment
+        world, channel = experiment.world, experiment.channel
+        by_settings.setdefault((world.kind, channel.kind, world.options.rule_length), []).append(measured)
     findings = []
     for claim in _claims(by_settings):
         pairs = list(product(by_settings.get(claim.first, []), by_settings.get(claim.second, [])))
         findings += [_check(claim, *pair, is_named=len(pairs) > 1) for pair in pairs]
     return findings
-
-
-def _settings(measured: MeasuredRow) -> Settings:
-    """Settings of a row that the paper's claims are about."""
-    experiment = measured.row.experiment
-    return experiment.world.kind, experiment.channel.kind, experiment.world.options.rule_length
 
 
 def _claims(measured: Iterable[Settings]) -> Iterator[_Claim]:
@@ -74,32 +70,15 @@ def _claims(measured: Iterable[Settings]) -> Iterator[_Claim]:
             continue
         gumbel, quantized = (world, "gumbel", length), (world, "quantized", length)
         where = f"{world.upper()}, l={length}"
-        text = f"{where}: QT is at least as accurate as GS"
-        yield _Claim(
-            text=text, measure="accuracy", first=quantized, second=gumbel, is_true=lambda qt, gs: qt >= gs
-        )
+        yield _Claim(f"{where}: QT is at least as accurate as GS", "accuracy", quantized, gumbel, ge)
         if length == 1:
             text = f"{where}: GS leaves concepts without a word, QT does not"
-            yield _Claim(
-                text=text,
-                measure="unmatched",
-                first=gumbel,
-                second=quantized,
-                is_true=lambda gs, qt: gs > 0 and not qt,
-            )
+            yield _Claim(text, "unmatched", gumbel, quantized, lambda gs, qt: gs > 0 and not qt)
         if (world, length) == ("thing", 1):
-            text = f"{where}: QT has a better match than GS"
-            yield _Claim(
-                text=text, measure="cbm", first=quantized, second=gumbel, is_true=lambda qt, gs: qt > gs
-            )
+            yield _Claim(f"{where}: QT has a better match than GS", "cbm", quantized, gumbel, gt)
     for channel, name in (("gumbel", "GS"), ("quantized", "QT")):
-        yield _Claim(
-            text=f"THING, {name}: the match falls from rules of one pair to rules of four",
-            measure="cbm",
-            first=("thing", channel, 1),
-            second=("thing", channel, 4),
-            is_true=lambda short, long: short > long,
-        )
+        text = f"THING, {name}: the match falls from rules of one pair to rules of four"
+        yield _Claim(text, "cbm", ("thing", channel, 1), ("thing", channel, 4), gt)
 
 
 def _check(claim: _Claim, first: MeasuredRow, second: MeasuredRow, *, is_named: bool) -> Finding:

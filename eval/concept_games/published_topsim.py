@@ -1,13 +1,11 @@
 """Topographic similarity as the CBM paper defines it; `ecsuite score` has another one (see docs/cbm.md)."""
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
-from ecsuite.eval.metrics.score import Score, signature
+from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.statistics.counting import concept_sets
 
 
@@ -18,22 +16,11 @@ def topsim_published(corpus: Corpus) -> Score:
     multi-hot vectors. The paper uses the cosine of object representations, which sets of objects do not have.
     """
     num_rows = len(corpus.messages)
-    score: dict[str, Any] = {
-        "name": "topsim_published",
-        "about": "close phrases have close messages",
-        "signature": signature(
-            "topsim_published",
-            1,
-            dist="lev",
-            mdist="cosine-of-concepts",
-            eos="strip",
-            pairs="all",
-            n=num_rows,
-        ),
-    }
+    how = {"dist": "lev", "mdist": "cosine-of-concepts", "eos": "strip", "pairs": "all", "n": num_rows}
+    score = unscored("topsim_published", "close phrases have close messages", 1, **how)
     phrases = concept_sets(corpus)
     if phrases is None or num_rows < 3:
-        return Score(**score, value=None, reason="expected at least three messages with concepts")
+        return score(value=None, reason="expected at least three messages with concepts")
     left, right = np.triu_indices(num_rows, 1)
     content = corpus.content()
     mean_lengths = (content.lengths[left] + content.lengths[right]) / 2
@@ -43,5 +30,5 @@ def topsim_published(corpus: Corpus) -> Score:
     phrase_distances = cosine_distance(vectors)(left, right)
     for distances, what in ((message_distances, "messages"), (phrase_distances, "phrases")):
         if np.ptp(distances) == 0:
-            return Score(**score, value=None, reason=f"all {what} are equally far apart")
-    return Score(**score, value=float(spearmanr(message_distances, phrase_distances).statistic))
+            return score(value=None, reason=f"all {what} are equally far apart")
+    return score(value=float(spearmanr(message_distances, phrase_distances).statistic))

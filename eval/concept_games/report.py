@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -63,7 +62,7 @@ def report(study: Study, rows: Sequence[MeasuredRow]) -> Report:
             "rows": [measured.to_json() for measured in rows],
             "findings": [asdict(finding) for finding in findings],
         },
-        draw=lambda path: _draw(rows, path),
+        draw=lambda path: draw_sensitivity(sensitivity_curves(rows), path),
     )
 
 
@@ -80,7 +79,11 @@ def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table
         ]
         table.add_row(measured.row.name, *texts, end_section=not measured.row.published)
         if measured.row.published:
-            paper_values = [_published(measured, measure) for measure in columns]
+            known = measured.row.published
+            paper_values = [
+                _text(known[measure], None, counts=_is_count(measure)) if measure in known else ""
+                for measure in columns
+            ]
             table.add_row(Text("  the paper"), *paper_values, style="dim", end_section=True)
     return table
 
@@ -138,14 +141,3 @@ def _text(mean: float | None, deviation: float | None, *, counts: bool) -> str:
 def _digits(value: float, counts: bool) -> str:
     """A count as integer; other numbers with two decimals and without a leading zero."""
     return f"{value:.0f}" if counts else f"{value:.2f}".replace("0.", ".", 1)
-
-
-def _published(measured: MeasuredRow, measure: str) -> str:
-    """The paper's value as text; empty if there is none."""
-    value = measured.row.published.get(measure)
-    return "" if value is None else _text(value, None, counts=_is_count(measure))
-
-
-def _draw(rows: Sequence[MeasuredRow], path: Path) -> None:
-    """Draw the match score by number of samples (figure 4), for the first seed of each row."""
-    draw_sensitivity(sensitivity_curves(rows), path)

@@ -1,22 +1,19 @@
 """A study: the games to train, their seeds, and the published figures to compare with."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
 from typing import Any
 
 import torch
 
-from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, unknown_name
+from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, shown, unknown_name
 from ecsuite.devices import choose_device
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 from ecsuite.games.experiment import Experiment, load_experiment
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
-
-ROW_KEYS = ("name", "base", "set")
-"""Keys of a row in a YAML file; `set` changes settings of the base by `section.key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +31,13 @@ class Header:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowHeader:
-    """The keys of a row except `set`."""
+    """The keys of a row in a YAML file."""
 
-    name: str
-    base: str
+    name: str = ""
+    base: str = ""
     """Name of a shipped game, or a YAML file."""
+    set: Any = field(default_factory=dict)
+    """Changes of settings of the base, by `section.key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,20 +127,17 @@ def _read_row(
 ) -> Row:
     """Read a row of the file, and apply the user's settings if it is wanted: others may not have them."""
     if not isinstance(entry, dict):
-        raise ConfigError(f"{place}: expected keys and values, got {entry!r}")
-    for key in entry:
-        if key not in ROW_KEYS:
-            raise ConfigError(f"{place}: {unknown_name('key', str(key), ROW_KEYS)}")
-    fields = {key: value for key, value in entry.items() if key != "set"}
-    header: RowHeader = build(RowHeader, {"name": "", "base": ""} | fields, place)
+        raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
+    header: RowHeader = build(RowHeader, entry, place)
     if not header.name or not header.base or not header.name.replace("_", "").replace("-", "").isalnum():
         raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
-    changes = entry.get("set", {})
-    if not isinstance(changes, dict):
-        raise ConfigError(f"{place}: set: expected keys such as channel.max_len with values, got {changes!r}")
+    if not isinstance(header.set, dict):
+        raise ConfigError(
+            f"{place}: set: expected keys such as channel.max_len with values, got {shown(header.set)}"
+        )
     is_wanted = not wanted or header.name in wanted
     try:
-        experiment = load_experiment(header.base, assignments if is_wanted else [], changes=changes)
+        experiment = load_experiment(header.base, assignments if is_wanted else [], changes=header.set)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
     # Without the description of the base, which may not hold for the settings of the row.

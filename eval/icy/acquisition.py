@@ -6,7 +6,7 @@ All inputs of a run are functions of its seed, so results do not depend on which
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import torch
 from torch import Tensor
@@ -111,23 +111,20 @@ def learn(
             ):
                 if place in ended:
                     continue
-                decision = run_group.early_stoppings[index].observe(updates, accuracy)
+                early_stopping = run_group.early_stoppings[index]
+                decision = early_stopping.observe(updates, accuracy)
                 if decision is not None:
                     ended.append(place)
-                    yield (
-                        index,
-                        Outcome(
-                            grammar=runs[index].grammar,
-                            seed=runs[index].seed,
-                            steps=decision.steps,
-                            reached=decision.reached,
-                            is_early=decision.is_early,
-                            accuracy=run_group.early_stoppings[index].accuracy,
-                            floor=run_group.floors[index],
-                            held_out=run_group.held_out_accuracy(learner, parameters, place),
-                            weights=replicas.replica(place),
-                        ),
+                    outcome = Outcome(
+                        **asdict(decision),
+                        grammar=runs[index].grammar,
+                        seed=runs[index].seed,
+                        accuracy=early_stopping.accuracy,
+                        floor=run_group.floors[index],
+                        held_out=run_group.held_out_accuracy(learner, parameters, place),
+                        weights=replicas.replica(place),
                     )
+                    yield index, outcome
             if len(ended) < len(run_group.active):
                 replicas.update(loss)
                 updates += 1
@@ -145,15 +142,7 @@ def learn(
 
 
 class RunGroup:
-    """Runs that are trained in parallel: their data sets, batches and early stopping.
-
-    Args:
-        runs: Runs to train.
-        role: sender or receiver.
-        geometry: Sizes of all the languages.
-        protocol: Protocol of training and measurement.
-        device: Device of the batches.
-    """
+    """Runs that are trained in parallel: their data sets, batches and early stopping; for the arguments see `learn`."""
 
     def __init__(
         self, runs: Sequence[Run], role: Role, geometry: Geometry, protocol: Protocol, device: torch.device
@@ -184,21 +173,18 @@ class RunGroup:
         block, place = divmod(updates, BLOCK)
         if block != self._block:
             self._block = block
-            meanings, messages = zip(
-                *(self.datasets[index].block(block) for index in self.active), strict=True
-            )
-            self._meanings = torch.stack(meanings, dim=1).to(
-                self.device
-            )  # (BLOCK, replicas, attributes, batch)
-            self._messages = torch.stack(messages, dim=2).to(self.device)  # (BLOCK, length, replicas, batch)
+            blocks = [self.datasets[index].block(block) for index in self.active]
+            meanings, messages = zip(*blocks, strict=True)
+            # (BLOCK, replicas, attributes, batch) and (BLOCK, length, replicas, batch)
+            self._meanings = torch.stack(meanings, dim=1).to(self.device)
+            self._messages = torch.stack(messages, dim=2).to(self.device)
         return self._examples(self._meanings[place], self._messages[place])
 
     def diverged(self, learner: Learner, parameters: Parameters, examples: SupervisedBatch) -> list[int]:
         """The positions in `active` of the runs whose own loss is not finite."""
         found = []
         for place in range(len(self.active)):
-            own = {name: value[place : place + 1].detach() for name, value in parameters.items()}
-            messages = examples.messages[:, place : place + 1, 0]
+            own, messages = _replica(parameters, place), examples.messages[:, place : place + 1, 0]
             with torch.no_grad():
                 loss = learner.loss(own, self._examples(examples.meanings[place : place + 1], messages))
             if not math.isfinite(loss.item()):
@@ -210,8 +196,7 @@ class RunGroup:
         dataset = self.datasets[self.active[place]]
         if not len(dataset.held_out):
             return None
-        own = {name: value[place : place + 1].detach() for name, value in parameters.items()}
-        right = 0.0
+        own, right = _replica(parameters, place), 0.0
         for start in range(0, len(dataset.held_out), HELD_OUT_BATCH):
             chosen = dataset.held_out[start : start + HELD_OUT_BATCH]
             meanings, messages = dataset.examples(chosen[None])
@@ -223,3 +208,8 @@ class RunGroup:
 
     def _examples(self, meanings: Tensor, messages: Tensor) -> SupervisedBatch:
         return SupervisedBatch(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)
+
+
+def _replica(parameters: Parameters, place: int) -> Parameters:
+    """The parameters of one replica, with a replica dimension and without gradients."""
+    return {name: value[place : place + 1].detach() for name, value in parameters.items()}

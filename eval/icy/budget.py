@@ -77,12 +77,7 @@ class BudgetRow:
 
 
 def collect_budget(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[BudgetRow]:
-    """A row for each channel and model, ordered by channel, then model.
-
-    Args:
-        study: What was asked, with protocol `budget`.
-        found: The values of the jobs of `plan` that did not fail.
-    """
+    """A row for each channel and model, ordered by channel, then model, from the jobs that did not fail."""
     grammars = (BASIS, *study.grammars)
     floors = {grammar: floor_of(study, study.role, grammar) for grammar in grammars}
     rows = []

@@ -36,10 +36,8 @@ MIN_DEVIATION = 0.1
 """Rewards with a smaller standard deviation are not scaled."""
 
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "soft": {},
-    "gumbel": {"form": ("sound", "program")},
-    "reinforce": {},
-}
+    "soft": {}, "gumbel": {"form": ("sound", "program")}, "reinforce": {}
+}  # fmt: skip
 """Channels, their options and the allowed values, the default first."""
 
 
@@ -87,12 +85,7 @@ def parse_channel(text: str) -> SupervisedChannel:
 
 
 class Noise:
-    """Gumbel noise of a run: a function of seed, purpose and number of the update.
-
-    Args:
-        seed: Seed of the run.
-        purpose: Label; different purposes have different noise.
-    """
+    """Gumbel noise of a run: a function of seed, purpose (a label) and number of the update."""
 
     def __init__(self, seed: int, purpose: str) -> None:
         self.seed, self.purpose = seed, purpose

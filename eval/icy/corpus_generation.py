@@ -29,14 +29,7 @@ BATCH = 4096
 def messages_of(
     model: str, weights: Mapping[str, Tensor], geometry: Geometry, hidden_size: int
 ) -> NDArray[np.int32]:
-    """The messages of a trained sender for all meanings, with argmax symbols, (num_meanings, message_length).
-
-    Args:
-        model: Name and options of the sender.
-        weights: Its parameters.
-        geometry: Sizes of the language.
-        hidden_size: Size of hidden states and embeddings, unless the model sets its own.
-    """
+    """The messages of a trained sender for all meanings, with argmax symbols, (num_meanings, message_length)."""
     sender = make_agent(parse_model("sender", model), "sender", geometry, hidden_size)
     sender.load_state_dict(dict(weights))
     meanings = all_meanings(geometry)
@@ -55,17 +48,9 @@ def messages_of(
 def write_sender_corpus(
     study: Study, model: str, run: Mapping[str, Any], messages: NDArray[np.integer], folder: Path
 ) -> Path:
-    """Write the messages of one trained sender.
+    """Write the messages of one trained sender, (num_meanings, message_length), and return the folder of the corpus.
 
-    Args:
-        study: The study.
-        model: Name and options of the sender.
-        run: Its result: grammar, seed and steps.
-        messages: Shape (num_meanings, message_length).
-        folder: Parent folder.
-
-    Returns:
-        The folder of the corpus.
+    `run` is its result, with grammar, seed and steps; `folder` the parent folder.
     """
     target = language(run["grammar"], study.geometry, run["seed"])
     corpus = replace(target, messages=messages).corpus()

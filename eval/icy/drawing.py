@@ -1,26 +1,37 @@
-"""The figure of protocol `metrics`: bars as in the ICY paper's figure 3."""
+"""The figures of the ICY paper: bars of protocol `metrics` (figure 3), and curves of `end-to-end` (figure 7)."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ecsuite.config import ConfigError
+from ecsuite.eval.icy.end_to_end import PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.result import IcyResult
 from ecsuite.eval.reports.canvas import COLOURS, new_figure, save
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Hatching, so that bars differ without colour, too."""
+
+PANELS = {
+    "loss": "loss end to end",
+    "end_to_end": "accuracy end to end",
+    "sender": "sender in the original language",
+    "receiver": "receiver in the original language",
+}
+"""Panels of the curves, with their axis labels."""
+
+STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
+"""Line styles, so that lines differ without colour, too."""
 
 
 def draw_bars(result: IcyResult, file: Path) -> None:
     """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
 
     Metrics between 0 and 1 use the left-hand axis, others the right-hand one; `none` marks an undefined metric.
-
-    Args:
-        result: Of protocol `metrics`.
-        file: The .svg or .png to write.
 
     Raises:
         ConfigError: If matplotlib is not installed, or the file has another suffix.
@@ -79,3 +90,61 @@ def draw_bars(result: IcyResult, file: Path) -> None:
         handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False, fontsize=9
     )
     save(figure, file)
+
+
+def curves(row: PairRow) -> dict[str, dict[str, list[tuple[float, float | None]]]]:
+    """By grammar and by measure of `PANELS`, the mean over the seeds and the half-width of its 95 % interval.
+
+    There is one of each at every point of the curves (see `pairs.train_end_to_end`); grammars without any run are left
+    out.
+    """
+    found = {}
+    for grammar, runs in _trained(row).items():
+        points = {name: zip(*(run[name] for run in runs), strict=True) for name in PANELS}
+        found[grammar] = {name: [mean_and_half_width(each) for each in points[name]] for name in PANELS}
+    return found
+
+
+def draw_curves(row: PairRow, file: Path) -> None:
+    """Draw a panel per measure and a line per grammar, with the 95 % interval shaded.
+
+    Raises:
+        ConfigError: If matplotlib is not installed, the file has another suffix, or there is no run.
+    """
+    trained, found = _trained(row), curves(row)
+    if not found:
+        raise ConfigError(
+            "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
+        )
+
+    figure = new_figure(10, 6.4, layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True).ravel()
+    for axes, (name, label) in zip(panels, PANELS.items(), strict=True):
+        for index, (grammar, measures) in enumerate(found.items()):
+            updates, colour = trained[grammar][0]["updates"], COLOURS[index % len(COLOURS)]
+            means, half_widths = zip(*measures[name], strict=True)
+            style = STYLES[index % len(STYLES)]
+            axes.plot(updates, means, color=colour, linestyle=style, label=grammar.upper())
+            if None not in half_widths:
+                low, high = np.subtract(means, half_widths), np.add(means, half_widths)
+                axes.fill_between(updates, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.set_ylabel(label, fontsize=9)
+        if name != "loss":
+            axes.set_ylim(0, 1.02)
+        axes.grid(linewidth=0.5, alpha=0.5)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in panels[2:]:
+        axes.set_xlabel("updates end to end")
+    seeds, shaded = f"{len(row.seeds)} seeds", ", shaded: 95 % CI"
+    if len(row.seeds) == 1:
+        seeds, shaded = "1 seed", ""
+    figure.suptitle(f"{row.sender} and {row.receiver} over {row.channel}, {seeds}{shaded}", fontsize=10)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(found), frameon=False, fontsize=9)
+    save(figure, file)
+
+
+def _trained(row: PairRow) -> dict[str, list[Mapping[str, Sequence[float]]]]:
+    """The curves of the pairs that were trained, by grammar; grammars without any are left out."""
+    runs = {cell.grammar: [run["curve"] for run in cell.runs if run["reason"] is None] for cell in row.cells}
+    return {grammar: curves for grammar, curves in runs.items() if curves}

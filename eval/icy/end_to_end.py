@@ -12,7 +12,7 @@ from typing import Any
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.budget import floor_of
 from ecsuite.eval.icy.channels import SupervisedChannel
-from ecsuite.eval.icy.jobs import PAIRS_VERSION, Name
+from ecsuite.eval.icy.jobs import PAIRS_VERSION, ROLES, Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import VERSION as PROTOCOL_VERSION
 from ecsuite.eval.icy.published import published_pair
@@ -28,8 +28,6 @@ MEASURES = {
     "greedy": "the receiver's attribute values for the sender's argmax symbols",
 }
 """Accuracies at the end, 0 to 1."""
-
-ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 PUBLISHED_STEPS = 10_000
 """Updates end to end in Table 18."""
@@ -71,12 +69,7 @@ class PairRow:
 
 
 def collect_pairs(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[PairRow]:
-    """A row for each channel and pair, ordered by channel, then pair.
-
-    Args:
-        study: What was asked, with protocol `end-to-end`.
-        found: The values of the jobs of `plan` that did not fail.
-    """
+    """A row for each channel and pair, ordered by channel, then pair, from the jobs that did not fail."""
     floors = {
         grammar: {str(role): floor_of(study, role, grammar) for role in ROLES} for grammar in study.grammars
     }

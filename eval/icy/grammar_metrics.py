@@ -31,12 +31,7 @@ class MetricRow:
 
 
 def collect_metrics(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[MetricRow]:
-    """A row for each grammar and metric, ordered by grammar, then metric.
-
-    Args:
-        study: What was asked, with protocol `metrics`.
-        found: The values of the jobs of `plan` that did not fail.
-    """
+    """A row for each grammar and metric, ordered by grammar, then metric, from the jobs that did not fail."""
     table = study.config.published
     figures = {} if table is None else GRAMMAR_METRICS[table]
     rows = []

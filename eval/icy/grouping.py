@@ -34,11 +34,7 @@ NUM_SHOWN = 2
 def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any) -> float:
     """Estimated number of updates of a run; changes only the order of jobs and the time left.
 
-    Args:
-        grammar: The grammar.
-        protocol: Its target; without one a run ends at its cap.
-        cap: Most updates; with a basis, a multiple of its updates.
-        basis: Whether the cap is a multiple.
+    Without a target a run ends at its cap, which is a multiple of the updates of its basis if there is one.
     """
     is_high = protocol.target is None or protocol.target >= HIGH_TARGET
     steps = EXPECTED_STEPS_HIGH if is_high else EXPECTED_STEPS
@@ -57,9 +53,8 @@ def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:
     """
     alike: dict[str, list[Job]] = {}
     for job in jobs:
-        common = {
-            name: value for name, value in job.inputs.items() if name not in ("grammar", "seed", "basis")
-        }
+        own = ("grammar", "seed", "basis")
+        common = {name: value for name, value in job.inputs.items() if name not in own}
         alike.setdefault(json.dumps(canonical(common)), []).append(job)
     return [group for same in alike.values() for group in _groups(same, num_free)]
 
@@ -90,12 +85,7 @@ def _batched(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
 
 
 class GroupProgress:
-    """Reports the progress of runs that are trained together, and ends them if they are asked to stop.
-
-    Args:
-        inputs: The inputs of each run.
-        context: Of the group.
-    """
+    """Reports the progress of runs that are trained together, and ends them if they are asked to stop."""
 
     def __init__(self, inputs: Sequence[Mapping[str, Any]], context: Context) -> None:
         self.inputs, self.context = inputs, context

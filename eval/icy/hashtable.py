@@ -14,10 +14,6 @@ class HashtableSender(nn.Module):
     """Sends the first message stored for a meaning, and only symbols 1 for an unknown meaning.
 
     It has no parameters and is not trained by gradients.
-
-    Args:
-        vocab_size: Number of content symbols.
-        max_len: Number of symbols in a message.
     """
 
     def __init__(self, *, vocab_size: int, max_len: int) -> None:

@@ -23,6 +23,8 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.jobs.job import Context, Job, Outcome, Result, Stopped, job_function
 
+ROLES: tuple[Role, Role] = ("sender", "receiver")
+
 PAIRS_VERSION = 1
 """Increased whenever end-to-end training with the same inputs would give another result."""
 
@@ -51,26 +53,16 @@ def learn_grammar(
 ) -> Outcome:
     """Train an agent on a grammar until the protocol stops it.
 
-    Args:
-        model: Name and options of the model.
-        role: sender or receiver.
-        geometry: Sizes of the language.
-        grammar: The grammar.
-        seed: Of language, weights, batches and noise.
-        protocol: Protocol of training and measurement.
-        channel: Channel of the logits.
-        device: cpu or cuda.
-        cap: Most updates; with a basis, a multiple of its updates.
-        basis: Results of CONCAT, of this agent and of others that share the cap; may be empty.
-        context: See `Context`.
+    The seed is that of language, weights, batches and noise. `basis` has the results of CONCAT, of this agent and of
+    others that share the cap, or none; `cap` is the most updates or, with a basis, a multiple of its updates.
 
     Returns:
         The fields of `acquisition.Outcome`, the weights as arrays. If an agent of the basis did not acquire CONCAT,
         `is_trained` is false and nothing else is there.
     """
     inputs = {name: value for name, value in locals().items() if name != "context"}
-    outcomes: list[tuple[int, Outcome]] = list(learn_grammars([inputs], context))
-    return outcomes[0][1]
+    [(_, outcome)] = learn_grammars([inputs], context)
+    return outcome  # type: ignore[no-any-return]
 
 
 @learn_grammar.run_many(group_runs)
@@ -136,11 +128,14 @@ def train_pair(
         What `train_end_to_end` returns, and `is_trained`; false, and nothing else, if an agent was not pretrained to
         the target.
     """
+    settings = dict(locals())
+    pretrained: dict[Role, Result] = {role: settings.pop(f"pretrained_{role}") for role in ROLES}
+    del settings["context"]
+
     from safetensors.torch import load_file
 
     from ecsuite.eval.icy.pairs import train_end_to_end
 
-    pretrained: dict[Role, Result] = {"sender": pretrained_sender, "receiver": pretrained_receiver}
     if not all(result.checked().get("reached") for result in pretrained.values()):
         return {"is_trained": False}
     weights = {role: load_file(result.arrays) for role, result in pretrained.items() if result.arrays}
@@ -150,20 +145,7 @@ def train_pair(
         if context.should_stop():
             raise Stopped
 
-    found = train_end_to_end(
-        {"sender": sender, "receiver": receiver},
-        weights,
-        geometry=geometry,
-        grammar=grammar,
-        seed=seed,
-        channel=channel,
-        feeds_back_samples=feeds_back_samples,
-        protocol=protocol,
-        max_steps=max_steps,
-        device=device,
-        report_progress=report_progress,
-    )
-    return {"is_trained": True, **found}
+    return {"is_trained": True} | train_end_to_end(weights, report_progress=report_progress, **settings)
 
 
 @job_function(

@@ -15,8 +15,9 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.senders import Decoder
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
+from ecsuite.eval.icy.fast.agent_kernels import submodule_parameters
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, submodule_parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 from ecsuite.eval.icy.hashtable import HashtableSender
@@ -25,11 +26,7 @@ from ecsuite.grammars.geometry import Geometry
 
 
 class LogitsBuilder:
-    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender.
-
-    Args:
-        length: Symbols in a message.
-    """
+    """Message builder of fixed length that keeps the logits and feeds their softmax back to the sender."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -53,24 +50,24 @@ class LogitsBuilder:
 
 
 class SampledMessageBuilder(LogitsBuilder):
-    """Message builder that keeps the logits and feeds one-hot symbols back to the sender.
-
-    Args:
-        noise: Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax.
-        length: Symbols in a message.
-    """
+    """Message builder that keeps the logits and feeds one-hot symbols back to the sender."""
 
     def __init__(self, length: int, noise: Tensor | None) -> None:
+        """Gumbel noise (batch, length, vocab_size + 1) for straight-through samples; None for argmax."""
         super().__init__(length)
         self.noise = noise
 
     def step(self, logits: Tensor) -> Tensor:
         """See the base class."""
-        position = len(self.logits)
         self.logits.append(logits)
         if self.noise is None:
             return one_hot(logits.argmax(-1), logits)
-        return straight_through(logits, self.noise[:, position])
+        return straight_through(logits, self.noise[:, len(self.logits) - 1])
+
+
+def make_builder(length: int, feeds_back_samples: bool, noise: Tensor | None) -> LogitsBuilder:
+    """The builder of a message that feeds back samples (argmax without noise), or the softmax of the logits."""
+    return SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
 
 
 def is_autoregressive(sender: nn.Module) -> bool:
@@ -106,14 +103,7 @@ def make_learner(
 
 
 class ModuleLearner(Learner):
-    """Base class of learners that call their module, replica by replica.
-
-    Args:
-        module: A module of the agent's type; its own parameters are not used.
-        geometry: Sizes of the language.
-        link: The channel of its logits.
-        seed: Seed of the channel's noise.
-    """
+    """Base class of learners that call their module, whose own parameters are not used, replica by replica."""
 
     purpose: str
     """Purpose of the noise, see `Noise`."""
@@ -162,9 +152,7 @@ class SenderLearner(ModuleLearner):
         messages = examples.messages[:, index, 0].t()  # (batch, length)
         noise = self.noise((*messages.shape, examples.num_symbols), features)
         feeds_back_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
-        logits = self.message_logits(
-            parameters, features, noise if feeds_back_samples else None, feeds_back_samples
-        )
+        logits = self.message_logits(parameters, features, noise, feeds_back_samples)
         loss = supervised_loss(self.link, logits, messages, noise, is_receiver=False)
         if feeds_back_samples:
             with torch.no_grad():
@@ -175,8 +163,7 @@ class SenderLearner(ModuleLearner):
         self, parameters: dict[str, Tensor], features: Tensor, noise: Tensor | None, feeds_back_samples: bool
     ) -> Tensor:
         """The logits of messages, (batch, length, vocab_size + 1)."""
-        length = self.geometry.message_length
-        builder = SampledMessageBuilder(length, noise) if feeds_back_samples else LogitsBuilder(length)
+        builder = make_builder(self.geometry.message_length, feeds_back_samples, noise)
         functional_call(self.module, parameters, (features, builder))
         return torch.stack(builder.logits, dim=1)
 
@@ -211,19 +198,14 @@ class ReceiverLearner(ModuleLearner):
             logits: Tensor = functional_call(self.module, parameters, (message, torch.float32))
             return logits
         own = {name: value.unsqueeze(0) for name, value in parameters.items()}
-        state = self.fused_receiver.final_state(submodule_parameters(own, "receiver."), symbols.unsqueeze(1))[
-            0
-        ]  # (hidden, batch)
+        encoder = submodule_parameters(own, "receiver.")
+        state = self.fused_receiver.final_state(encoder, symbols.unsqueeze(1))[0]  # (hidden, batch)
         flat = nn.functional.linear(state.t(), parameters["answer.weight"], parameters["answer.bias"])
         return flat.view(-1, self.geometry.num_attributes, self.geometry.num_values)
 
 
 class LookupTableLearner(Learner):
-    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica.
-
-    Args:
-        sender: The hashtable.
-    """
+    """Learner of a hashtable: looks up meanings, then stores their messages. It has no weights, so only one replica."""
 
     def __init__(self, sender: HashtableSender) -> None:
         self.sender = sender

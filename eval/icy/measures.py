@@ -1,6 +1,6 @@
 """Metrics of protocol `metrics`: metrics of the suite, and variants as defined in the ICY paper."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,12 +9,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.icy.resnick import resnick_residual_bits
 from ecsuite.eval.metrics import posdis_bosdis, residual_entropy, tre
 from ecsuite.eval.metrics import topsim as edit_topsim
 from ecsuite.eval.metrics.distances import hamming_distance
 from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
-from ecsuite.eval.metrics.residual_entropy import hce, plain_residual_entropy
+from ecsuite.eval.metrics.residual_entropy import entropies_or_reason, hce, plain_residual_entropy
 from ecsuite.eval.metrics.score import Metric, Options, Score, signature
 from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
 from ecsuite.eval.metrics.tre import plain_tre7
@@ -34,10 +33,16 @@ VERSIONS = (
 class Measure:
     """A metric of a language."""
 
-    score: Callable[[Corpus, Options], Score]
+    metric: Metric
+    """Gives one score."""
     low_is_compositional: bool = False
     unit: str = ""
     """Empty if the metric lies between 0 and 1; then a figure shows it on the left-hand axis."""
+
+    def score(self, corpus: Corpus, options: Options) -> Score:
+        """The score of a corpus."""
+        [score] = self.metric(corpus, options)
+        return score
 
 
 def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
@@ -70,6 +75,32 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=float(spearmanr(messages, meanings).statistic))]
 
 
+def resnick_residual_bits(corpus: Corpus) -> float | None:
+    """Residual entropy as in the program of Resnick et al. (2020), for two symbols, in bits; only for comparison.
+
+    It is the mean over positions, each being assigned to the attribute whose values influence it most.
+    The influence of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
+    that probability's mean over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`.
+    The program adds 1e-8 to every count before it takes entropies; we add nothing.
+
+    Returns:
+        None unless every message has the same length, exactly two symbols are in use, and some
+        attribute varies.
+    """
+    entropies, content = entropies_or_reason(corpus), corpus.reindexed()[0]
+    if isinstance(entropies, str) or np.ptp(content.lengths) or content.values.max() != 1:
+        return None
+    is_first = (position_columns(corpus) == 1).astype(np.float64)
+    shares = [
+        np.stack([is_first[:, values == value].mean(axis=1) for value in np.unique(values)])
+        for values in entropies.attributes
+    ]
+    mean = np.concatenate(shares).mean(axis=0)
+    influence = [np.abs(share - mean).mean(axis=0) for share in shares]
+    partition = tuple(np.argmax(np.round(influence, 9), axis=0).tolist())  # rounding errors break no ties
+    return float(entropies.residuals(partition).mean())
+
+
 def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     """See `resnick_residual_bits`."""
     line = signature("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
@@ -79,46 +110,38 @@ def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     return [Score(name="resent_resnick_bits", value=value, reason=reason, about=about, signature=line)]
 
 
-def _value(metric: Metric) -> Callable[[Corpus, Options], Score]:
-    return lambda corpus, options: metric(corpus, options)[0]
-
-
-def _bits(metric: Metric) -> Callable[[Corpus, Options], Score]:
+def _bits(metric: Metric) -> Metric:
     """The residual entropy of a metric in bits, before normalisation."""
 
-    def score(corpus: Corpus, options: Options) -> Score:
+    def score(corpus: Corpus, options: Options) -> list[Score]:
         [full] = metric(corpus, options)
         line = full.signature.replace("normalised:yes", "normalised:no")
-        name, bits = f"{full.name}_bits", full.details.get("residual_bits")
-        return Score(
-            name=name, value=bits, reason=full.reason, about="residual entropy in bits", signature=line
-        )
+        name, bits, about = f"{full.name}_bits", full.details.get("residual_bits"), "residual entropy in bits"
+        return [Score(name=name, value=bits, reason=full.reason, about=about, signature=line)]
 
     return score
 
 
-def _one_less_hce(corpus: Corpus, options: Options) -> Score:
+def _one_less_hce(corpus: Corpus, options: Options) -> list[Score]:
     [full] = hce(corpus, options)
-    value = None if full.value is None else 1.0 - full.value
-    line = "1-" + full.signature
-    return Score(
-        name="1-hce", value=value, reason=full.reason, about="normalised residual entropy", signature=line
-    )
+    value, about = None if full.value is None else 1.0 - full.value, "normalised residual entropy"
+    line = f"1-{full.signature}"
+    return [Score(name="1-hce", value=value, reason=full.reason, about=about, signature=line)]
 
 
 MEASURES: dict[str, Measure] = {
-    "topsim": Measure(score=_value(topsim)),
-    "topsim_hamming": Measure(score=_value(topsim_hamming)),
-    "posdis": Measure(score=_value(posdis)),
-    "bosdis": Measure(score=_value(bosdis)),
-    "hce": Measure(score=_value(hce)),
-    "residual_entropy": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
-    "tre7": Measure(score=_value(plain_tre7), low_is_compositional=True, unit="error per message"),
-    "resent_ours": Measure(score=_value(plain_residual_entropy), low_is_compositional=True),
-    "resent_relax": Measure(score=_one_less_hce, low_is_compositional=True),
-    "resent_ours_bits": Measure(score=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
-    "resent_relax_bits": Measure(score=_bits(hce), low_is_compositional=True, unit="bits"),
-    "resent_resnick_bits": Measure(score=_value(resent_resnick), low_is_compositional=True, unit="bits"),
+    "topsim": Measure(metric=topsim),
+    "topsim_hamming": Measure(metric=topsim_hamming),
+    "posdis": Measure(metric=posdis),
+    "bosdis": Measure(metric=bosdis),
+    "hce": Measure(metric=hce),
+    "residual_entropy": Measure(metric=plain_residual_entropy, low_is_compositional=True),
+    "tre7": Measure(metric=plain_tre7, low_is_compositional=True, unit="error per message"),
+    "resent_ours": Measure(metric=plain_residual_entropy, low_is_compositional=True),
+    "resent_relax": Measure(metric=_one_less_hce, low_is_compositional=True),
+    "resent_ours_bits": Measure(metric=_bits(plain_residual_entropy), low_is_compositional=True, unit="bits"),
+    "resent_relax_bits": Measure(metric=_bits(hce), low_is_compositional=True, unit="bits"),
+    "resent_resnick_bits": Measure(metric=resent_resnick, low_is_compositional=True, unit="bits"),
 }
 """Metrics by name; names with `resent` are those of the paper's Table 8, and those in `bits` are not normalised."""
 

@@ -28,9 +28,10 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
     if spec.family == "hashtable":
         return HashtableSender(vocab_size=vocab_size, max_len=max_len)
     if role == "sender":
+        num_features = geometry.num_attributes * geometry.num_values
         return make_sender(
             spec,
-            num_features=geometry.num_attributes * geometry.num_values,
+            num_features=num_features,
             vocab_size=vocab_size,
             max_len=max_len,
             hidden_size=hidden_size,
@@ -43,13 +44,7 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
 
 
 class AttributeClassifier(nn.Module):
-    """A receiver with a linear output layer: one row of logits per attribute.
-
-    Args:
-        receiver: Encodes the message.
-        num_attributes: Number of attributes of a meaning.
-        num_values: Number of values of an attribute.
-    """
+    """A receiver, which encodes the message, with a linear output layer: one row of logits per attribute."""
 
     def __init__(self, receiver: nn.Module, num_attributes: int, num_values: int) -> None:
         super().__init__()

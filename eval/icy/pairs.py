@@ -6,7 +6,6 @@ original language is used only for evaluation.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from ecsuite.eval.icy.channels import (
     score_function_loss,
     straight_through,
 )
-from ecsuite.eval.icy.learners import LogitsBuilder, SampledMessageBuilder, is_autoregressive
+from ecsuite.eval.icy.learners import is_autoregressive, make_builder
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
@@ -42,27 +41,10 @@ CURVE_BATCHES, FINAL_BATCHES = 4, 16
 """Number of evaluation batches at a point of a curve, and at the end."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """Accuracies of a pair without noise, 0 to 1."""
-
-    sender: float
-    """Accuracy of the sender's argmax symbols in the original language."""
-    receiver: float
-    """Accuracy of the receiver's argmax attribute values for messages of the original language."""
-    greedy: float
-    """Accuracy of the receiver's argmax attribute values for the sender's argmax symbols."""
-
-
 class EndToEndAgents(nn.Module):
-    """A sender and a receiver that are trained end to end.
+    """A sender and a receiver, as returned by `make_agent`, that are trained end to end over a channel.
 
-    Args:
-        sender: As returned by `make_agent`.
-        receiver: As returned by `make_agent`.
-        link: The channel between them.
-        feeds_back_samples: Whether the sender was pretrained with samples as feedback instead of their softmax.
-        geometry: Sizes of the language.
+    `feeds_back_samples`: whether the sender was pretrained with samples as feedback instead of their softmax.
     """
 
     def __init__(
@@ -103,8 +85,7 @@ class EndToEndAgents(nn.Module):
 
     def message_logits(self, meanings: Tensor, noise: Tensor | None) -> Tensor:
         """Logits of messages, (batch, length, vocab_size + 1); without noise, feedback is the argmax symbol."""
-        length = self.geometry.message_length
-        builder = SampledMessageBuilder(length, noise) if self.feeds_back_samples else LogitsBuilder(length)
+        builder = make_builder(self.geometry.message_length, self.feeds_back_samples, noise)
         self.sender(nn.functional.one_hot(meanings, self.geometry.num_values).flatten(1).float(), builder)
         return torch.stack(builder.logits, dim=1)
 
@@ -115,12 +96,16 @@ class EndToEndAgents(nn.Module):
         return logits
 
     @torch.no_grad()
-    def check(self, meanings: Tensor, messages: Tensor) -> Check:
-        """Evaluate without noise.
+    def check(self, meanings: Tensor, messages: Tensor) -> dict[str, float]:
+        """Accuracies of argmax without noise, 0 to 1.
 
         Args:
             meanings: Shape (batch, attributes).
             messages: Their messages in the original language, (batch, length).
+
+        Returns:
+            `sender`: the sender's symbols in the original language. `receiver`: the receiver's attribute values for
+            messages of the original language. `greedy`: the receiver's attribute values for the sender's symbols.
         """
         symbols = self.message_logits(meanings, None).argmax(-1)
         correct = {
@@ -128,7 +113,7 @@ class EndToEndAgents(nn.Module):
             "receiver": self.attribute_logits(messages).argmax(-1) == meanings,
             "greedy": self.attribute_logits(symbols).argmax(-1) == meanings,
         }
-        return Check(**{name: right.float().mean().item() for name, right in correct.items()})
+        return {name: right.float().mean().item() for name, right in correct.items()}
 
     def _relax(self, logits: Tensor, symbol_noise: Tensor, noise: Noise) -> Tensor:
         """The receiver's input over a differentiable channel, (batch, length, symbols)."""
@@ -142,9 +127,10 @@ class EndToEndAgents(nn.Module):
 
 
 def train_end_to_end(
-    models: Mapping[Role, str],
     weights: Mapping[Role, Mapping[str, Tensor]],
     *,
+    sender: str,
+    receiver: str,
     geometry: Geometry,
     grammar: str,
     seed: int,
@@ -158,8 +144,9 @@ def train_end_to_end(
     """Train a pair end to end, with one newly initialised Adam for both.
 
     Args:
-        models: Names and options of sender and receiver.
-        weights: Their parameters at the start.
+        weights: Parameters of both agents at the start.
+        sender: Name and options of the sender.
+        receiver: Name and options of the receiver.
         geometry: Sizes of the language.
         grammar: Grammar on which both were pretrained.
         seed: Seed of language, batches and noise.
@@ -171,15 +158,16 @@ def train_end_to_end(
         report_progress: Called with label and progress.
 
     Returns:
-        Values at the end: `sender`, `receiver`, `greedy` (see `Check`), `end_to_end` and `loss` (over the channel,
-        means of the updates before the last point of the curve), `held_out` (`greedy` on held-out meanings), and
-        `curve`: lists of `updates` made, and of the same measures except `held_out`.
+        Values at the end: `sender`, `receiver`, `greedy` (see `EndToEndAgents.check`), `end_to_end` and `loss` (over
+        the channel, means of the updates before the last point of the curve), `held_out` (`greedy` on held-out
+        meanings), and `curve`: lists of `updates` made, and of the same measures except `held_out`.
 
     Raises:
         DivergedError: If the loss is not finite.
     """
     place = torch.device(device)
-    names = " and ".join(models.values())
+    models: dict[Role, str] = {"sender": sender, "receiver": receiver}
+    names = f"{sender} and {receiver}"
     with computing(place, protocol.precision, seed=seed):
         agents = []
         for role, model in models.items():
@@ -189,12 +177,8 @@ def train_end_to_end(
             *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
         ).to(place)
         optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
-        dataset = LanguageDataset(
-            Run(grammar=grammar, seed=seed),
-            geometry,
-            batch_size=protocol.batch_size,
-            held_out=protocol.held_out,
-        )
+        run = Run(grammar=grammar, seed=seed)
+        dataset = LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
         noise = Noise(seed, "pair")
         num_bins = min(NUM_BINS, max_steps)
         curve: dict[str, list[float]] = {
@@ -220,20 +204,16 @@ def train_end_to_end(
                     raise DivergedError(
                         f"{names} on {grammar}, seed {seed}: the loss is {means[0]} in updates {began + 1} to {made}"
                     )
-                check = pair.check(*_examples(dataset, FIRST_CHECK + number, CURVE_BATCHES, place))
                 values = {"updates": made, "loss": means[0], "end_to_end": means[1]}
-                for name, value in {**values, **_values(check)}.items():
+                values |= pair.check(*_examples(dataset, FIRST_CHECK + number, CURVE_BATCHES, place))
+                for name, value in values.items():
                     curve[name].append(value)
                 began = made
                 report_progress(f"{names} {grammar} {seed} {means[1]:.2f}", made / max_steps)
         final = pair.check(*_examples(dataset, FIRST_CHECK + num_bins, FINAL_BATCHES, place))
         held_out = _held_out(pair, dataset, place)
     ends = {name: curve[name][-1] for name in ("loss", "end_to_end")}
-    return {**_values(final), **ends, "held_out": held_out, "curve": curve}
-
-
-def _values(check: Check) -> dict[str, float]:
-    return {"sender": check.sender, "receiver": check.receiver, "greedy": check.greedy}
+    return {**final, **ends, "held_out": held_out, "curve": curve}
 
 
 def _examples(
@@ -247,11 +227,11 @@ def _examples(
 
 
 def _held_out(pair: EndToEndAgents, dataset: LanguageDataset, device: torch.device) -> float | None:
-    """`Check.greedy` over all held-out meanings; None if there are none."""
+    """The accuracy `greedy` over all held-out meanings; None if there are none."""
     if not len(dataset.held_out):
         return None
     right = 0.0
     for chosen in np.array_split(dataset.held_out, -(-len(dataset.held_out) // 2048)):
         meanings, messages = (part[0].t().to(device) for part in dataset.examples(chosen[None]))
-        right += pair.check(meanings, messages).greedy * len(chosen)
+        right += pair.check(meanings, messages)["greedy"] * len(chosen)
     return right / len(dataset.held_out)

@@ -4,7 +4,6 @@
 batch, so this is the accuracy on new samples, at no extra cost.
 """
 
-from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal
@@ -64,7 +63,7 @@ class Protocol:
             cap: Maximum number of updates; None: unlimited.
             floor: Accuracy without learning (see `LanguageDataset.floor`); 0 to 1.
         """
-        return (ExactEarlyStopping if self.name == "exact" else PaperEarlyStopping)(self, cap, floor)
+        return EarlyStopping(self, cap, floor)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,20 +78,20 @@ class StopDecision:
     """Whether the run was stopped before the cap without acquiring the language."""
 
 
-class EarlyStopping(ABC):
-    """Acquisition criterion and early stopping of one run."""
+class EarlyStopping:
+    """Acquisition criterion and early stopping of one run; see `Protocol.early_stopping`."""
 
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
-        """See `Protocol.early_stopping`."""
         self.protocol, self.cap = protocol, cap
         self.accuracy = 0.0
         """The last accuracy that the protocol measured."""
+        self.window: deque[float] = deque(maxlen=protocol.window)
         margin = 0.0 if protocol.target is None else EARLY_STOP_AT * (protocol.target - floor)
         self.early_stop_below = floor + margin if protocol.early_verdict else 0.0
 
     def observe(self, updates: int, accuracy: float) -> StopDecision | None:
         """Process the accuracy of a batch after `updates` updates; a decision ends the run."""
-        steps = self.measure(updates, accuracy)
+        steps = self._measure(updates, accuracy)
         if steps is None:
             return None
         if self.protocol.target is not None and self.accuracy >= self.protocol.target:
@@ -105,34 +104,16 @@ class EarlyStopping(ABC):
             return StopDecision(steps=steps, reached=False, is_early=True)
         return None
 
-    @abstractmethod
-    def measure(self, updates: int, accuracy: float) -> int | None:
+    def _measure(self, updates: int, accuracy: float) -> int | None:
         """Set `accuracy` and return the steps to which it belongs; None if the protocol does not measure here."""
-
-
-class ExactEarlyStopping(EarlyStopping):
-    """Measures the mean over a window of batches after every update."""
-
-    def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
-        """See `Protocol.early_stopping`."""
-        super().__init__(protocol, cap, floor)
-        self.window: deque[float] = deque(maxlen=protocol.window)
-
-    def measure(self, updates: int, accuracy: float) -> int | None:
-        """See the base class."""
+        if self.protocol.name == "paper":
+            # The published program counts updates from 0, so steps are one less.
+            if updates == 0 or (updates - 1) % self.protocol.check_every:
+                return None
+            self.accuracy = accuracy
+            return updates - 1
         self.window.append(accuracy)
         if len(self.window) < self.protocol.window:
             return None
         self.accuracy = sum(self.window) / self.protocol.window
         return updates - self.protocol.window // 2
-
-
-class PaperEarlyStopping(EarlyStopping):
-    """Measures single batches; counts updates from 0 like the published program, so steps are one less."""
-
-    def measure(self, updates: int, accuracy: float) -> int | None:
-        """See the base class."""
-        if updates == 0 or (updates - 1) % self.protocol.check_every:
-            return None
-        self.accuracy = accuracy
-        return updates - 1

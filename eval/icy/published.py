@@ -29,15 +29,9 @@ _TABLES: Mapping[str, Any] = yaml.safe_load(
 def _by_grammar(
     grammars: Sequence[str], rows: Mapping[str, Sequence[Figure | None]]
 ) -> dict[str, dict[str, Figure]]:
-    """Figures of table rows by row and grammar, without those that the table leaves out.
-
-    Raises:
-        ValueError: If a row has more or fewer figures than columns.
-    """
+    """Figures of table rows by row and grammar, without those that the table leaves out."""
     return {
-        name: {
-            grammar: figure for grammar, figure in zip(grammars, figures, strict=True) if figure is not None
-        }
+        name: {grammar: each for grammar, each in zip(grammars, figures, strict=True) if each is not None}
         for name, figures in rows.items()
     }
 
@@ -59,23 +53,14 @@ GRAMMARS: tuple[str, ...] = tuple(_ACQUISITION["columns"])
 CAP: float = _ACQUISITION["limit"]
 """The ratio to CONCAT at which the paper's runs stop."""
 ACQUISITION: Mapping[str, Mapping[str, Ratios]] = {
-    table: _by_grammar(
-        GRAMMARS,
-        {
-            model: [(mean, half_width) for mean, half_width in row]
-            for model, row in _ACQUISITION[table].items()
-        },
-    )
+    table: _by_grammar(GRAMMARS, {model: list(map(tuple, row)) for model, row in _ACQUISITION[table].items()})
     for table in ("table12", "table13", "table14", "table15")
 }
 """Appendix F: table, model, grammar."""
 
-TABLE_16: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table16")
-"""Senders after CONCAT's updates: channel, model, grammar."""
-TABLE_17: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table17")
-"""Receivers: channel, model, grammar."""
-TABLE_18: Mapping[str, Mapping[str, Accuracies]] = _by_channel("table18")
-"""Pairs after 10,000 updates end to end: channel, sender and receiver, grammar."""
+TABLE_16, TABLE_17, TABLE_18 = map(_by_channel, ("table16", "table17", "table18"))
+"""By channel, model and grammar: senders after CONCAT's updates; receivers; pairs (their model is sender and receiver)
+after 10,000 updates end to end."""
 TABLE_20: Mapping[str, Accuracies] = _by_grammar(
     _TABLES["table20"]["columns"],
     {model: row for model, row in _TABLES["table20"].items() if model != "columns"},

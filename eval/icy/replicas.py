@@ -12,13 +12,10 @@ LANES = 64
 
 
 class Replicas:
-    """Parameters of modules with equal shapes, in one flat buffer.
+    """Parameters of modules with equal shapes, one for each replica, in one flat buffer.
 
-    Args:
-        modules: The modules, one for each replica.
-        lr: Learning rate of Adam (Kingma & Ba 2015, arXiv 1412.6980); its other settings are torch's defaults.
-        clip: Maximum norm of a replica's gradient; None for no clipping.
-        device: Device of the parameters.
+    They are trained by Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's defaults beside `lr`; `clip` is the
+    maximum norm of a replica's gradient, None for no clipping.
     """
 
     def __init__(

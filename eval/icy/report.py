@@ -1,6 +1,8 @@
 """Reports of studies: a table for each protocol, with the paper's figures in faint type, and notes below it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -8,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.icy.budget import GREEN_ABOVE, RED_BELOW, BudgetCell, BudgetRow
-from ecsuite.eval.icy.curves import write_curves
-from ecsuite.eval.icy.drawing import draw_bars
+from ecsuite.eval.icy.drawing import draw_bars, draw_curves
 from ecsuite.eval.icy.end_to_end import MEASURES as PAIR_MEASURES
 from ecsuite.eval.icy.end_to_end import PUBLISHED_STEPS, PairCell, PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow
@@ -24,21 +25,19 @@ from ecsuite.eval.statistics.t_intervals import seeds_text
 
 def report(result: IcyResult) -> Report:
     """The report of a study."""
-    study, rows = result.study, result.rows
-    table, notes, draw = Table(), list[str](), None
-    if study.config.protocol == "metrics":
-        table = metrics_table(study, [row for row in rows if isinstance(row, MetricRow)])
-        draw = lambda file: draw_bars(result, file)  # noqa: E731
-    elif study.config.protocol == "budget":
-        budget = [row for row in rows if isinstance(row, BudgetRow)]
-        table, notes = budget_table(budget), budget_notes(budget)
-    elif study.config.protocol == "end-to-end":
-        pairs = [row for row in rows if isinstance(row, PairRow)]
-        table, notes = pairs_table(pairs), pairs_notes(pairs)
-        draw = (lambda file: write_curves(pairs[0], file)) if len(pairs) == 1 else None
+    study, protocol = result.study, result.study.config.protocol
+    rows: Any = result.rows  # of the class of the protocol
+    notes: list[str] = []
+    draw: Callable[[Path], None] | None = None
+    if protocol == "metrics":
+        table, draw = metrics_table(study, rows), partial(draw_bars, result)
+    elif protocol == "budget":
+        table, notes = budget_table(rows), budget_notes(rows)
+    elif protocol == "end-to-end":
+        table, notes = pairs_table(rows), pairs_notes(rows)
+        draw = partial(draw_curves, rows[0]) if len(rows) == 1 else None
     else:
-        acquired = [row for row in rows if isinstance(row, Row)]
-        table, notes = rows_table(study, acquired), rows_notes(study, acquired)
+        table, notes = rows_table(study, rows), rows_notes(study, rows)
     notes = [*result.failures, *notes, *precision_notes(study)]
     return Report(tables=(table,), notes=tuple(notes), data=result.to_json(), draw=draw)
 
@@ -98,16 +97,10 @@ def rows_notes(study: Study, rows: Sequence[Row]) -> list[str]:
                     f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs stopped {how}, "
                     f"at accuracy {accuracy:.3f} ({baseline}: {floor:.3f})."
                 )
-        held_out = [
-            f"{grammar.upper()} {_mean(runs, 'held_out'):.3f}"
-            for grammar, runs in [
-                (BASIS, row.concat_steps["runs"]),
-                *((cell.grammar, cell.runs) for cell in row.cells),
-            ]
-            if runs and runs[0]["held_out"] is not None
-        ]
-        if held_out:
-            lines.append(f"{row.model}, accuracy on held-out meanings at the end: {', '.join(held_out)}.")
+        runs = [(BASIS, row.concat_steps["runs"]), *((cell.grammar, cell.runs) for cell in row.cells)]
+        if study.training.held_out:
+            means = [(grammar, _mean(each, "held_out")) for grammar, each in runs if each]
+            lines.append(f"{row.model}, accuracy on held-out meanings at the end: {_by_grammar(means)}.")
     return [*lines, *(f"{row.model}: {row.signature}" for row in rows)]
 
 
@@ -136,12 +129,10 @@ def budget_notes(rows: Sequence[BudgetRow]) -> list[str]:
     ]
     lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]
     for row in rows:
-        held_out = [
-            f"{cell.grammar.upper()} {cell.held_out:.3f}" for cell in row.cells if cell.held_out is not None
-        ]
+        held_out = [(cell.grammar, cell.held_out) for cell in row.cells if cell.held_out is not None]
         if held_out:
             lines.append(
-                f"{row.model} over {row.channel}, accuracy on held-out meanings: {', '.join(held_out)}."
+                f"{row.model} over {row.channel}, accuracy on held-out meanings: {_by_grammar(held_out)}."
             )
     return [*lines, *(row.signature for row in rows)]
 
@@ -191,13 +182,8 @@ def pairs_notes(rows: Sequence[PairRow]) -> list[str]:
 
 def metrics_table(study: Study, rows: Sequence[MetricRow]) -> Table:
     """A row per grammar, a column per metric: mean ± 95 % CI."""
-    table = Table(
-        title=study.config.about or None,
-        title_justify="left",
-        title_style="",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    about = study.config.about or None
+    table = Table(title=about, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("grammar", no_wrap=True)
     for name in study.metrics:
         sign = "↓" if MEASURES[name].low_is_compositional else "↑"
@@ -207,16 +193,18 @@ def metrics_table(study: Study, rows: Sequence[MetricRow]) -> Table:
         table.add_row(grammar, *(cells[grammar, name] for name in study.metrics))
     arrows = "↑ high is compositional, ↓ low is compositional"
     printed = ", faint: the paper's" if any(row.published is not None for row in rows) else ""
-    table.caption = Text(
-        f"{study.geometry}, {len(study.seeds)} seeds, mean ± 95 % CI{printed}; {arrows}", "dim"
-    )
+    seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
+    table.caption = Text(f"{study.geometry}, {seeds}, mean ± 95 % CI{printed}; {arrows}", "dim")
     table.caption_justify = "left"
     return table
 
 
-def _mean(runs: Iterable[Any], key: str) -> float:
-    values = [run[key] for run in runs]
-    return float(sum(values) / len(values))
+def _mean(runs: Sequence[Any], key: str) -> float:
+    return float(sum(run[key] for run in runs) / len(runs))
+
+
+def _by_grammar(accuracies: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{grammar.upper()} {accuracy:.3f}" for grammar, accuracy in accuracies)
 
 
 def _ratio(mean: float, half_width: float | None) -> str:
@@ -245,13 +233,9 @@ def _budget_cell(cell: BudgetCell, published: float | None) -> Text:
 
 def _pair_cell(cell: PairCell, row: PairRow) -> Text:
     texts = []
-    for name in PAIR_MEASURES:
-        figure = cell.figures[name]
-        if figure is None:
-            texts.append(Text("left out", "dim"))
-        else:
-            spread = "" if figure[1] is None else f" ± {figure[1]:.3f}"
-            texts.append(Text(f"{figure[0]:.3f}{spread}"))
+    for figure in (cell.figures[name] for name in PAIR_MEASURES):
+        spread = f" ± {figure[1]:.3f}" if figure and figure[1] is not None else ""
+        texts.append(Text(f"{figure[0]:.3f}{spread}") if figure else Text("left out", "dim"))
     if row.published:
         value = row.published.get(cell.grammar)
         texts.append(Text("" if value is None else f"{value:.3f}", "dim"))

@@ -56,11 +56,7 @@ class IcyResult:
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> IcyResult:
-    """The rows of a study from the results of its jobs.
-
-    Args:
-        study: What was asked.
-        results: The results of the jobs of `plan`.
+    """The rows of a study from the results of the jobs of `plan`.
 
     Raises:
         ConfigError: If a model does not learn CONCAT in `exact` or `paper`.
@@ -102,15 +98,9 @@ def measure(study: Study, runner: Runner, *, corpora: Path | None = None) -> Icy
 
 
 def write_corpora(study: Study, results: Mapping[Job, Result], folder: Path) -> list[Path]:
-    """Write the messages of the trained senders of a study.
+    """Write the messages of the trained senders of a study into folders in a folder, and return these.
 
-    Args:
-        study: The study.
-        results: The results of the jobs of `plan_corpora`, with arrays.
-        folder: Parent folder.
-
-    Returns:
-        The folder of each corpus.
+    The results are those of the jobs of `plan_corpora`, with arrays.
     """
     folders = []
     for job in plan_corpora(study).values():

@@ -57,11 +57,7 @@ class Row:
 
 
 def collect_rows(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[Row]:
-    """A row for each model of which CONCAT was learnt with some seed.
-
-    Args:
-        study: What was asked, with protocol `exact` or `paper`.
-        found: The values of the jobs of `plan` that did not fail.
+    """A row for each model of which CONCAT was learnt with some seed, from the jobs that did not fail.
 
     Raises:
         ConfigError: If a model does not reach the target on CONCAT.

@@ -6,14 +6,13 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from ecsuite.config import ConfigError
+from ecsuite.config import missing_extra
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 
 NUM_SPECIAL = 5
 """Special ids of a vocabulary."""
 EMBEDDING = "model.shared.weight"
 """Name of the shared embedding of encoder, decoder and output layer."""
-MISSING = "translation needs transformers and sacrebleu: pip install 'ecsuite[translate]'"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +45,7 @@ def require_packages() -> None:
         import sacrebleu  # noqa: F401
         import transformers  # noqa: F401
     except ImportError:
-        raise ConfigError(MISSING) from None
+        raise missing_extra("translation needs transformers and sacrebleu", "translate") from None
 
 
 def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
@@ -55,14 +54,9 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
     Args:
         sizes: Sizes of the model; other settings are the defaults of `BartConfig` in transformers.
         vocab_size: Rows of the tied embedding; the last five are special.
-
-    Raises:
-        ConfigError: If transformers is not installed.
     """
-    try:
-        from transformers import BartConfig, BartForConditionalGeneration
-    except ImportError:
-        raise ConfigError(MISSING) from None
+    from transformers import BartConfig, BartForConditionalGeneration
+
     special = Specials.of(vocab_size)
     config = BartConfig(
         vocab_size=vocab_size,

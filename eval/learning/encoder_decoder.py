@@ -25,9 +25,9 @@ Integers = NDArray[np.int64]
 class Encoded:
     """Tokenised sentence pairs, each sentence with its end token."""
 
-    sources: Sequence[NDArray[np.int64]]
+    sources: list[Integers]
     """Source sentences, each (length,)."""
-    targets: Sequence[NDArray[np.int64]]
+    targets: list[Integers]
     """Target sentences, each (length,)."""
 
 

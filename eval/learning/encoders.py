@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
@@ -28,25 +28,39 @@ RETRIEVAL_LAYERS = {12: 7, 24: 13}
 
 
 class Backbone(nn.Module, ABC):
-    """Interface of all backbones: hidden states of symbols."""
+    """Interface of all backbones: hidden states of symbols.
+
+    Args:
+        width: Width of the hidden states.
+        context: Maximum number of input symbols.
+    """
 
     is_bidirectional: bool
     """Whether a state depends on the symbols after it."""
-    width: int
-    """Width of the hidden states."""
-    context: int
-    """Maximum number of input symbols."""
-    products: torch.dtype
-    """Data type of the factors of matrix products; weights and sums are fp32."""
+    model: Any
+    """The transformer, with the methods for its embedding that models of transformers have."""
+
+    def __init__(self, width: int, context: int) -> None:
+        super().__init__()
+        self.width, self.context = width, context
+        self.products = torch.float32
+        """Data type of the factors of matrix products; weights and sums are fp32."""
 
     @property
-    @abstractmethod
     def embedding(self) -> nn.Embedding:
         """The symbol embedding, tied to the output layer."""
+        embedding: nn.Embedding = self.model.get_input_embeddings()
+        return embedding
 
-    @abstractmethod
     def states(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Last hidden states (batch, length, width) of `ids` (batch, length); `mask` is False at padding."""
+        with autocast(ids.device, self.products):
+            states = self.last_states(ids, mask)
+        return states.float()
+
+    @abstractmethod
+    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The last hidden states as the model computes them."""
 
     def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Hidden states by which sentences are compared; the last ones by default."""
@@ -61,9 +75,9 @@ class Backbone(nn.Module, ABC):
 class TrainableBackbone(Backbone):
     """A randomly initialised backbone with a language-modelling loss."""
 
-    @abstractmethod
     def set_embedding(self, weight: Tensor) -> None:
         """Replace the embedding by `weight` (symbols, width)."""
+        self.model.set_input_embeddings(nn.Embedding.from_pretrained(weight, freeze=False))
 
     @abstractmethod
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
@@ -81,30 +95,19 @@ class Decoder(TrainableBackbone):
     is_bidirectional = False
 
     def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
-        super().__init__()
-        self.width, self.context = sizes.width, sizes.context
-        self.products = torch.float32
+        super().__init__(sizes.width, sizes.context)
         self.model = LanguageModel(1, sizes, generator)
 
-    @property
-    def embedding(self) -> nn.Embedding:
-        """The model's."""
-        return self.model.embedding
-
-    def set_embedding(self, weight: Tensor) -> None:
-        """Replace the embedding by `weight` (symbols, width)."""
-        self.model.embedding = nn.Embedding.from_pretrained(weight, freeze=False)
-
-    def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states; padding is at the end, so causal attention never reads it."""
-        with autocast(ids.device, self.products):
-            states: Tensor = self.model(ids)
-        return states.float()
+    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Padding is at the end, so causal attention never reads it."""
+        states: Tensor = self.model(ids)
+        return states
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
         """Predict each symbol but the first from those before it."""
         self.model.products = self.products
-        return self.model.loss(ids[:, :-1], ids[:, 1:])
+        loss: Tensor = self.model.loss(ids[:, :-1], ids[:, 1:])
+        return loss
 
 
 class Encoder(TrainableBackbone):
@@ -118,10 +121,8 @@ class Encoder(TrainableBackbone):
     is_bidirectional = True
 
     def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
-        super().__init__()
+        super().__init__(sizes.width, sizes.context)
         transformers = require_transformers("an encoder")
-        self.width, self.context = sizes.width, sizes.context
-        self.products = torch.float32
         config = transformers.BertConfig(
             vocab_size=1,
             hidden_size=sizes.width,
@@ -137,21 +138,10 @@ class Encoder(TrainableBackbone):
             torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
             self.model = transformers.BertModel(config, add_pooling_layer=False)
 
-    @property
-    def embedding(self) -> nn.Embedding:
-        """The model's."""
-        embedding: nn.Embedding = self.model.get_input_embeddings()
-        return embedding
-
-    def set_embedding(self, weight: Tensor) -> None:
-        """Replace the embedding by `weight` (symbols, width)."""
-        self.model.set_input_embeddings(nn.Embedding.from_pretrained(weight, freeze=False))
-
-    def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states."""
-        with autocast(ids.device, self.products):
-            states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
-        return states.float()
+    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Attention skips the padding."""
+        states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
+        return states
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
         """Predict masked symbols (Devlin et al. 2019, section 3.1)."""
@@ -177,10 +167,9 @@ class PublishedBackbone(Backbone):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         transformers = require_transformers("--model")
         try:
-            self.model = transformers.AutoModel.from_pretrained(name, use_safetensors=True)
+            model = transformers.AutoModel.from_pretrained(name, use_safetensors=True)
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             reason = str(error).strip().split("\n")[0]
@@ -188,29 +177,21 @@ class PublishedBackbone(Backbone):
         # If the tokenizer files are missing, transformers returns a tokenizer with only special symbols.
         if len(tokenizer) <= len(tokenizer.all_special_ids):
             raise ConfigError(f"--model {name}: expected a tokenizer beside the weights, found none")
-        config = self.model.config
+        config = model.config
         if config.is_encoder_decoder:
             raise ConfigError(f"--model {name}: expected an encoder or a decoder, got both")
+        super().__init__(config.hidden_size, min(getattr(config, "max_position_embeddings", 512), 512))
+        self.model = model
         self.is_bidirectional = not any(
             architecture.endswith(DECODER_ENDINGS) for architecture in config.architectures or ()
         )
         self.num_types = getattr(config, "type_vocab_size", 1)
-        self.products = torch.float32
-        self.width = config.hidden_size
-        self.context = min(getattr(config, "max_position_embeddings", 512), 512)
         self.sub_words: SubWords = published_subwords(tokenizer)
 
-    @property
-    def embedding(self) -> nn.Embedding:
-        """The model's."""
-        embedding: nn.Embedding = self.model.get_input_embeddings()
-        return embedding
-
-    def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states."""
-        with autocast(ids.device, self.products):
-            states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
-        return states.float()
+    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """With segments, where the model has them."""
+        states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
+        return states
 
     def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Hidden states of the layer that XTREME's program uses in retrieval."""
@@ -255,7 +236,7 @@ def require_transformers(what: str) -> Any:
     try:
         import transformers
     except ImportError:
-        raise ConfigError(f"{what} needs transformers: pip install 'ecsuite[xtreme]'") from None
+        raise missing_extra(f"{what} needs transformers", "xtreme") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     return transformers

@@ -99,6 +99,14 @@ class LanguageModel(nn.Module):
             len(weight), weight.shape[1], _weight=weight.to(self.positions.weight.device)
         )
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The embedding, by the name that models of transformers have for it."""
+        return self.embedding
+
+    def set_input_embeddings(self, embedding: nn.Embedding) -> None:
+        """Replace the embedding."""
+        self.embedding = embedding
+
     @torch.no_grad()
     def reset_embedding(self, vocab_size: int, generator: torch.Generator) -> None:
         """Replace the tied embedding by a new one, uniform within ±`RESET_BOUND`; all other weights are kept."""

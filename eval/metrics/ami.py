@@ -1,13 +1,12 @@
 """Adjusted mutual information of whole messages and whole meanings, with the chance level subtracted."""
 
-from functools import partial
-
 import numpy as np
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, row_labels
 from ecsuite.eval.statistics.resampling import resample
 
@@ -32,31 +31,17 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     `resampling.resample`; none if half of the rows may have no repetition at all.
     """
     kind, meaning = labels_of_meanings(corpus)
+    texts = {
+        "max": "information of messages above chance",
+        "arithmetic": "ami, normalised by the mean entropy",
+    }
     scores = [
-        partial(
-            Score,
-            name=name,
-            about=about,
-            signature=signature(name, VERSION, normaliser=normaliser, label=kind, eos="strip"),
-        )
-        for name, normaliser, about in (
-            ("ami", "max", "information of messages above chance"),
-            ("ami_arithmetic", "arithmetic", "ami, normalised by the mean entropy"),
-        )
+        unscored(name, texts[normaliser], VERSION, normaliser=normaliser, label=kind, eos="strip")
+        for name, normaliser in (("ami", "max"), ("ami_arithmetic", "arithmetic"))
     ]
-    if meaning is None:
-        reason = "the corpus has neither attribute values nor concepts"
-        return [score(value=None, reason=reason) for score in scores]
-
     message = row_labels(corpus.content())
-    for label, what in ((message, "message"), (meaning, "meaning")):
-        num_distinct = len(np.unique(label))
-        if num_distinct <= 1:
-            reason = f"there is only one distinct {what}: every permutation has the same score"
-            return [score(value=None, reason=reason) for score in scores]
-        if num_distinct == len(label):
-            reason = f"no {what} occurs twice: every permutation has the same score"
-            return [score(value=None, reason=reason) for score in scores]
+    if meaning is None or (reason := _without_recurrence(message=message, meaning=meaning)):
+        return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
     num_rows = len(message)
     expected = expected_information(np.bincount(message), np.bincount(meaning))
     values = _adjusted(message, meaning, expected)
@@ -71,13 +56,23 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=20 * num_rows,
-        tails=["high", "high"],
         bounds=(-1.0, 1.0),
     )
     return [
         score(value=value, ci95=of_value.ci95, details=of_value.details)
         for score, value, of_value in zip(scores, values.tolist(), found, strict=True)
     ]
+
+
+def _without_recurrence(**labels: Ints) -> str | None:
+    """The reason why AMI is undefined if each label of one kind occurs once, or all are equal."""
+    for what, label in labels.items():
+        num_distinct = len(np.unique(label))
+        if num_distinct <= 1:
+            return f"there is only one distinct {what}: every permutation has the same score"
+        if num_distinct == len(label):
+            return f"no {what} occurs twice: every permutation has the same score"
+    return None
 
 
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:

@@ -4,14 +4,13 @@ A word is a symbol, a concept an atomic part of the meaning. The rest is divided
 unmatched concepts.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.translation_graph import Count, Occurrences, Translation, translate
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
@@ -66,9 +65,7 @@ def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
 
 def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count) -> list[Score]:
     """The score, with tokens or types counted."""
-    score = partial(
-        Score, name=name, about=about, signature=signature(name, VERSION, count=count, eos="strip")
-    )
+    score = unscored(name, about, VERSION, count=count, eos="strip")
     translation = translate(corpus, count)
     if translation is None or corpus.concepts is None:
         return [score(value=None, reason="the corpus has no concepts")]
@@ -119,7 +116,6 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         num_rows=num_rows,
         seed=options.seed,
         work=_work(translation),
-        tails=["high"],
         max_subsamples=NUM_SUBSAMPLES,
     )
     details |= found.details
@@ -137,9 +133,8 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
 def paired_score(translation: Translation) -> Statistic:
     """The score as a function of a pairing of messages and phrases, with a new best matching each time."""
     words, concepts = translation.words, translation.concepts
-    by_word = np.argsort(
-        words.kind, kind="stable"
-    )  # consecutive counts are then close in memory, which is faster
+    # Consecutive counts are then close in memory, which is faster.
+    by_word = np.argsort(words.kind, kind="stable")
     row = np.repeat(words.row[by_word], words.count[by_word])
     phrases = _phrase_columns(concepts)
     repeats = bool((concepts.count > 1).any())
@@ -148,13 +143,12 @@ def paired_score(translation: Translation) -> Statistic:
     cells = np.repeat(words.kind[by_word], words.count[by_word]) * (num_concepts + 1)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        is_whole = len(rows) == len(words.per_row)
-        partner_of = partners
-        if not is_whole:
+        partner_of, used_row, used_cells = partners, row, cells
+        if len(rows) < len(words.per_row):
             partner_of = np.full(len(words.per_row), -1)
             partner_of[rows] = partners
-        used = slice(None) if is_whole else np.flatnonzero(partner_of[row] >= 0)
-        used_row, used_cells = row[used], cells[used]
+            used = np.flatnonzero(partner_of[row] >= 0)
+            used_row, used_cells = row[used], cells[used]
 
         def cooccurrences(columns: Ints) -> Ints:
             size = num_words * (num_concepts + 1)

@@ -47,11 +47,8 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
 
     words, concepts = translation.words, translation.concepts
     repeats = bool((concepts.count > 1).any())
-    word_counts, concept_counts, concept_presence = (
-        words.matrix(),
-        concepts.matrix(),
-        concepts.once().matrix(),
-    )
+    word_counts, concept_counts = words.matrix(), concepts.matrix()
+    concept_presence = concepts.once().matrix()
     larger = np.maximum(words.per_row, concepts.per_row)
     weights, present = np.zeros_like(translation.weights), np.zeros_like(translation.weights)
     num_edges = 0

@@ -1,12 +1,10 @@
 """Conflict count: number of times that a symbol occurs without its main meaning at a position."""
 
-from functools import partial
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
@@ -27,8 +25,9 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
     symbol per attribute. Null distribution: meanings shuffled over messages.
     """
-    line = signature("conflict_count", VERSION, unit="rows", eos="strip")
-    score = partial(Score, name="conflict_count", about="symbols without their main meaning", signature=line)
+    score = unscored(
+        "conflict_count", "symbols without their main meaning", VERSION, unit="rows", eos="strip"
+    )
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]
@@ -55,7 +54,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=2 * num_rows * width**2,
-        tails=["low"],
+        tail="low",
         bounds=(0.0, float(num_rows * width)),
     )
     details = {"share": value / (num_rows * width)} | found.details
@@ -63,15 +62,12 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:
-    """Number of rows that have the main meaning of their symbol, for each position and attribute.
+    """Number of rows that have the main meaning of their symbol, shape (num_positions, num_attributes).
 
     Args:
         message_symbols: Symbols from 0, shape (num_rows, num_positions).
         attributes: Values from 0, shape (num_rows, num_attributes).
         num_symbols: Number of distinct symbols.
-
-    Returns:
-        Shape (num_positions, num_attributes).
     """
     agreements = np.zeros((message_symbols.shape[1], attributes.shape[1]), np.int64)
     for attribute, values in enumerate(attributes.T):

@@ -1,11 +1,9 @@
 """Context independence: does each concept have its own word, independent of the other concepts?"""
 
-from functools import partial
-
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -29,8 +27,8 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
     """
     kind, _ = concept_rows(corpus)
-    line = signature("context_independence", VERSION, count="messages", label=kind, eos="strip")
-    score = partial(Score, name="context_independence", about="concepts have their own words", signature=line)
+    how = {"count": "messages", "label": kind, "eos": "strip"}
+    score = unscored("context_independence", "concepts have their own words", VERSION, **how)
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
@@ -42,9 +40,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     num_rows = len(corpus.messages)
     all_rows = np.arange(num_rows)
     value = float(statistic(all_rows, all_rows)[0])
-    (found,) = resample(
-        statistic, [value], num_rows=num_rows, seed=options.seed, work=4 * tokens.work(), tails=["high"]
-    )
+    (found,) = resample(statistic, [value], num_rows=num_rows, seed=options.seed, work=4 * tokens.work())
     variants = {
         "by_tokens": independence(tokens, own_total=False),
         "likeliest": independence(tokens, own_total=False, likeliest=True),

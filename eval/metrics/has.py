@@ -1,11 +1,9 @@
 """Harris's articulation scheme: boundaries and segments of messages, with a shuffled control."""
 
-from functools import partial
-
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample, take_rows
@@ -33,8 +31,8 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
 
     Undefined if every message is empty; 0 if no message has three symbols.
     """
-    line = signature("has", VERSION, threshold=f"{THRESHOLD:g}", starts="all", eos="strip")
-    score = partial(Score, name="has", about="word boundaries per message", signature=line)
+    how = {"threshold": f"{THRESHOLD:g}", "starts": "all", "eos": "strip"}
+    score = unscored("has", "word boundaries per message", VERSION, **how)
     content, _ = corpus.reindexed()
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
@@ -49,7 +47,6 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=len(content),
         seed=options.seed,
         work=LEVELS * len(content.values),
-        tails=["high", "high", "high"],
         bounds=(0.0, float(max(0, content.lengths.max() - 2))),
         null=lambda rng: np.array(_figures(shuffle_symbols(content, rng), THRESHOLD)),
     )

@@ -1,13 +1,12 @@
 """Normalised pointwise mutual information of whole messages and whole meanings."""
 
-from functools import partial
-
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ami import labels_of_meanings
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample
 
@@ -29,10 +28,10 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     concepts. Undefined if only one pair occurs. Null distribution: meanings shuffled over messages.
     """
     kind, meaning = labels_of_meanings(corpus)
-    line = signature("ncnpmi", VERSION, unit="message", mean="weighted", label=kind, eos="strip")
-    score = partial(Score, name="ncnpmi", about="whole messages co-occur with whole meanings", signature=line)
+    how = {"unit": "message", "mean": "weighted", "label": kind, "eos": "strip"}
+    score = unscored("ncnpmi", "whole messages co-occur with whole meanings", VERSION, **how)
     if meaning is None:
-        return [score(value=None, reason="the corpus has neither attribute values nor concepts")]
+        return [score(value=None, reason=NO_CONCEPTS)]
     message = row_labels(corpus.content())
     if not len(message) or not (message.any() or meaning.any()):
         return [score(value=None, reason="there is only one distinct message and one distinct meaning")]
@@ -41,30 +40,18 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
         npmi, weight = _npmi_of_pairs(message[rows], meaning[partners])
         return np.array([npmi @ weight])
 
-    num_rows = len(message)
-    all_rows = np.arange(num_rows)
     npmi, weight = _npmi_of_pairs(message, meaning)
     value = float(np.clip(npmi @ weight, -1, 1))
+    num_rows, bounds = len(message), (-1.0, 1.0)
     (found,) = resample(
-        statistic,
-        [value],
-        num_rows=len(all_rows),
-        seed=options.seed,
-        work=20 * num_rows,
-        tails=["high"],
-        bounds=(-1.0, 1.0),
+        statistic, [value], num_rows=num_rows, seed=options.seed, work=20 * num_rows, bounds=bounds
     )
     details = {"above_half": float(weight[npmi > 0.5].sum())} | found.details
     return [score(value=value, ci95=found.ci95, details=details)]
 
 
 def _npmi_of_pairs(message: Ints, meaning: Ints) -> tuple[Floats, Floats]:
-    """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,).
-
-    Args:
-        message: Labels from 0, shape (num_rows,).
-        meaning: Labels from 0, shape (num_rows,).
-    """
+    """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,)."""
     num_meanings = int(meaning.max()) + 1
     pair, count = counted(message * num_meanings + meaning, (int(message.max()) + 1) * num_meanings)
     if len(pair) == 1:

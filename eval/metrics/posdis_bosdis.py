@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, entropy, row_of
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
@@ -35,12 +35,11 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
     if all attributes are constant.
     """
-    line = signature("posdis", VERSION, past_end="blank", eos="strip")
-    score = partial(Score, name="posdis", about="each position encodes one attribute", signature=line)
+    score = unscored("posdis", "each position encodes one attribute", VERSION, past_end="blank", eos="strip")
     content, _ = corpus.reindexed()
     position = np.arange(len(content.values)) - np.repeat(content.offsets[:-1], content.lengths)
     observations = Observations.of(position, row_of(content), content.values, num_rows=len(content))
-    return [_score(corpus, options, score, "position", observations)]
+    return [_score(corpus, options, score, observations, what="position")]
 
 
 def bosdis(corpus: Corpus, options: Options) -> list[Score]:
@@ -49,13 +48,12 @@ def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     As `posdis`, including null distribution and interval, but the variables are the counts of each symbol in the
     message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
-    line = signature("bosdis", VERSION, eos="strip")
-    score = partial(Score, name="bosdis", about="each symbol encodes one attribute", signature=line)
+    score = unscored("bosdis", "each symbol encodes one attribute", VERSION, eos="strip")
     content, _ = corpus.reindexed()
     num_rows = len(content)
     key, count = np.unique(content.values.astype(np.int64) * num_rows + row_of(content), return_counts=True)
     observations = Observations.of(key // num_rows, key % num_rows, count, num_rows=num_rows)
-    return [_score(corpus, options, score, "symbol", observations)]
+    return [_score(corpus, options, score, observations, what="symbol")]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,17 +156,9 @@ class Observations:
 
 
 def _score(
-    corpus: Corpus, options: Options, score: partial[Score], what: str, observations: Observations
+    corpus: Corpus, options: Options, score: partial[Score], observations: Observations, *, what: str
 ) -> Score:
-    """Score the variables of a message against the attributes of its meaning.
-
-    Args:
-        corpus: The corpus; its meanings are used.
-        options: The options; the seed is used.
-        score: The score without its value.
-        what: Noun for a variable: `position` or `symbol`.
-        observations: Observations of the variables.
-    """
+    """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
     attributes = attribute_codes(corpus)
     if attributes is None:
         known = (
@@ -194,7 +184,6 @@ def _score(
         num_rows=len(attributes),
         seed=options.seed,
         work=2 * len(observations.cell) * (1 + attributes.shape[1]),
-        tails=["high"],
     )
     return score(value=value, ci95=found.ci95, details={f"num_{what}s": num_varying} | found.details)
 

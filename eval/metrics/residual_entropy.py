@@ -7,13 +7,12 @@ and no other kind.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
-from ecsuite.eval.statistics.contingency import tally
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.contingency import renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
@@ -50,8 +49,8 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
     shows by how much. Interval: see `resampling.resample`.
     """
-    line = signature("hce", VERSION, normalised="yes", past_end="blank", eos="strip")
-    score = partial(Score, name="hce", about="positions determine their attribute", signature=line)
+    how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
+    score = unscored("hce", "positions determine their attribute", VERSION, **how)
     entropies = entropies_or_reason(corpus)
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
@@ -69,7 +68,6 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=entropies.num_messages,
         seed=options.seed,
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
-        tails=["high"],
     )
     details = entropies.describe(partition) | {"residual_bits": float(left.mean())} | found.details
     return [score(value=value, ci95=found.ci95, details=details)]
@@ -112,7 +110,7 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=entropies.num_messages,
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
-        tails=["low"],
+        tail="low",
         reference_values=None if is_same else [uncertainty(entropies)],
         max_rows=MAX_ROWS_RESAMPLED,
     )
@@ -124,19 +122,17 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     """`residual_entropy` without null and interval, for studies that need only the value."""
     entropies = entropies_or_reason(corpus)
     is_exact = not isinstance(entropies, str) and entropies.is_exact_feasible()
-    how = {"search": "exact" if is_exact else "greedy", "normalised": "yes"}
-    line = signature("residual_entropy", VERSION, **how, past_end="blank", eos="strip")
+    how = {"search": "exact" if is_exact else "greedy", "normalised": "yes", "past_end": "blank"}
     about = "uncertainty left by the best positions"
-    score = partial(Score, name="residual_entropy", about=about, signature=line)
+    score = unscored("residual_entropy", about, VERSION, **how, eos="strip")
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
     search = exact_search if is_exact else greedy_search
     partition = search(entropies, 1 / entropies.attribute_entropies)
     value = float(np.clip(np.mean(entropies.residuals(partition) / entropies.attribute_entropies), 0, 1))
     in_bits = entropies.residuals(search(entropies, np.ones(entropies.num_attributes)))
-    return [
-        score(value=value, details=entropies.describe(partition) | {"residual_bits": float(in_bits.mean())})
-    ]
+    details = entropies.describe(partition) | {"residual_bits": float(in_bits.mean())}
+    return [score(value=value, details=details)]
 
 
 class Entropies:
@@ -187,16 +183,10 @@ class Entropies:
 
     def most_informative(self) -> Partition:
         """The attribute with the highest mutual information with each position; the first in case of ties."""
-        all_attributes = tuple(range(self.num_attributes))
-        left = np.array(
-            [
-                self.conditional_entropies((position,), all_attributes)
-                for position in range(self.num_positions)
-            ]
-        )
-        shared = np.round(
-            self.attribute_entropies - left, 9
-        )  # rounded, so that rounding errors do not break ties
+        attributes, positions = tuple(range(self.num_attributes)), range(self.num_positions)
+        left = np.array([self.conditional_entropies((position,), attributes) for position in positions])
+        # Rounded, so that rounding errors do not break ties.
+        shared = np.round(self.attribute_entropies - left, 9)
         return tuple(np.argmax(shared, axis=1).tolist())
 
     def residuals(self, partition: Partition) -> Floats:
@@ -229,10 +219,11 @@ class Entropies:
         codes, bound = np.zeros(self.num_messages, np.int64), 1
         for position in positions:
             if bound * self._num_symbols[position] > _MAX_CODES:
-                codes, bound = _renumber(codes)
+                codes, distinct = renumbered(codes, bound)
+                bound = len(distinct)
             codes = codes * self._num_symbols[position] + self.columns[position]
             bound *= self._num_symbols[position]
-        return codes if bound <= 4 * self.num_messages else _renumber(codes)[0]
+        return codes if bound <= 4 * self.num_messages else renumbered(codes, bound)[0]
 
 
 def positions_of(partition: Partition, attribute: int) -> tuple[int, ...]:
@@ -255,10 +246,7 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
     all_attributes = tuple(range(entropies.num_attributes))
     sets = np.arange(1 << num_positions)  # bit p: position p is in the set
     members = [tuple(p for p in range(num_positions) if chosen >> p & 1) for chosen in sets.tolist()]
-    left = (
-        np.array([entropies.conditional_entropies(positions, all_attributes) for positions in members])
-        * weights
-    )
+    left = np.array([entropies.conditional_entropies(some, all_attributes) for some in members]) * weights
     best, taken = left[:, 0], []
     for attribute in all_attributes[1:]:
         least, choice = np.full(len(sets), np.inf), np.zeros_like(sets)
@@ -307,12 +295,6 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
     num_positions, num_attributes = entropies.num_positions, entropies.num_attributes
     blocks = tuple(position * num_attributes // num_positions for position in range(num_positions))
     return min(improve(entropies.most_informative()), improve(blocks), key=cost)
-
-
-def _renumber(codes: Ints) -> tuple[Ints, int]:
-    """The codes renumbered from 0, and the number of distinct codes."""
-    known, dense = np.unique(codes, return_inverse=True)
-    return dense, len(known)
 
 
 def entropies_or_reason(corpus: Corpus) -> Entropies | str:

@@ -7,6 +7,7 @@ with a reason; NaN and infinity are refused here, so no table or JSON file conta
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +80,17 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """The score as JSON-ready data, in reading order."""
-        data = asdict(self)
-        data["ci95"] = None if self.ci95 is None else list(self.ci95)
-        return {
-            key: data[key] for key in ("name", "value", "ci95", "about", "reason", "details", "signature")
-        }
+        data = asdict(self) | {"ci95": None if self.ci95 is None else list(self.ci95)}
+        names = ("name", "value", "ci95", "about", "reason", "details", "signature")
+        return {name: data[name] for name in names}
 
 
 Metric = Callable[[Corpus, Options], list[Score]]
+
+
+def unscored(name: str, about: str, version: int, **options: object) -> "partial[Score]":
+    """A score that lacks its value; the arguments are those of `Score` and of `signature`."""
+    return partial(Score, name=name, about=about, signature=signature(name, version, **options))
 
 
 def signature(name: str, version: int, **options: object) -> str:

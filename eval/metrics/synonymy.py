@@ -1,11 +1,9 @@
 """Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
-from functools import partial
-
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
@@ -31,24 +29,16 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
     """
     kind, _ = concept_rows(corpus)
-    abouts = {
-        "synonymy": "bits of a word given its concept",
-        "polysemy": "bits of a concept given its word",
-    }
+    how = {"align": "pmi", "label": kind, "eos": "strip"}
     scores = [
-        partial(
-            Score,
-            name=name,
-            about=about,
-            signature=signature(name, VERSION, align="pmi", label=kind, eos="strip"),
-        )
-        for name, about in abouts.items()
+        unscored("synonymy", "bits of a word given its concept", VERSION, **how),
+        unscored("polysemy", "bits of a concept given its word", VERSION, **how),
     ]
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
-    aligned = entropies(incidence, align=True)
-    if aligned is None:
+    aligned, unaligned = entropies(incidence, align=True), entropies(incidence, align=False)
+    if aligned is None or unaligned is None:
         reason = "no message has both a symbol and a concept"
         return [score(value=None, reason=reason) for score in scores]
 
@@ -56,15 +46,13 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
         found = entropies(incidence.paired(rows, partners), align=True)
         return np.array([np.nan, np.nan] if found is None else found[:2])
 
-    unaligned = entropies(incidence, align=False)
-    assert unaligned is not None
     uncertainties = resample(
         statistic,
         aligned[:2],
         num_rows=len(corpus.messages),
         seed=options.seed,
         work=8 * incidence.work(),
-        tails=["low", "low"],
+        tail="low",
         bounds=(0.0, float(np.log2(max(incidence.words.shape[1], incidence.concepts.shape[1])))),
     )
     return [

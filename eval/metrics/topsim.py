@@ -4,8 +4,6 @@ The value depends on both distances, their normalisation and the treatment of EO
 each of these, so all of them are in the signature.
 """
 
-from functools import partial
-
 import numpy as np
 from scipy.stats import rankdata
 
@@ -17,7 +15,7 @@ from ecsuite.eval.metrics.distances import (
     hamming_distance,
     jaccard_distance,
 )
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, flat
 from ecsuite.eval.statistics.resampling import describe_null, half_sample, jackknife_interval, num_draws
@@ -52,8 +50,8 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     sampled = num_rows > NUM_ROWS_ALL_PAIRS
     meaning, meaning_distance = _meaning_distance(corpus)
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if sampled else {"pairs": "all"}
-    line = signature("topsim", VERSION, dist="lev/mean", mdist=meaning, eos="strip", **pairs, n=num_rows)
-    score = partial(Score, name="topsim", about="similar meanings have similar messages", signature=line)
+    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **pairs, "n": num_rows}
+    score = unscored("topsim", "similar meanings have similar messages", VERSION, **how)
     if isinstance(meaning_distance, str):
         return [score(value=None, reason=meaning_distance)]
     if num_rows < 3:
@@ -82,13 +80,8 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
         "resamples": len(parts),
         **describe_null(value, null, "high", BOUNDS),
     }
-    return [
-        score(
-            value=value,
-            ci95=jackknife_interval(value, parts, num_rows, BOUNDS),
-            details=details | {"permutations": len(null), "seed": options.seed},
-        )
-    ]
+    details |= {"permutations": len(null), "seed": options.seed}
+    return [score(value=value, ci95=jackknife_interval(value, parts, num_rows, BOUNDS), details=details)]
 
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
@@ -120,14 +113,7 @@ def _standard_ranks(distances: Floats) -> Floats:
 
 
 def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
-    """Correlations with shuffled meanings, (num_draws,).
-
-    Args:
-        x: Standard ranks of the message distances of all pairs, in the order of `triu_indices`.
-        y: Standard ranks of the meaning distances.
-        num_rows: Number of messages.
-        rng: Draws the permutations.
-    """
+    """Correlations with shuffled meanings, (num_draws,), from standard ranks in the order of `triu_indices`."""
     between_messages, between_meanings = (np.zeros((num_rows, num_rows), np.float32) for _ in range(2))
     above = np.triu_indices(num_rows, 1)
     between_messages[above] = x
@@ -145,13 +131,7 @@ def _half_samples(
 ) -> Floats:
     """Correlations over the pairs within half of the rows, (num_samples,); NaN if these have equal distances.
 
-    Args:
-        left: First row of each pair.
-        right: Second row of each pair.
-        x: Standard ranks of the message distances.
-        y: Standard ranks of the meaning distances.
-        num_rows: Number of messages.
-        rng: Draws the half-samples.
+    The pairs are given by their rows, left and right, and by the standard ranks of both distances, x and y.
     """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     parts = np.full(NUM_RESAMPLES if num_rows >= resampling.MIN_ROWS else 0, np.nan)

@@ -124,11 +124,5 @@ def translate(corpus: Corpus, count: Count = "tokens") -> Translation | None:
     present = cooccurrences(words, concepts.once()) if repeats else weights
     word, concept = best_match(weights)
     order = np.argsort(-weights[word, concept], kind="stable")
-    return Translation(
-        words=words,
-        concepts=concepts,
-        weights=weights,
-        present=present,
-        word=word[order],
-        concept=concept[order],
-    )
+    found = {"weights": weights, "present": present, "word": word[order], "concept": concept[order]}
+    return Translation(words=words, concepts=concepts, **found)

@@ -1,14 +1,13 @@
 """TRE7, a tree reconstruction error: distance of the messages from sums of one part per attribute value."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import WORK, resample
@@ -31,7 +30,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 
     As an invertible projection can be absorbed into the tables, trained and fixed projections have the same minimum.
     It is computed exactly here, by a least absolute deviations regression on the attribute values. Gradient descent
-    stops above the minimum (see `ecsuite.eval.icy.trained_tre`).
+    stops above the minimum.
 
     EOS is removed; positions after the end of a message hold an extra symbol (blank). Undefined if all
     attributes are constant, and if there are at least as many free tables as messages, since these reconstruct any
@@ -43,9 +42,10 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     `null_value` is the score estimated from them. Takes about 3 s for a corpus of 256 messages.
     """
     [score] = plain_tre7(corpus, options)
-    if score.value is None:
+    known = attributes_or_reason(corpus)
+    if score.value is None or isinstance(known, str):
         return [score]
-    attributes, tables, times = _objects(corpus, options.seed)
+    attributes, tables, times = _objects(corpus, known, options.seed)
     num_rows = len(attributes)
     ones = tables.sum(axis=0)
     ignoring = np.minimum(ones, num_rows - ones) * times
@@ -73,7 +73,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=WORK,  # a regression is slow: the minimum number of draws
-        tails=["low"],
+        tail="low",
         bounds=(0.0, float(ignoring.sum() / num_rows)),
         reference_values=statistic(all_rows, all_rows).tolist() if is_sampled else None,
     )
@@ -83,17 +83,17 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 
 def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     """`tre7` without null and interval, for studies that need only the value."""
-    drawn = {"objects": NUM_OBJECTS, "seed": options.seed}
-    objects = drawn if len(corpus.messages) > NUM_OBJECTS else {"objects": "all"}
     how = {"compose": "sum", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
-    about = "distance from sums of attribute parts"
-    score = partial(Score, name="tre7", about=about, signature=signature("tre7", VERSION, **how, **objects))
-    attributes = attributes_or_reason(corpus)
-    if isinstance(attributes, str):
-        return [score(value=None, reason=attributes)]
-    if attributes.shape[1] < 2:
+    drawn: dict[str, object] = {"objects": "all"}
+    if len(corpus.messages) > NUM_OBJECTS:
+        drawn = {"objects": NUM_OBJECTS, "seed": options.seed}
+    score = unscored("tre7", "distance from sums of attribute parts", VERSION, **how, **drawn)
+    known = attributes_or_reason(corpus)
+    if isinstance(known, str):
+        return [score(value=None, reason=known)]
+    if known.shape[1] < 2:
         return [score(value=None, reason="fewer than two attributes")]
-    attributes, tables, times = _objects(corpus, options.seed)
+    attributes, tables, times = _objects(corpus, known, options.seed)
     num_rows = len(attributes)
     if not np.ptp(tables, axis=0).any():
         return [score(value=None, reason="every position is constant over all messages")]
@@ -113,15 +113,8 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, details=details)]
 
 
-def _objects(corpus: Corpus, seed: int) -> tuple[Ints, Floats, Ints]:
-    """Input and output of the reconstruction, for a corpus with attributes.
-
-    Returns:
-        The attribute values (num_objects, num_attributes), the distinct columns of the tables (num_objects,
-        num_columns), and the number of times that each column occurs (num_columns,).
-    """
-    attributes = attributes_or_reason(corpus)
-    assert not isinstance(attributes, str)  # checked by the caller
+def _objects(corpus: Corpus, attributes: Ints, seed: int) -> tuple[Ints, Floats, Ints]:
+    """The attributes of the objects to reconstruct, the distinct columns of their tables, and the number of each."""
     rows = draw_objects(len(attributes), seed)
     columns = position_columns(corpus)[:, rows]
     tables, times = np.unique(one_hot(columns), axis=1, return_counts=True)

@@ -1,16 +1,14 @@
 """Zipf's law of abbreviation: are frequent units short?"""
 
-from functools import partial
-
 import numpy as np
 from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.resampling import resample, take_rows
+from ecsuite.eval.statistics.resampling import Uncertainty, resample, take_rows
 
 VERSION = 2
 
@@ -27,17 +25,13 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
     that of a score at most as high. Undefined if all units have the same length or the same frequency.
     """
     content, _ = corpus.reindexed()
-    names = {
-        "zla_segments": {"units": "has", "threshold": f"{THRESHOLD:g}"},
-        "zla_messages": {"units": "messages"},
+    kinds = {"segments": {"units": "has", "threshold": f"{THRESHOLD:g}"}, "messages": {"units": "messages"}}
+    scores = {
+        kind: unscored(f"zla_{kind}", f"frequent {kind} are short", VERSION, **how, eos="strip")
+        for kind, how in kinds.items()
     }
-    abouts = ("frequent segments are short", "frequent messages are short")
-    scores = [
-        partial(Score, name=name, about=about, signature=signature(name, VERSION, **how, eos="strip"))
-        for (name, how), about in zip(names.items(), abouts, strict=True)
-    ]
     if not len(content.values):
-        return [score(value=None, reason="every message is empty") for score in scores]
+        return [score(value=None, reason="every message is empty") for score in scores.values()]
 
     def figures(messages: Ragged) -> Floats:
         parts = segments(messages, boundaries(messages, THRESHOLD))
@@ -46,30 +40,25 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return figures(take_rows(content, rows))
 
-    values = figures(content)
-    what = ("segments", "messages")
-    if np.isnan(values).all():
-        return [score(value=None, reason=_reason(unit)) for score, unit in zip(scores, what, strict=True)]
-    uncertainties = resample(
-        statistic,
-        values.tolist(),
-        num_rows=len(content),
-        seed=options.seed,
-        work=LEVELS * len(content.values),
-        tails=["low", "low"],
-        bounds=(-1.0, 1.0),
-        null=lambda rng: figures(shuffle_symbols(content, rng)),
-    )
+    values = figures(content).tolist()
+    found: list[Uncertainty | None] = [None, None]
+    if not np.isnan(values).all():
+        found[:] = resample(
+            statistic,
+            values,
+            num_rows=len(content),
+            seed=options.seed,
+            work=LEVELS * len(content.values),
+            tail="low",
+            bounds=(-1.0, 1.0),
+            null=lambda rng: figures(shuffle_symbols(content, rng)),
+        )
     return [
-        score(value=None, reason=_reason(unit))
-        if np.isnan(value)
-        else score(value=float(value), ci95=found.ci95, details=found.details)
-        for score, unit, value, found in zip(scores, what, values, uncertainties, strict=True)
+        score(value=None, reason=f"all {kind} have the same length or the same frequency")
+        if of_kind is None or np.isnan(value)
+        else score(value=value, ci95=of_kind.ci95, details=of_kind.details)
+        for (kind, score), value, of_kind in zip(scores.items(), values, found, strict=True)
     ]
-
-
-def _reason(unit: str) -> str:
-    return f"all {unit} have the same length or the same frequency"
 
 
 def _correlation(units: Ragged) -> float:

@@ -78,7 +78,6 @@ def save(figure: "Figure", *paths: Path) -> None:
 
 
 def _require_suffix(file: Path) -> None:
-    """Refuse a file whose suffix is not that of a format of pictures."""
     if file.suffix not in (".svg", ".png"):
         raise ConfigError(f"{file}: expected the name of a picture, ending in .svg or .png")
 

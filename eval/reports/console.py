@@ -89,9 +89,8 @@ class Reporter:
             self.last = now
             left = (now - self.began) * (total - done) / (done - self.first)
             minutes, seconds = divmod(round(left), 60)
-            clock = (
-                f"{minutes}:{seconds:02d}" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-            )
+            hours = f"{minutes // 60} h {minutes % 60:02d} min"
+            clock = f"{minutes}:{seconds:02d}" if minutes < 60 else hours
             self.note(f"{done / total:4.0%}  {clock} left  {label}")
 
     def note(self, text: str) -> None:
@@ -106,15 +105,9 @@ class Reporter:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-            columns = (
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.description}"),
-            )
-            self.live = Progress(
-                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=60
-            )
+            console, text = Console(stderr=True), TextColumn("{task.description}")
+            columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), text)
+            self.live = Progress(*columns, console=console, transient=True, speed_estimate_period=60)
             self.live.start()
         if is_new:
             for task in self.live.task_ids:

@@ -16,8 +16,6 @@ from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
 from ecsuite.eval.reports.translation_plots import draw_heatmap, draw_translation
 
-__all__ = ["draw_curves", "draw_heatmap", "draw_score", "draw_sensitivity", "draw_translation"]
-
 _WIDTH = 6.4
 """Width of figures of curves in inches."""
 _STYLES = {"valid": "-", "train": "--"}
@@ -80,10 +78,8 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
         colour = COLOURS[index % len(COLOURS)]
         of = f"{label(name)}: " if name else ""
         sizes = np.array(curve["sizes"])
-        for key, style, what in (
-            ("accumulated", "-", "the first samples"),
-            ("segmented", "--", f"{curve['step']:,} samples each"),
-        ):
+        segments = f"{curve['step']:,} samples each"
+        for key, style, what in (("accumulated", "-", "the first samples"), ("segmented", "--", segments)):
             scores = np.array(curve[key], dtype=float)  # None becomes NaN, a gap
             spread = "" if curve[f"{key}_sd"] is None else f" (SD {curve[f'{key}_sd']:.3f})"
             text = of + what + spread

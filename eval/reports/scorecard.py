@@ -14,7 +14,7 @@ from rich.text import Text
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.console import write_json
+from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.statistics.counting import flat
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
@@ -55,12 +55,19 @@ class Scorecard:
         }
         return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
 
+    def publish(self, *, out: Path | None, as_json: bool) -> None:
+        """Write the requested file, and print JSON or the table."""
+        if out is not None:
+            write_json(out, self.to_json())
+        if as_json:
+            print_json(self.to_json())
+        else:
+            Console().print(self.table())
+
     def table(self) -> Group:
         """The scorecard for a terminal: one row per score, its details below in dim text, the signatures at the end."""
         rows = [(score, list(_figures(score.details))) for score in self.scores]
-        names = [
-            name for score, figures in rows for name in (score.name, *(f"  {row[0]}" for row in figures))
-        ]
+        names = [name for score, figures in rows for name in (score.name, *(row[0] for row in figures))]
         longest = max((len(word) for name in names for word in name.split()), default=0)
         table = Table(box=None, padding=(0, 1, 0, 0))
         table.add_column("metric", min_width=max(16, longest))
@@ -100,9 +107,8 @@ class Scorecard:
             f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
         )
         if training := corpus.get("training"):
-            origin.append(
-                "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}".format(**training)
-            )
+            text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
+            origin.append(text.format(**training))
         return "\n".join([*origin, sizes, ""])
 
 
@@ -221,12 +227,8 @@ def _chance_level(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
     text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
     if "null_value" in details:
         text += f"; unshuffled {_format(details['null_value'])}"
-    yield (
-        "  chance level",
-        _format(details["null_mean"]),
-        _range(details["null_low"], details["null_high"]),
-        text,
-    )
+    interval = _range(details["null_low"], details["null_high"])
+    yield "  chance level", _format(details["null_mean"]), interval, text
 
 
 def _range(low: float, high: float) -> str:

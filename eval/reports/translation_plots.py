@@ -116,36 +116,28 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
         figures = (f"{weight:,}", *(f"{share:.0%}" for share in shares[row]))
         for end, figure_text in zip(ends, figures, strict=True):
             write(end, y, figure_text, ha="right", color=_TEXT_GREY)
-    for x, labels, free, side in (
-        (left, word_labels, _FREE_WORD, "right"),
-        (right, concept_labels, _FREE_CONCEPT, "left"),
+    paired: dict[str, Any] = {"marker": "o", "color": _PAIRED, "mfc": _PAIRED, "ms": 5.5}
+    free_word = {"marker": "^", "color": _FREE_WORD, "mfc": "white", "ms": 5.5}
+    free_concept = {"marker": "s", "color": _FREE_CONCEPT, "mfc": "white", "ms": 5.5}
+    for x, beside, labels, free, side, more in (
+        (left, left - 0.12, word_labels, free_word, "right", sides.more_words),
+        (right, right + 0.12, concept_labels, free_concept, "left", sides.more_concepts),
     ):
-        beside = x - 0.12 if side == "right" else x + 0.12
         for row, text in enumerate(labels):
-            paired = row < sides.num_pairs
-            axes.plot(
-                [x],
-                [height_of(row)],
-                marker="o" if paired else ("^" if side == "right" else "s"),
-                markersize=5.5,
-                color=_PAIRED if paired else free,
-                markerfacecolor=_PAIRED if paired else "white",
-            )
-            write(beside, height_of(row), text, ha=side, color="black" if paired else free)
-        more = sides.more_words if side == "right" else sides.more_concepts
+            is_paired = row < sides.num_pairs
+            axes.plot([x], [height_of(row)], **paired if is_paired else free)
+            write(beside, height_of(row), text, ha=side, color="black" if is_paired else free["color"])
         write(beside, height_of(len(labels)), more, ha=side, color=_TEXT_GREY, style="italic")
 
-    handles = [
-        axes.plot([], [], color=_PAIRED, lw=3, label="best match")[0],
-        axes.plot([], [], color=_LINE_GREY, lw=0.8, label="second best")[0],
-        axes.plot(
-            [], [], "^", color=_FREE_WORD, mfc="white", ms=5.5, label="paraphrase: word without concept"
-        )[0],
-        axes.plot([], [], "s", color=_FREE_CONCEPT, mfc="white", ms=5.5, label="unmatched concept")[0],
-    ]
-    figure.legend(
-        handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=FONT_SIZE, columnspacing=1.2
-    )
+    kinds: dict[str, dict[str, Any]] = {
+        "best match": {"color": _PAIRED, "lw": 3},
+        "second best": {"color": _LINE_GREY, "lw": 0.8},
+        "paraphrase: word without concept": free_word | {"ls": ""},
+        "unmatched concept": free_concept | {"ls": ""},
+    }
+    for text, look in kinds.items():
+        axes.plot([], [], label=text, **look)
+    figure.legend(loc="lower center", ncols=4, frameon=False, fontsize=FONT_SIZE, columnspacing=1.2)
     save(figure, *paths)
 
 
@@ -167,13 +159,9 @@ def _secondary_edges(translation: Translation, sides: _Sides) -> list[tuple[int,
     if not weights.size:
         return []
     best_concept, best_word = weights.argmax(axis=1), weights.argmax(axis=0)
-    lines = {(word, int(concept)) for word, concept in enumerate(best_concept) if weights[word, concept]}
-    lines |= {
-        (int(best_word[concept]), concept)
-        for concept in range(sides.num_pairs, weights.shape[1])
-        if weights[best_word[concept], concept]
-    }
-    return sorted(lines)
+    of_words = list(enumerate(best_concept.tolist()))
+    of_concepts = [(word, concept) for concept, word in enumerate(best_word.tolist())][sides.num_pairs :]
+    return sorted({edge for edge in (*of_words, *of_concepts) if weights[edge]})
 
 
 def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
@@ -214,12 +202,8 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     figure.text(left / width, 0.2 / height, notes, fontsize=FONT_SIZE, va="center", style="italic")
     figure.text(0.2 / width, 1 - 0.25 / height, title, fontsize=11, va="center")
     bar_height = min(table_height, 2.4)
-    bar_box = (
-        (left + table_width + 0.2) / width,
-        1 - (top + bar_height - 0.1) / height,
-        0.15 / width,
-        bar_height / height,
-    )
+    bar_left, bar_bottom = (left + table_width + 0.2) / width, 1 - (top + bar_height - 0.1) / height
+    bar_box = (bar_left, bar_bottom, 0.15 / width, bar_height / height)
     bar = figure.colorbar(mesh, cax=figure.add_axes(bar_box))
     bar.ax.tick_params(labelsize=FONT_SIZE)
     bar.locator = whole_numbers()

@@ -63,12 +63,12 @@ def resample(
     num_rows: int,
     seed: int,
     work: int,
-    tails: Sequence[Tail],
+    tail: Tail = "high",
     bounds: tuple[float, float] = (0.0, 1.0),
     null: NullDraw | None = None,
     reference_values: Sequence[float] | None = None,
     max_rows: int | None = None,
-    max_subsamples: int | None = None,
+    max_subsamples: int = NUM_SUBSAMPLES,
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
@@ -89,7 +89,7 @@ def resample(
         num_rows: Number of messages.
         seed: Seed of all draws.
         work: Table entries counted by one call of the statistic; determines the number of draws.
-        tails: Side of the null distribution on which each figure differs from the chance level.
+        tail: Side of the null distribution on which the figures differ from the chance level.
         bounds: Range of the figures; intervals are clipped to it.
         null: Null distribution defined by the metric.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
@@ -97,14 +97,14 @@ def resample(
         max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. The mean
             score of the interval's draws is then compared with the null distribution, as the chance level depends on
             the number of messages.
-        max_subsamples: Maximum number of half-samples; default: `NUM_SUBSAMPLES`.
+        max_subsamples: Maximum number of half-samples.
 
     Returns:
         One item per figure.
     """
     rng = np.random.default_rng([seed, num_rows])
     is_sampled = max_rows is not None and num_rows > 2 * max_rows
-    size = max_rows if max_rows is not None and is_sampled else num_rows // 2
+    size = max_rows if is_sampled and max_rows is not None else num_rows // 2
 
     def some_rows() -> Ints:
         return half_sample(num_rows, rng, size)
@@ -118,27 +118,20 @@ def resample(
     parts = np.zeros((0, len(values)))
     if num_rows >= MIN_ROWS:
         # half of the rows is half of the work
-        most = min(NUM_SUBSAMPLES, max_subsamples or NUM_SUBSAMPLES)
-        number = num_draws(most, work if is_sampled else work // 2)
+        number = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
         parts = np.stack([statistic(rows, rows) for rows in (some_rows() for _ in range(number))])
-    references = (
-        parts.mean(axis=0).tolist()
-        if is_sampled
-        else values
-        if reference_values is None
-        else reference_values
-    )
+    references = values if reference_values is None else reference_values
+    if is_sampled:
+        references = parts.mean(axis=0).tolist()
     return [
         Uncertainty(
             ci95=jackknife_interval(value, parts[:, figure], num_rows, bounds, size),
             details=describe_null(reference, nulls[:, figure], tail, bounds)
-            | (
-                {"null_value": float(reference)} if abs(reference - value) > _TOLERANCE else {}
-            )  # False for NaN
+            | ({"null_value": float(reference)} if abs(reference - value) > _TOLERANCE else {})  # not if NaN
             | ({"null_rows": size} if is_sampled else {})
             | {"permutations": len(nulls), "subsamples": len(parts), "seed": seed},
         )
-        for figure, (value, reference, tail) in enumerate(zip(values, references, tails, strict=True))
+        for figure, (value, reference) in enumerate(zip(values, references, strict=True))
     ]
 
 

@@ -1,18 +1,38 @@
-"""Sentence pairs as token ids for the model."""
+"""Sentence pairs as token ids: one byte-level BPE for both languages, with the model's special ids after its tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.learning import bpe
+from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials
 from ecsuite.eval.learning.encoder_decoder import Encoded
 from ecsuite.eval.translation.pairs import Pair
-from ecsuite.eval.translation.vocabulary import encode
 
-PAIRS_AT_ONCE = 5_000
+NUM_BPE_PAIRS = 100_000
+"""Number of pairs that BPE is trained on, as in the authors' program."""
+
+
+def learn(pairs: Sequence[Pair], vocab_size: int) -> Tokenizer:
+    """Train BPE on both sides of the pairs; `vocab_size` includes the special tokens."""
+    return bpe.train_bpe(map(" ".join, pairs[:NUM_BPE_PAIRS]), vocab_size - NUM_SPECIAL)
+
+
+def encode(tokenizer: Tokenizer, sentences: Iterable[str], end: int) -> Iterator[NDArray[np.int64]]:
+    """Token ids of each sentence, followed by the end token."""
+    for tokens in bpe.encode(tokenizer, sentences, end=""):
+        yield np.array([*tokens, end], dtype=np.int64)
+
+
+def decode(tokenizer: Tokenizer, tokens: NDArray[np.int64], end: int) -> tuple[str, bool]:
+    """The sentence before the first `end`, on one line, and whether there is an end."""
+    ends = np.flatnonzero(tokens == end)
+    content = tokens[: ends[0]] if len(ends) else tokens
+    text = tokenizer.decode(content[content < tokenizer.get_vocab_size()].tolist())
+    return " ".join(text.split()), len(ends) > 0
 
 
 def training_pairs(
@@ -23,37 +43,33 @@ def training_pairs(
     Raises:
         ConfigError: If all pairs are longer than `longest` tokens.
     """
-    sources: list[NDArray[np.int64]] = []
-    targets: list[NDArray[np.int64]] = []
+    encoded = Encoded(sources=[], targets=[])
     num_seen = num_too_long = 0
-    for begin in range(0, len(pairs), PAIRS_AT_ONCE):
-        several = pairs[begin : begin + PAIRS_AT_ONCE]
-        for source, target in zip(
-            encode(tokenizer, [pair.source for pair in several], special.end),
-            encode(tokenizer, [pair.target for pair in several], special.end),
-            strict=True,
-        ):
-            if num_seen >= num_tokens:
-                break
-            if max(len(source), len(target)) > longest:
-                num_too_long += 1
-                continue
-            sources.append(source)
-            targets.append(target)
-            num_seen += len(source)
-    if not sources:
+    sources = encode(tokenizer, (pair.source for pair in pairs), special.end)
+    targets = encode(tokenizer, (pair.target for pair in pairs), special.end)
+    for source, target in zip(sources, targets, strict=True):
+        if num_seen >= num_tokens:
+            break
+        if max(len(source), len(target)) > longest:
+            num_too_long += 1
+            continue
+        encoded.sources.append(source)
+        encoded.targets.append(target)
+        num_seen += len(source)
+    if not encoded.sources:
         raise ConfigError(f"expected pairs of at most {longest} tokens, found only longer ones")
-    return Encoded(sources=sources, targets=targets), num_too_long
+    return encoded, num_too_long
 
 
 def held_out_pairs(
     tokenizer: Tokenizer, pairs: Sequence[Pair], *, longest: int, special: Specials
 ) -> Encoded:
     """Held-out pairs; sentences longer than `longest` tokens are truncated."""
-    sides = []
-    for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
+
+    def encoded(sentences: Iterable[str]) -> list[NDArray[np.int64]]:
         rows = encode(tokenizer, sentences, special.end)
-        sides.append(
-            [row if len(row) <= longest else np.append(row[: longest - 1], special.end) for row in rows]
-        )
-    return Encoded(sources=sides[0], targets=sides[1])
+        return [row if len(row) <= longest else np.append(row[: longest - 1], special.end) for row in rows]
+
+    return Encoded(
+        sources=encoded(pair.source for pair in pairs), targets=encoded(pair.target for pair in pairs)
+    )

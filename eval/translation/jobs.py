@@ -29,13 +29,12 @@ from ecsuite.eval.learning.encoder_decoder import (
 )
 from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
-from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.translation.encoding import held_out_pairs, learn, training_pairs
 from ecsuite.eval.translation.pairs import PairFile
 from ecsuite.eval.translation.presets import Decoding, Optimisation, Pretraining, Tuning
 from ecsuite.eval.translation.scoring import score_translations
 from ecsuite.eval.translation.scoring import translate as translate_sentences
 from ecsuite.eval.translation.study import Study
-from ecsuite.eval.translation.vocabulary import learn
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
 TRANSLATION_TOKENS = 25

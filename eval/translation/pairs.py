@@ -1,13 +1,12 @@
 """Sentence pairs: read from a file, deduplicated, and split into training, validation and test without leaks."""
 
-import gzip
 import hashlib
-import lzma
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ecsuite.config import ConfigError
+from ecsuite.formats.stored_text import num_columns_in_words, read_lines
 
 HELD_OUT_SHARE = 5
 """At most one pair in `HELD_OUT_SHARE` is held out: the authors' program holds out a fifth."""
@@ -72,24 +71,13 @@ def read_pairs(path: Path) -> list[Pair]:
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file of sentence pairs")
-    try:
-        data = path.read_bytes()
-        if path.suffix in (".gz", ".xz"):
-            data = (gzip if path.suffix == ".gz" else lzma).decompress(data)
-    except (EOFError, OSError, lzma.LZMAError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}:{number}: not UTF-8: byte 0x{data[error.start]:02x}") from error
     pairs = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != 2 or not all(fields):
-            found = f"{len(fields)} columns" if len(fields) != 2 else "an empty sentence"
+            found = num_columns_in_words(len(fields)) if len(fields) != 2 else "an empty sentence"
             raise ConfigError(f"{path}:{number}: expected a source, a tab and a target, found {found}")
         pairs.append(Pair(*fields))
     return pairs

@@ -79,13 +79,6 @@ class TranslationResult:
         headline = {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note}
         return with_format("result", headline | data)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "TranslationResult":
-        """The result that `as_dict` was called on."""
-        fields = {key: value for key, value in data.items() if key not in ("format", "chrf", "bleu", "note")}
-        fields["beams"] = {int(beam): BeamScore(**score) for beam, score in data["beams"].items()}
-        return cls(**fields)
-
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
     """The result of a study from the results of its jobs.

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.encoder_decoder import autocast, padded
+from ecsuite.eval.translation.encoding import decode
 from ecsuite.eval.translation.presets import Decoding
-from ecsuite.eval.translation.vocabulary import decode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,11 +89,7 @@ def translate(
 
 def score_translations(translations: Sequence[str], references: Sequence[str], ended: float) -> BeamScore:
     """Score translations by sacrebleu's chrF and BLEU with their default settings, as the paper does."""
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
-    bleu = BLEU().corpus_score(translations, [references])
-    chrf = CHRF().corpus_score(translations, [references])
+    chrf, bleu = (metric.corpus_score(translations, [references]) for metric in _metrics().values())
     return BeamScore(
         chrf=chrf.score, bleu=bleu.score, length_ratio=bleu.sys_len / max(1, bleu.ref_len), ended=ended
     )
@@ -101,13 +97,15 @@ def score_translations(translations: Sequence[str], references: Sequence[str], e
 
 def sacrebleu_signatures() -> dict[str, str]:
     """The signatures of chrF and BLEU by sacrebleu."""
+    found = {}
+    for name, metric in _metrics().items():
+        metric.corpus_score(["a"], [["a"]])  # the signature has the number of references, known after a call
+        found[name] = str(metric.get_signature())
+    return found
+
+
+def _metrics() -> dict[str, Any]:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    found = {}
-    for name, metric in (("chrf", CHRF()), ("bleu", BLEU())):
-        metric.corpus_score(
-            ["a"], [["a"]]
-        )  # the signature contains the number of references, known after a call
-        found[name] = str(metric.get_signature())
-    return found
+    return {"chrf": CHRF(), "bleu": BLEU()}

@@ -6,6 +6,7 @@ from pathlib import Path
 from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device
+from ecsuite.eval.comparison.results import source_name
 from ecsuite.eval.learning.bart import require_packages
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
@@ -93,7 +94,10 @@ def make_study(
         raise ConfigError("the corpus has no symbols to learn from")
     split = split_pairs(pairs, sizes.num_valid, sizes.num_test)
     return Study(
-        name=_name(corpus),
+        # Results are joined with those of XferBench by name.
+        name="no_pretrain"
+        if corpus is None
+        else source_name(str(corpus.metadata.get("source_path", "corpus"))),
         corpus=corpus,
         pairs=PairFile(
             path=pairs.resolve(), num_valid=sizes.num_valid, num_test=sizes.num_test, digest=split.digest
@@ -110,11 +114,3 @@ def make_study(
             is_reduced=sizes.is_reduced,
         ),
     )
-
-
-def _name(corpus: Corpus | None) -> str:
-    """Name of a corpus in tables; results are joined with those of XferBench by name."""
-    if corpus is None:
-        return "no_pretrain"
-    path = Path(str(corpus.metadata.get("source_path", "corpus")))
-    return (path.parent.name if path.stem == "corpus" else path.name.split(".")[0]) or path.stem

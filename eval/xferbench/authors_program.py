@@ -15,7 +15,7 @@ Differences from the paper, and from `strict`:
 The program's last test window, shorter than the others, is left out (1 of 7 816).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain, islice
 
 import numpy as np
@@ -39,28 +39,18 @@ NUM_TEST_DOCUMENTS = 10_000
 ROWS_AT_ONCE = 1_000
 
 
-def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
-    """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass."""
-    return _source(corpus, sizes, shuffled=len(corpus.messages.values) < sizes.pretrain_tokens)
+def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False) -> Source:
+    """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass.
 
+    Args:
+        corpus: The corpus.
+        sizes: Sizes of the data.
+        shuffled: Whether a corpus that is long enough is shuffled, too.
 
-def source_shuffled(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
-    """Blocks of a corpus, always shuffled."""
-    return _source(corpus, sizes, shuffled=True)
-
-
-def target(text: Text, sizes: TextSizes) -> Target:
-    """Fine-tuning data from the beginning of a text, and a test of a tenth of its documents."""
-    return _target(text, sizes, shuffled=False)
-
-
-def target_shuffled(text: Text, sizes: TextSizes) -> Target:
-    """Fine-tuning data from the shuffled text, whose beginning is the test."""
-    return _target(text, sizes, shuffled=True)
-
-
-def _source(corpus: Corpus, sizes: Pretraining, *, shuffled: bool) -> Source:
-    messages, wanted = corpus.messages, sizes.pretrain_tokens
+    Raises:
+        ConfigError: If symbol ids are above the vocabulary, or the corpus is too short.
+    """
+    messages = corpus.messages
     num_rows, num_symbols = len(messages), len(messages.values)
     if messages.values.max() >= sizes.vocab_size or messages.values.min() < 0:
         raise ConfigError(
@@ -73,12 +63,14 @@ def _source(corpus: Corpus, sizes: Pretraining, *, shuffled: bool) -> Source:
             f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
             f"found {num_symbols}; try --protocol strict"
         )
-    num_rounds = wanted // (num_symbols - lost) + 1
-    orders = (
-        np.random.default_rng(time).permutation(num_rows) if shuffled else np.arange(num_rows)
-        for time in range(num_rounds)
+    num_rounds = sizes.pretrain_tokens // (num_symbols - lost) + 1
+    in_order = not shuffled and num_symbols >= sizes.pretrain_tokens
+    order = np.concatenate(
+        [
+            np.arange(num_rows) if in_order else np.random.default_rng(number).permutation(num_rows)
+            for number in range(num_rounds)
+        ]
     )
-    order = np.concatenate(list(orders))
     pieces = (
         gather(messages, order[start : start + ROWS_AT_ONCE]) for start in range(0, len(order), ROWS_AT_ONCE)
     )
@@ -93,17 +85,26 @@ def _source(corpus: Corpus, sizes: Pretraining, *, shuffled: bool) -> Source:
     )
 
 
-def _target(text: Text, sizes: TextSizes, *, shuffled: bool) -> Target:
+def target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> Target:
+    """Fine-tuning data from the beginning of a text, and a test of a tenth of its documents.
+
+    Args:
+        text: The text.
+        sizes: Sizes of the data.
+        shuffled: Whether fine-tuning reads the shuffled text, whose beginning is the test.
+
+    Raises:
+        ConfigError: If the text is too short.
+    """
     documents = text.documents()[:NUM_DOCUMENTS]
     tokenizer = train_bpe(documents[:NUM_BPE_DOCUMENTS], sizes.vocab_size - 1)
-    order = np.random.default_rng(0).permutation(len(documents))
-    num_test = -(-len(documents) // 10)
-    tested = [documents[place] for place in order[: min(num_test, NUM_TEST_DOCUMENTS)]]
-    tuned = [documents[place] for place in order] if shuffled else documents
+    in_test_order = [documents[place] for place in np.random.default_rng(0).permutation(len(documents))]
+    tested = in_test_order[: min(-(-len(documents) // 10), NUM_TEST_DOCUMENTS)]
 
-    rows = encode(tokenizer, tuned, end="")
+    rows = encode(tokenizer, in_test_order if shuffled else documents, end="")
     thousands = iter(lambda: list(islice(rows, ROWS_AT_ONCE)), [])
-    tune = _blocks((_joined(thousand) for thousand in thousands), sizes, sizes.tune_tokens)
+    joined = (np.fromiter(chain.from_iterable(thousand), dtype=np.int64) for thousand in thousands)
+    tune = _blocks(joined, sizes, sizes.tune_tokens)
     if len(tune) < sizes.tune_tokens:
         raise ConfigError(
             f"{text.name}: this protocol expects {sizes.tune_tokens:,} tokens for fine-tuning, found {len(tune):,}; "
@@ -140,7 +141,3 @@ def _blocks(
         if found >= wanted:
             break
     return np.concatenate(pieces)[:wanted]
-
-
-def _joined(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    return np.fromiter(chain.from_iterable(rows), dtype=np.int64)

@@ -1,8 +1,7 @@
 """The jobs of XferBench: tokenise a text, pretrain on a corpus, fine-tune on the text and test on its held-out part."""
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save
@@ -14,7 +13,7 @@ from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, Tuning
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.study import Study
-from ecsuite.eval.xferbench.texts import ArtificialText, Text, TextFile
+from ecsuite.eval.xferbench.texts import Text
 from ecsuite.eval.xferbench.training import cross_entropy, train
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
@@ -24,39 +23,12 @@ BYTES_PER_UNIT = 20
 """Bytes of text that are tokenised in the time of a token of training; only for the time left."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TextInput:
-    """A text as the input of a job: one of the two."""
-
-    file: TextFile | None = None
-    artificial: ArtificialText | None = None
-
-    @classmethod
-    def of(cls, text: Text) -> Self:
-        """The input of a text."""
-        if isinstance(text, ArtificialText):
-            return cls(artificial=text)
-        assert isinstance(text, TextFile)
-        return cls(file=text)
-
-    @property
-    def text(self) -> Text:
-        """The text."""
-        text = self.file or self.artificial
-        assert text is not None
-        return text
-
-    def job_key(self) -> str:
-        """What identifies the text."""
-        return self.text.job_key()
-
-
 @job_function(
     version=VERSION,
     work=lambda *, sizes, **_: sizes.bpe_bytes / BYTES_PER_UNIT,
-    label=lambda *, text, **_: f"tokens of {text.text.name}",
+    label=lambda *, text, **_: f"tokens of {text.name}",
 )
-def tokenise(*, text: TextInput, sizes: TextSizes, protocol: str, context: Context) -> Outcome:
+def tokenise(*, text: Text, sizes: TextSizes, protocol: str, context: Context) -> Outcome:
     """Make the fine-tuning and test data of a text by a protocol.
 
     Returns:
@@ -66,8 +38,8 @@ def tokenise(*, text: TextInput, sizes: TextSizes, protocol: str, context: Conte
     Raises:
         ConfigError: If the text is too short, or cannot be read.
     """
-    context.report_progress(f"tokens of {text.text.name}", 0.0)
-    target = PROTOCOLS[protocol].target(text.text, sizes)
+    context.report_progress(f"tokens of {text.name}", 0.0)
+    target = PROTOCOLS[protocol].target(text, sizes)
     windows = {"tune": target.tune, "test": target.test}
     value = {
         "vocab_size": target.vocab_size,
@@ -218,9 +190,7 @@ def plan(study: Study) -> dict[tuple[int] | tuple[int, str], Job]:
     """The jobs of a study: pretraining by seed, fine-tuning with a test by seed and text."""
     preset = study.preset
     tokens = {
-        text.name: Job(
-            tokenise, text=TextInput.of(text), sizes=preset.part(TextSizes), protocol=study.protocol
-        )
+        text.name: Job(tokenise, text=text, sizes=preset.part(TextSizes), protocol=study.protocol)
         for text in study.texts
     }
     jobs: dict[tuple[int] | tuple[int, str], Job] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Source, Target
@@ -49,8 +50,8 @@ PROTOCOLS = {
         Protocol(
             name="head-2024-12",
             about="as the authors' program since December 2024, which fine-tunes on its test data",
-            source=authors_program.source_shuffled,
-            target=authors_program.target_shuffled,
+            source=partial(authors_program.source, shuffled=True),
+            target=partial(authors_program.target, shuffled=True),
             weight_decay=0.0,
             warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",
         ),

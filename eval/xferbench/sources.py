@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Preset
@@ -45,11 +45,10 @@ def paren_synth(request: Request) -> Corpus:
 
 def paren_real(request: Request) -> Corpus:
     """Nested pairs of symbols with the frequencies of the words of a text (--text)."""
-    text = _required("paren_real", request)
     return text_parentheses(
         request.preset.pretrain_tokens,
         np.random.default_rng(request.seed),
-        text=text,
+        text=_required("paren_real", request),
         num_types=request.preset.vocab_size - 10,
     )
 
@@ -87,16 +86,7 @@ def human(request: Request) -> Corpus:
 SOURCES: Mapping[str, Callable[[Request], Corpus | None]] = {
     source.__name__: source for source in (paren_synth, paren_real, random, no_pretrain, human)
 }
-"""Baselines by name."""
-
-
-def make_source(name: str, request: Request) -> Corpus | None:
-    """Make a baseline corpus by its name; None means no pretraining.
-
-    Raises:
-        ConfigError: If the name is not known, or the source needs a text and has none.
-    """
-    return look_up("baseline", name, SOURCES)(request)
+"""Baselines by name; None means no pretraining. One that needs a text and has none raises `ConfigError`."""
 
 
 def _required(name: str, request: Request) -> Path:

@@ -1,46 +1,25 @@
 """Target languages as lists of documents: texts of a folder, or the artificial languages."""
 
-import gzip
 import hashlib
-import io
 import json
-import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+
+import msgspec
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
+from ecsuite.formats.stored_text import digest_of, read_text
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
 """An upper bound, so that no artificial text is too short."""
 
 
-class Text(Protocol):
-    """A text of one language, as documents."""
-
-    @property
-    def name(self) -> str:
-        """Name in tables, such as `da`."""
-
-    @property
-    def digest(self) -> str:
-        """A hash of the content."""
-
-    def job_key(self) -> str:
-        """What of it can change a result."""
-
-    def documents(self) -> Sequence[str]:
-        """Non-empty documents."""
-
-
-@dataclass(frozen=True)
-class TextFile:
+class TextFile(msgspec.Struct, frozen=True, tag=True, dict=True):
     """A text file, a document per line: plain text or, in a .jsonl file, a JSON string."""
 
     name: str
@@ -49,16 +28,16 @@ class TextFile:
     """The file."""
 
     @cached_property
-    def digest(self) -> str:
-        """BLAKE2b hash of the uncompressed content."""
-        content = hashlib.blake2b(digest_size=12)
-        for piece in _pieces(self.path):
-            content.update(piece)
-        return content.hexdigest()
+    def _digest(self) -> str:
+        return digest_of(self.path)
 
     def job_key(self) -> str:
-        """The hash of the content, wherever the file is."""
-        return self.digest
+        """A hash of the content, wherever the file is.
+
+        Raises:
+            ConfigError: If the file can't be read.
+        """
+        return self._digest
 
     def documents(self) -> list[str]:
         """Non-empty documents, without white space at their ends.
@@ -66,21 +45,15 @@ class TextFile:
         Raises:
             ConfigError: If the file can't be read, or a line is not a document.
         """
-        data = b"".join(_pieces(self.path))
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise ConfigError(f"{self.path}:{line}: not UTF-8: byte 0x{data[error.start]:02x}") from error
-        if ".jsonl" in self.path.name:
-            return list(self._json_lines(text))
-        return [line for line in map(str.strip, text.splitlines()) if line]
+        text = read_text(self.path)
+        found = self._json_lines(text) if ".jsonl" in self.path.name else map(str.strip, text.splitlines())
+        return [document for document in found if document]
 
     def _json_lines(self, text: str) -> Iterator[str]:
-        for number, line in enumerate(io.StringIO(text), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             try:
                 document = json.loads(line) if line.strip() else ""
-            except ValueError:
+            except (ValueError, RecursionError):
                 document = None
             if isinstance(document, dict):
                 document = document.get("text")
@@ -88,12 +61,10 @@ class TextFile:
                 raise ConfigError(
                     f'{self.path}:{number}: expected a JSON string, or an object with a string as "text"'
                 )
-            if document.strip():
-                yield document.strip()
+            yield document.strip()
 
 
-@dataclass(frozen=True)
-class ArtificialText:
+class ArtificialText(msgspec.Struct, frozen=True, tag=True):
     """A text of an artificial language."""
 
     number: int
@@ -106,18 +77,17 @@ class ArtificialText:
         """`artificial-NUMBER`."""
         return f"artificial-{self.number}"
 
-    @property
-    def digest(self) -> str:
+    def job_key(self) -> str:
         """Number and size, which determine the content."""
         return f"artificial-{self.number}-{self.num_bytes}"
-
-    def job_key(self) -> str:
-        """The same."""
-        return self.digest
 
     def documents(self) -> list[str]:
         """Paragraphs of the language."""
         return write(self.number, self.num_bytes)
+
+
+Text = TextFile | ArtificialText
+"""A text of one language, as documents; an input of jobs."""
 
 
 def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
@@ -179,16 +149,5 @@ def fingerprint(texts: Sequence[Text]) -> str:
     """The names of texts and a short hash of their content."""
     content = hashlib.blake2b(digest_size=4)
     for text in texts:
-        content.update(f"{text.name}\n{text.digest}\n".encode())
+        content.update(f"{text.name}\n{text.job_key()}\n".encode())
     return f"{'+'.join(text.name for text in texts)}#{content.hexdigest()}"
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    """Uncompressed content of a file, in pieces of one megabyte."""
-    try:
-        opened = gzip.open(path) if path.name.endswith(".gz") else open(path, "rb")
-        with opened as file:
-            while piece := file.read(1 << 20):
-                yield piece
-    except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error

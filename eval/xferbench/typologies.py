@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
+from ecsuite.config import packaged_yaml
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Typology:
@@ -36,34 +40,7 @@ class Typology:
     """Share of syllables that end with a consonant."""
 
 
-TYPOLOGIES = (
-    Typology(
-        order="SVO", head_final=False, endings="fused", num_genders=2, agreement=True, articles=True,
-        clusters=0.1,
-    ),
-    Typology(
-        order="SOV", head_final=True, endings="separate", num_cases=4, agreement=True, harmony=True, codas=0.4
-    ),
-    Typology(order="SVO", head_final=False, endings="none", consonants=18, vowels=6, codas=0.3),
-    Typology(
-        order="VSO", head_final=False, endings="fused", num_genders=2, num_cases=3, agreement=True, codas=0.5
-    ),
-    Typology(order="SOV", head_final=True, endings="none", consonants=12, codas=0.05),
-    Typology(
-        order="SVO", head_final=False, endings="fused", num_genders=3, num_cases=4, agreement=True,
-        pronouns=False, consonants=20, clusters=0.25,
-    ),
-    Typology(
-        order="SOV", head_final=True, endings="fused", num_genders=2, num_cases=2, agreement=True,
-        consonants=20,
-    ),
-    Typology(
-        order="SVO", head_final=False, endings="separate", num_cases=4, agreement=True, pronouns=False,
-        consonants=10,
-    ),
-    Typology(order="VSO", head_final=False, endings="none", articles=True, consonants=9, codas=0.0),
-    Typology(
-        order="SVO", head_final=True, endings="separate", num_genders=3, agreement=True, articles=True,
-        codas=0.5,
-    ),
-)  # fmt: skip
+TYPOLOGIES: tuple[Typology, ...] = msgspec.convert(
+    packaged_yaml(__package__, "typologies.yaml"), tuple[Typology, ...]
+)
+"""By number of the language, from 1."""

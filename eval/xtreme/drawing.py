@@ -9,7 +9,6 @@ import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
-from ecsuite.eval.xtreme.cells import ByTask
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import main_score
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS
@@ -150,31 +149,18 @@ def _draw_panel(result: TransferResult, task: str, arrangement: Arrangement, axe
             label=label(backbone),
         )
     for name, reference, colour in (("baseline", result.baselines, "black"), ("chance", result.chance, GREY)):
-        _draw_reference(result, task, reference, arrangement, axes, name, colour)
+        metrics = result.tested(reference, task)
+        if metrics is not None:  # a short horizontal line per language
+            levels = [main_score(task, of_one) for of_one in metrics.values()]
+            heights, reach = [levels[each] for each in order], 0.45 * STEP
+            axes.hlines(
+                heights, positions - reach, positions + reach, color=colour, linewidth=1.2, label=name
+            )
     axes.set_xlim(0, arrangement.width)
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=SMALL)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _draw_reference(
-    result: TransferResult,
-    task: str,
-    by_task: ByTask,
-    arrangement: Arrangement,
-    axes: Any,
-    name: str,
-    colour: str,
-) -> None:
-    """Draw a short horizontal line per language."""
-    metrics = result.tested(by_task, task)
-    if metrics is not None:
-        scores = [main_score(task, of_one) for of_one in metrics.values()]
-        positions = np.array(arrangement.positions)
-        heights = [scores[each] for each in arrangement.order]
-        reach = 0.45 * STEP
-        axes.hlines(heights, positions - reach, positions + reach, color=colour, linewidth=1.2, label=name)
 
 
 def _name_languages(codes: Sequence[str], arrangement: Arrangement, axes: Any) -> None:

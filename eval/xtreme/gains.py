@@ -97,11 +97,7 @@ def estimate(differences: Floats) -> Estimate:
 
 
 def gain(result: TransferResult, backbone: str, over: str) -> Gain:
-    """Compare two backbones on the same seeds, tasks and languages.
-
-    Raises:
-        ConfigError: If a backbone is unknown.
-    """
+    """Compare two backbones of a result."""
     differences = {
         task: result.language_scores(backbone, task) - result.language_scores(over, task)
         for task in result.languages

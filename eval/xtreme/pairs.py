@@ -1,25 +1,14 @@
-"""Pairs: one label per pair of sentences."""
+"""Pairs: one label per pair of sentences, at the first symbol for an encoder, at the last for a decoder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 
 from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.eval.xtreme import tagging
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.examples import TextPair
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Paired:
-    """Pairs as rows, one row per pair."""
-
-    rows: Rows
-    """Inputs with one target: at the first symbol for an encoder, at the last for a decoder."""
-    position: int
-    """Position of the target: 0 or -1."""
-    labels: tuple[str, ...]
-    """Labels in the order of the logits."""
+from ecsuite.eval.xtreme.tagging import LabelledRows
 
 
 def prepare(
@@ -28,7 +17,7 @@ def prepare(
     context: int,
     is_bidirectional: bool,
     labels: Sequence[str],
-) -> Paired:
+) -> LabelledRows:
     """Concatenate the sentences of each pair; if a row is too long, the longer sentence is cut at its end.
 
     Args:
@@ -58,15 +47,14 @@ def prepare(
         target[position] = numbers.get(example.label, IGNORED)
         ids.append(row)
         targets.append(target)
-    rows = Rows(ids=ids, targets=targets, padding=sub_words.padding)
-    return Paired(rows=rows, position=position, labels=tuple(labels))
+    return LabelledRows(
+        rows=Rows(ids=ids, targets=targets, padding=sub_words.padding),
+        positions=((position,),) * len(ids),
+        examples=tuple(range(len(ids))),
+        labels=tuple(labels),
+    )
 
 
-def predictions(logits: Sequence[Tensor], prepared: Paired) -> list[str]:
-    """The most probable label of each pair.
-
-    Args:
-        logits: Logits of each row, (length, labels).
-        prepared: The rows.
-    """
-    return [prepared.labels[int(row[prepared.position].argmax())] for row in logits]
+def predictions(logits: Sequence[Tensor], prepared: LabelledRows) -> list[str]:
+    """The most probable label of each pair; see `tagging.predictions`."""
+    return [label for (label,) in tagging.predictions(logits, prepared)]

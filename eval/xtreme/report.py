@@ -7,11 +7,10 @@ from rich.table import Table
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.xtreme.cells import ByTask
 from ecsuite.eval.xtreme.drawing import draw
 from ecsuite.eval.xtreme.gains import Estimate, Gain, gains_over_controls, gains_over_reference
-from ecsuite.eval.xtreme.result import REFERENCE, Sides, TransferResult
-from ecsuite.eval.xtreme.scoring.averaging import gap_metric, main_score, mean
+from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
+from ecsuite.eval.xtreme.scoring.averaging import ByTask, Sides, gap_metric, main_score, mean, sides
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
 
 MOST_WITH_GAINS = 3
@@ -131,14 +130,14 @@ def _zero_shot(result: TransferResult) -> Table:
     headings = ["metric", "English", "others", "gap", *references]
     table = _table(f"Transfer from English: {result.corpus}", "task", headings, is_dense=True)
     for task in result.splits:
-        sides = result.sides(result.corpus, task)
+        transfer = result.sides(result.corpus, task)
         table.add_row(
             TASKS[task].title,
             METRIC_TITLES[gap_metric(task)],
-            *_both_sides(sides),
-            _short(sides.gap),
-            *_both_sides(result.sides_of(result.chance, task)),
-            *_both_sides(result.sides_of(result.baselines, task)),
+            *_both_sides(transfer),
+            _short(transfer.gap),
+            *_reference_sides(result, result.chance, task),
+            *_reference_sides(result, result.baselines, task),
         )
     return table
 
@@ -262,8 +261,14 @@ def _language(code: str) -> tuple[str, str, str]:
     return (known.name, known.family, known.script) if known else (code, "", "")
 
 
-def _both_sides(sides: Sides | None) -> tuple[str, str]:
-    return ("", "") if sides is None else (_short(sides.english), _short(sides.others))
+def _both_sides(both: Sides) -> tuple[str, str]:
+    return _short(both.english), _short(both.others)
+
+
+def _reference_sides(result: TransferResult, by_task: ByTask, task: str) -> tuple[str, str]:
+    """Scores of the baseline or of chance level in English and the other languages; empty if one is missing."""
+    metrics = result.tested(by_task, task)
+    return ("", "") if metrics is None else _both_sides(sides(task, metrics))
 
 
 def _heading(task: str) -> str:

@@ -1,19 +1,20 @@
 """Result of a transfer run: metrics of every backbone on every language of every task."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ecsuite.config import look_up
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.xtreme.cells import ByTask, Cell, Metrics, complete_table
 from ecsuite.eval.xtreme.failures import complete_part
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.notes import study_notes
-from ecsuite.eval.xtreme.references import reference_scores
 from ecsuite.eval.xtreme.scoring import averaging
+from ecsuite.eval.xtreme.scoring.averaging import ByLanguage, ByTask, Metrics, Sides
+from ecsuite.eval.xtreme.scoring.baselines import fit_baseline
+from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_predictions
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import RANDOM_INIT
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.jobs.graph import Runner
@@ -26,23 +27,8 @@ IN_LANGUAGE = "in-language"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sides:
-    """A task's score in English and in other languages, in the metric of the transfer gap."""
-
-    english: float | None
-    """Score in English, the training language; None if it was not tested."""
-    others: float | None
-    """Mean score of the other languages; None if there are none."""
-
-    @property
-    def gap(self) -> float | None:
-        """Transfer gap: English minus others; also about 0 at chance level."""
-        return None if self.english is None or self.others is None else self.english - self.others
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TransferResult:
-    """Metrics of all backbones, seeds, tasks and languages; made by `from_cells`."""
+    """Metrics of all backbones, seeds, tasks and languages."""
 
     protocol: str
     """Name of the protocol, see `protocols.py`."""
@@ -62,47 +48,6 @@ class TransferResult:
     """Notes for readers of the scores, such as reduced sizes."""
     signature: str
     """Everything that can change the scores, except the corpus."""
-
-    @classmethod
-    def from_cells(
-        cls,
-        cells: Iterable[Cell],
-        *,
-        protocol: str,
-        preset: str,
-        corpus: str,
-        baselines: ByTask,
-        chance: ByTask,
-        notes: Iterable[str] = (),
-        signature: str,
-    ) -> "TransferResult":
-        """Collect cells, in any order.
-
-        Args:
-            cells: See `complete_table`.
-            protocol: Name of the protocol.
-            preset: Name of the preset.
-            corpus: Name of the evaluated backbone.
-            baselines: Metrics of a baseline without a model, by task and language.
-            chance: Metrics at chance level, by task and language.
-            notes: Notes for readers of the scores.
-            signature: Everything that can change the scores, except the corpus.
-
-        Raises:
-            ConfigError: See `complete_table`.
-        """
-        table = complete_table(cells, corpus)
-        return cls(
-            protocol=protocol,
-            preset=preset,
-            corpus=corpus,
-            by_body=table.by_body,
-            splits=table.splits,
-            baselines=baselines,
-            chance=chance,
-            notes=tuple(notes),
-            signature=signature,
-        )
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -126,7 +71,6 @@ class TransferResult:
 
     def language_scores(self, backbone: str, task: str) -> Floats:
         """Scores in the metric of the task, shape (num_seeds, num_languages)."""
-        look_up("backbone", backbone, self.by_body)
         return np.array(
             [
                 [averaging.main_score(task, metrics) for metrics in by_task[task].values()]
@@ -140,28 +84,17 @@ class TransferResult:
 
     def sides(self, backbone: str, task: str) -> Sides:
         """Scores in English and in the other languages, means over seeds."""
-        of_seeds = [
-            averaging.english_and_others(task, by_task[task]) for by_task in self.by_body[backbone].values()
-        ]
-        english, others = (
-            averaging.mean(side) if None not in side else None for side in zip(*of_seeds, strict=True)
+        by_seed = [averaging.sides(task, by_task[task]) for by_task in self.by_body[backbone].values()]
+        return Sides(
+            english=_mean([sides.english for sides in by_seed]),
+            others=_mean([sides.others for sides in by_seed]),
         )
-        return Sides(english=english, others=others)
 
-    def sides_of(self, by_task: ByTask, task: str) -> Sides | None:
-        """The same for `baselines` or `chance`; None if a test language is missing there."""
-        metrics = self.tested(by_task, task)
-        return None if metrics is None else Sides(**_both(averaging.english_and_others(task, metrics)))
-
-    def tested(self, by_task: ByTask, task: str) -> Mapping[str, Metrics] | None:
-        """Metrics of `baselines` or `chance` in the test languages; None if one is missing."""
-        by_language = by_task.get(task, {})
-        codes = self.splits[task]
-        return (
-            {code: by_language[code] for code in codes}
-            if all(code in by_language for code in codes)
-            else None
-        )
+    def tested(self, by_task: ByTask, task: str) -> ByLanguage | None:
+        """Metrics of `baselines` or `chance` in the test languages, in their order; None if one is missing."""
+        by_language, codes = by_task.get(task, {}), self.splits[task]
+        is_complete = by_language.keys() >= codes.keys()
+        return {code: by_language[code] for code in codes} if is_complete else None
 
     def to_json(self) -> dict[str, Any]:
         """The result with averages, as JSON values."""
@@ -173,29 +106,26 @@ class TransferResult:
             "seeds": list(self.seeds),
             "languages": {task: list(codes) for task, codes in self.languages.items()},
             "scores": {backbone: self._summary(backbone) for backbone in self.bodies},
-            "cells": [asdict(cell) for cell in self.cells()],
+            "cells": list(self._cells()),
             "baselines": self.baselines,
             "chance": self.chance,
             "notes": list(self.notes),
             "signature": self.signature,
         }
 
-    def cells(self) -> list[Cell]:
-        """All cells, in the order of tables."""
-        return [
-            Cell(
-                body=backbone,
-                seed=seed,
-                task=task,
-                language=code,
-                split=self.splits[task][code],
-                metrics=metrics,
-            )
-            for backbone, by_seed in self.by_body.items()
-            for seed, by_task in by_seed.items()
-            for task, by_language in by_task.items()
-            for code, metrics in by_language.items()
-        ]
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        for backbone, by_seed in self.by_body.items():
+            for seed, by_task in by_seed.items():
+                for task, by_language in by_task.items():
+                    for code, metrics in by_language.items():
+                        yield {
+                            "body": backbone,
+                            "seed": seed,
+                            "task": task,
+                            "language": code,
+                            "split": self.splits[task][code],
+                            "metrics": metrics,
+                        }
 
     def _summary(self, backbone: str) -> dict[str, Any]:
         scores = self.scores(backbone)
@@ -218,8 +148,10 @@ class TransferResult:
         return summary
 
 
-def _both(sides: tuple[float | None, float | None]) -> dict[str, float | None]:
-    return {"english": sides[0], "others": sides[1]}
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """The mean; None if one is missing."""
+    known = [score for score in scores if score is not None]
+    return averaging.mean(known) if len(known) == len(scores) else None
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
@@ -235,27 +167,66 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
     """
     jobs = plan(study)
     found = complete_part(study, {name: results[job].failure for name, job in jobs.items()})
-    cells: list[Cell] = []
+    scored: dict[tuple[str, int, str, str], Mapping[str, Any]] = {}
     learnt_from: dict[str, dict[str, str | None]] = {}
     for (backbone, seed, task, language), job in jobs.items():
         if backbone in found.bodies and seed in found.seeds:
             value = results[job].checked()
             learnt_from.setdefault(task, {})[language] = value["learnt_from"]
-            cells += [
-                Cell(body=backbone, seed=seed, task=task, language=tested, **scored)
-                for tested, scored in value["by_language"].items()
-            ]
-    baselines, chance = reference_scores(study)
-    return TransferResult.from_cells(
-        cells,
+            for code, each in value["by_language"].items():
+                scored[backbone, seed, task, code] = each
+    corpus, seeds = study.bodies[0], sorted(set(found.seeds))
+    languages = {task: _in_order(task, study.tested[task]) for task in TASKS if task in study.tested}
+    baselines, chance_level = reference_scores(study)
+    return TransferResult(
         protocol=study.protocol.name,
         preset=study.preset.name,
-        corpus=study.bodies[0],
+        corpus=corpus,
+        by_body={
+            backbone: {
+                seed: {
+                    task: {code: scored[backbone, seed, task, code]["metrics"] for code in codes}
+                    for task, codes in languages.items()
+                }
+                for seed in seeds
+            }
+            for backbone in found.bodies
+        },
+        splits={
+            task: {code: scored[corpus, seeds[0], task, code]["split"] for code in codes}
+            for task, codes in languages.items()
+        },
         baselines=baselines,
-        chance=chance,
+        chance=chance_level,
         notes=(*study_notes(study, learnt_from), *found.notes),
         signature=study.signature,
     )
+
+
+def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
+    """Scores of a baseline without a model, and of chance level, on the examples of a study.
+
+    Raises:
+        ConfigError: If the data have changed since the study was made.
+    """
+    baselines: dict[str, dict[str, Metrics]] = {}
+    chance_level: dict[str, dict[str, Metrics]] = {}
+    for task, languages in study.tested.items():
+        predict = fit_baseline(study.data, task)
+        for language in languages:
+            _, examples = study.tests[task, language].read()
+            if TASKS[task].kind != "retrieval":
+                examples = examples[: study.preset.max_test]
+            metrics = score_predictions(task, language, predict(examples), examples)
+            baselines.setdefault(task, {})[language] = metrics
+            chance_level.setdefault(task, {})[language] = chance(task, language, labels_of(task, examples))
+    return baselines, chance_level
+
+
+def _in_order(task: str, languages: Sequence[str]) -> list[str]:
+    """Languages in the order of the paper's tables; those that it does not have are last."""
+    known = TASKS[task].languages
+    return [code for code in known if code in languages] + sorted(set(languages).difference(known))
 
 
 def measure(study: Study, runner: Runner) -> TransferResult:

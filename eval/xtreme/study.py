@@ -91,7 +91,7 @@ class Study:
         for text in self.texts.values():
             content.update(text.digest.encode())
         if self.human is not None:
-            content.update(self.human.digest.encode())
+            content.update(self.human.job_key().encode())
         if self.model is not None:
             content.update(self.model.digest.encode())
         named = {"body": self.body} if self.model is None else {"model": Path(self.model.name).name}

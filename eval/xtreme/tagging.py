@@ -11,15 +11,15 @@ from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tagged:
-    """Sentences as rows; a long sentence takes several rows."""
+class LabelledRows:
+    """Examples as rows with labels at some positions; a long sentence takes several rows."""
 
     rows: Rows
-    """Inputs with a target at one sub-word of each word."""
+    """Inputs with a target at one sub-word of each word, or of each pair."""
     positions: tuple[tuple[int, ...], ...]
-    """For each row, the positions of the targets of its words."""
-    sentences_of_rows: tuple[int, ...]
-    """For each row, the index of its sentence."""
+    """For each row, the positions of its targets."""
+    examples: tuple[int, ...]
+    """For each row, the index of its example."""
     labels: tuple[str, ...]
     """Labels in the order of the logits."""
 
@@ -30,7 +30,7 @@ def prepare(
     context: int,
     is_bidirectional: bool,
     labels: Sequence[str],
-) -> Tagged:
+) -> LabelledRows:
     """Cut sentences into rows of whole words.
 
     A word's label is predicted at its first sub-word (Hu et al. 2020); by a decoder, which has not read the rest of
@@ -65,27 +65,27 @@ def prepare(
             targets[-1] += [IGNORED] * len(pieces)
             targets[-1][position] = IGNORED if tags is None else numbers.get(tags[number], IGNORED)
             positions[-1].append(position)
-    return Tagged(
+    return LabelledRows(
         rows=Rows(
             ids=[[*row, *sub_words.last] for row in ids],
             targets=[[*row, *([IGNORED] * len(sub_words.last))] for row in targets],
             padding=sub_words.padding,
         ),
         positions=tuple(map(tuple, positions)),
-        sentences_of_rows=tuple(sentences_of_rows),
+        examples=tuple(sentences_of_rows),
         labels=tuple(labels),
     )
 
 
-def predictions(logits: Sequence[Tensor], prepared: Tagged) -> list[list[str]]:
+def predictions(logits: Sequence[Tensor], prepared: LabelledRows) -> list[list[str]]:
     """The most probable tag of each word.
 
     Args:
         logits: Logits of each row, (length, labels).
         prepared: The rows with their words.
     """
-    sentences: list[list[str]] = [[] for _ in range(prepared.sentences_of_rows[-1] + 1)]
-    for sentence, positions, row in zip(prepared.sentences_of_rows, prepared.positions, logits, strict=True):
+    sentences: list[list[str]] = [[] for _ in range(prepared.examples[-1] + 1)]
+    for sentence, positions, row in zip(prepared.examples, prepared.positions, logits, strict=True):
         best = row[list(positions)].argmax(-1).tolist()
         sentences[sentence] += [prepared.labels[label] for label in best]
     return sentences

@@ -1,12 +1,13 @@
 """The jobs of a backbone's tasks: fine-tune it and test it, or compare the states of sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.machine import Machine, training_resources
+from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.retrieval import run_retrieval
@@ -54,22 +55,9 @@ def finetune(
     machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
-    """Fine-tune a backbone on a task in one language, and test it in others.
+    """Fine-tune a backbone (see `_prepared`) on a task in one language, and test it in others: see `run_task`.
 
-    Args:
-        model: A published model; None for a backbone of this study.
-        pretrained: The result of `pretrain`; None for a published model.
-        texts: Results of `train_on_text` by language; none for a published model.
-        architecture: The backbone; None for a published model.
-        setting: How the task is learnt.
-        training: The training examples.
-        tests: The test examples, a language each.
-        seed: Seed of the head, dropout and the order of the examples.
-        machine: How to compute.
-        context: See `Context`.
-
-    Returns:
-        See `run_task`.
+    The seed is that of the head, of dropout and of the order of the examples.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
@@ -77,8 +65,7 @@ def finetune(
         Stopped: If the training was asked to stop.
     """
     with machine.computing(seed):
-        backbone = _backbone(model, pretrained, architecture, machine)
-        load_vocabulary = vocabulary_loader(backbone, texts, machine.place)
+        backbone, load_vocabulary = _prepared(model, pretrained, texts, architecture, machine)
         generator = torch.Generator().manual_seed(seed)
         return run_task(backbone, load_vocabulary, setting, training, tests, generator, context)
 
@@ -101,40 +88,36 @@ def retrieve(
     machine: Machine,
     context: Context,
 ) -> dict[str, Any]:
-    """Find translations by the states of sentences, without training.
+    """Find translations by the states of a backbone (see `_prepared`), without training: see `run_retrieval`.
 
-    Args:
-        model: As for `finetune`, as are the next three.
-        pretrained: See there.
-        texts: See there.
-        architecture: See there.
-        tuning: The size of a batch, and the row length.
-        test: The test examples.
-        threshold: For BUCC, the examples on which the threshold is tuned.
-        machine: How to compute.
-        context: See `Context`.
-
-    Returns:
-        As `finetune`; `learnt_from` is None.
+    The result is as that of `finetune`, with None as `learnt_from`.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
     """
     with machine.computing(seed=0):  # nothing is drawn
-        backbone = _backbone(model, pretrained, architecture, machine)
-        load_vocabulary = vocabulary_loader(backbone, texts, machine.place)
+        backbone, load_vocabulary = _prepared(model, pretrained, texts, architecture, machine)
         found = run_retrieval(backbone, load_vocabulary, tuning, test, threshold)
     context.report_progress(f"{test.task} in {test.language}", 1.0)
     return {"learnt_from": None, "by_language": {test.language: found}}
 
 
-def _backbone(
+def _prepared(
     model: PublishedModel | None,
     pretrained: Result | None,
+    texts: Mapping[str, Result],
     architecture: Architecture | None,
     machine: Machine,
-) -> Backbone:
-    """The published model, or the backbone that was pretrained."""
+) -> tuple[Backbone, Callable[[str], SubWords]]:
+    """A backbone, and the function that gives it the embedding of a language and returns the vocabulary.
+
+    Args:
+        model: A published model; None for a backbone of this study.
+        pretrained: The result of `pretrain`; None for a published model.
+        texts: Results of `train_on_text` by language; none for a published model.
+        architecture: The backbone; None for a published model.
+        machine: How to compute.
+    """
     backbone: Backbone
     if model is not None:
         backbone = model.load().to(machine.place)
@@ -142,4 +125,4 @@ def _backbone(
         assert pretrained is not None and architecture is not None
         backbone = load_backbone(pretrained, architecture)
     backbone.products = machine.dtype
-    return backbone
+    return backbone, vocabulary_loader(backbone, texts, machine.place)

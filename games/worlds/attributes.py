@@ -31,14 +31,7 @@ MAX_SPLIT_OBJECTS = 2**22
 
 
 class SingleObjectWorld(World):
-    """Base class of worlds whose rounds are about one object with attribute values, or about several given ones.
-
-    Args:
-        rounds: See `World`.
-        sizes: See `World`.
-        num_attributes: Number of attributes.
-        num_values: Number of values of each attribute.
-    """
+    """Base class of worlds whose rounds are about one object with attribute values, or about several given ones."""
 
     default_perceptions = ("identity", "tanh")
 
@@ -89,16 +82,8 @@ class SingleObjectWorld(World):
             return
         meanings = self.distinct_meanings(num_messages)
         for start in range(0, len(meanings), CORPUS_BATCH):
-            objects = meanings[start : start + CORPUS_BATCH]
-            places = np.arange(len(objects))[:, None]
-            yield Batch(
-                objects=objects,
-                shown=places,
-                num_positive=1,
-                candidates=None,
-                labels=np.ones(places.shape, dtype=bool),
-                values=objects,
-            )
+            objects = meanings[start : start + CORPUS_BATCH, None]
+            yield self.laid_out(objects, np.zeros((len(objects), 1), dtype=np.int64))
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
         """One-hot attribute values, concatenated. See `World`."""
@@ -109,11 +94,6 @@ class AttributeWorld(SingleObjectWorld):
     """Objects with `num_attributes` attributes of `num_values` values each, all combinations equally likely.
 
     The candidates of a round are distinct, and each set of distinct objects is equally likely.
-
-    Args:
-        options: The options.
-        rounds: See `World`.
-        sizes: See `World`.
 
     Raises:
         ConfigError: If there are fewer objects than candidates, or more than 63-bit indices can number.

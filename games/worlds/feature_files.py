@@ -11,6 +11,8 @@
 """
 
 import io
+import math
+import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,11 +58,7 @@ class FeatureFile:
 
 
 def read_features(path: str, seed: int) -> FeatureFile:
-    """Read and check a feature file.
-
-    Args:
-        path: The npz file.
-        seed: Seed of the default split, by class or else by row (see `CLASS_SHARES`, `ROW_SHARES`).
+    """Read and check a feature file; `seed` is that of the default split, by class or else by row.
 
     Raises:
         ConfigError: If the file is not valid; the message names the file, the array, the expected and the found value.
@@ -74,7 +72,8 @@ def read_features(path: str, seed: int) -> FeatureFile:
     num_rows = len(features)
     with np.errstate(over="ignore"):  # values beyond float32 become infinite and are refused
         features = features.astype(np.float32, copy=False)
-    is_finite = np.isfinite(features).all(1)
+    # A row with a value that is not finite has such a maximum or minimum: no mask of all values is made.
+    is_finite = np.isfinite(features.max(1)) & np.isfinite(features.min(1))
     if not is_finite.all():
         raise ConfigError(
             f"{path}: features: {num_rows - is_finite.sum()} rows are not finite in float32, first row "
@@ -96,11 +95,7 @@ def read_features(path: str, seed: int) -> FeatureFile:
 
 
 def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
-    """Check that a file is suitable for the concept game.
-
-    Args:
-        file: The file.
-        num_images: Minimum number of images per class, by split.
+    """Check that a file is suitable for the concept game with at least `num_images` per class, by split.
 
     Raises:
         ConfigError: If there are no classes, a split has fewer than two, or a class is in two splits or too small.
@@ -200,11 +195,27 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
                 raise ConfigError(f"{path}: not an npz file; numpy.savez writes one")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
+                _check_size(path, archive.zip)
                 return {name: _member(path, archive, name) for name in ARRAYS if name in archive.files}
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error}") from None
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: damaged: {error}") from None
+
+
+def _check_size(path: str, archive: zipfile.ZipFile) -> None:
+    """Refuse arrays that do not fit into the memory: zeros may be compressed to a thousandth of their size."""
+    size = sum(
+        member.file_size for member in archive.infolist() if member.filename.removesuffix(".npy") in ARRAYS
+    )
+    memory = memory_size()
+    if size > memory:
+        raise ConfigError(f"{path}: its arrays have {size:,} bytes, more than the memory of {memory:,}")
+
+
+def memory_size() -> float:
+    """Bytes of memory of this machine; infinite where it is not known, as on Windows."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
 
 
 def _member(path: str, archive: Any, name: str) -> NDArray[Any]:

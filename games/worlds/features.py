@@ -16,7 +16,6 @@ from ecsuite.games.worlds.world import (
     Description,
     Integers,
     RoundSpec,
-    Rules,
     RunSizes,
     Variant,
     World,
@@ -43,11 +42,6 @@ class FeatureWorld(World):
     batch share `SHARED_FACTOR` times the images of one round, drawn at random; their targets differ as far as there are
     enough.
 
-    Args:
-        options: The options.
-        rounds: See `World`.
-        sizes: See `World`.
-
     Raises:
         ConfigError: If the file can't be used for this game.
     """
@@ -73,7 +67,7 @@ class FeatureWorld(World):
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         assert options.features is not None
         super().__init__(rounds, sizes)
-        self.variant, self.num_targets = rounds.variant, rounds.num_targets
+        self.variant = rounds.variant
         self.file = read_features(options.features, self.seed)
         self.object_shape = (self.file.features.shape[1],)
         if self.file.attributes is not None:
@@ -124,12 +118,11 @@ class FeatureWorld(World):
         # With one view, the first and the last images are the same.
         shown = [targets[:, : self.num_targets], distractors[:, :num_distractors]]
         candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors:]]
-        num_both = self.num_targets + num_distractors
         return self._rounds(
             shown=np.concatenate(shown if self.rounds.sender_sees_all else shown[:1], axis=1),
             num_positive=self.num_targets,
             candidates=np.concatenate(candidates, axis=1),
-            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (size, num_both)),
+            labels=self.targets_first(size),
             rules=images.classes[places],
         )
 
@@ -146,11 +139,9 @@ class FeatureWorld(World):
         labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(size, 1))
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
-        shown = (
-            np.concatenate([targets[:, None], others], axis=1)
-            if self.rounds.sender_sees_all
-            else targets[:, None]
-        )
+        shown = np.concatenate([targets[:, None], others], axis=1)
+        if not self.rounds.sender_sees_all:
+            shown = shown[:, :1]
         return self._rounds(
             shown=shared[shown],
             num_positive=1,
@@ -204,7 +195,7 @@ class ClassImages:
         return self.rows[places, (rng.random(places.shape) * self.num_images[places]).astype(np.int64)]
 
 
-def class_rules(file: FeatureFile) -> Rules:
+def class_rules(file: FeatureFile) -> Description:
     """A rule for each class.
 
     Where there are attributes, the meaning and the concepts of a class are the attributes that more than half of its
@@ -213,29 +204,33 @@ def class_rules(file: FeatureFile) -> Rules:
     assert file.class_id is not None
     num_classes = len(file.class_names)
     if file.attributes is None:
-        return Rules(
+        return Description(
             meanings=np.arange(num_classes)[:, None],
-            concepts=Ragged.from_rows([[number] for number in range(num_classes)]),
+            concepts=_one_each(np.arange(num_classes)),
             concept_names=_class_concepts(file),
         )
     counts = np.zeros((num_classes, file.attributes.shape[1]), dtype=np.int64)
     np.add.at(counts, file.class_id, file.attributes)
     has = 2 * counts > np.bincount(file.class_id)[:, None]
     ids = np.nonzero(has)[1].astype(np.int32)
-    return Rules(
+    return Description(
         meanings=has.astype(np.int64),
         concepts=Ragged.from_lengths(ids, has.sum(1)),
         concept_names=file.attribute_names,
     )
 
 
-def image_rules(file: FeatureFile) -> Rules:
+def image_rules(file: FeatureFile) -> Description:
     """A rule for each image: the meaning is its features, the concept is its class, where there are classes."""
     if file.class_id is None:
-        return Rules(meanings=file.features, concepts=None, concept_names=())
-    ones = np.ones(len(file.class_id), dtype=np.int64)
-    concepts = Ragged.from_lengths(file.class_id.astype(np.int32), ones)
-    return Rules(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+        return Description(meanings=file.features, concepts=None, concept_names=())
+    concepts = _one_each(file.class_id)
+    return Description(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+
+
+def _one_each(concepts: Integers) -> Ragged:
+    """Phrases of one concept each."""
+    return Ragged.from_lengths(concepts.astype(np.int32), np.ones(len(concepts), dtype=np.int64))
 
 
 def _class_concepts(file: FeatureFile) -> tuple[str, ...]:

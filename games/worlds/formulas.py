@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
-from ecsuite.games.worlds.world import Integers, Rules
+from ecsuite.games.worlds.world import Description, Integers
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -123,27 +123,23 @@ def all_formulas() -> tuple[Formula, ...]:
     return tuple(sorted(formulas, key=lambda formula: KINDS.index(formula.kind)))
 
 
-def formula_rules() -> Rules:
+def formula_rules() -> Description:
     """The formulas as rules: a meaning is the truth value, 0 or 1, in each of the 30 worlds."""
     formulas = all_formulas()
     names = tuple(dict.fromkeys(name for formula in formulas for name in formula.phrase))
     ids = {name: number for number, name in enumerate(names)}
-    return Rules(
+    return Description(
         meanings=np.stack([formula.truth for formula in formulas]).astype(np.int64),
         concepts=Ragged.from_rows([[ids[name] for name in formula.phrase] for formula in formulas]),
         concept_names=names,
-        kinds=tuple(formula.kind for formula in formulas),
     )
 
 
 def split_formulas(seed: int) -> dict[str, Integers]:
-    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test.
+    """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test, drawn at random.
 
     Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
     and a formula that is held out in one game is held out in all. (In Mu & Goodman, valid and test share formulas.)
-
-    Args:
-        seed: Seed of the random split.
     """
     rng = np.random.default_rng([seed, *b"formulas"])
     strata: dict[tuple[str, bool], list[int]] = {}

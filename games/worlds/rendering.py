@@ -75,13 +75,7 @@ def render(
 
 
 def reach(shape: Integers, width: Floats, height: Floats) -> Floats:
-    """Radius of the smallest circle around the centre that contains the object at any rotation, in pixels.
-
-    Args:
-        shape: Indices into `SHAPES`, (...).
-        width: As in `render`, (...).
-        height: As in `render`, (...).
-    """
+    """Radius in pixels of the smallest circle around the centre that contains the object at any rotation, (...)."""
     height = np.where((shape == ELLIPSE) | (shape == RECTANGLE), height, width)
     is_round, is_box = shape <= ELLIPSE, (shape == SQUARE) | (shape == RECTANGLE)
     corner = np.where(is_box, np.hypot(width, height) / 2, width / np.sqrt(3))
@@ -96,7 +90,7 @@ def window_start(centre: Floats, size: int) -> Integers:
 
 
 def own_coordinates(x: Floats, y: Floats, rotation: Floats, size: int) -> tuple[Singles, Singles]:
-    """Coordinates of the pixels of each window along the axes of its object, with its centre as origin.
+    """Coordinates of the pixels of windows along the axes of their objects, in pixels from the centre.
 
     Args:
         x: Centre of the object in its window, (chunk,).
@@ -105,7 +99,7 @@ def own_coordinates(x: Floats, y: Floats, rotation: Floats, size: int) -> tuple[
         size: Side of the windows in pixels.
 
     Returns:
-        Coordinates in pixels, each (chunk, size, size).
+        Along and across the object, each (chunk, size, size).
     """
     pixels = np.arange(size)
     right = (pixels - x[:, None])[:, None, :]

@@ -5,19 +5,36 @@ A rule of length l fixes the values of l attributes: a row with these values, an
 
 from collections.abc import Sequence
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
 from ecsuite.config import ConfigError
-from ecsuite.corpus import Ragged
-from ecsuite.games.worlds.world import Integers, Rules
-
-FREE = -1
-"""In a rule: an attribute that may have any value."""
-
+from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe
 
 MAX_RULES = 1_000_000
 """Most rules of a world: their table is held in memory."""
+
+
+class RuleWorld(World):
+    """Base class of worlds whose rounds are about conjunctive rules over the named values of their attributes."""
+
+    has_rules = True
+    splits = ("train", "valid", "test", "seen", "all")
+
+    def __init__(
+        self, options: Any, rounds: RoundSpec, sizes: RunSizes, value_names: Sequence[Sequence[str]]
+    ) -> None:
+        super().__init__(rounds, sizes)
+        self.value_names, self.is_hard = value_names, options.distractors == "hard"
+        self.num_values = tuple(map(len, value_names))
+        self.table = conjunctions(self.num_values, options.rule_length)
+        self.rules = describe(self.table, value_names)
+        self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Training rules on new objects, if evaluations use held-out rules. See `World`."""
+        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
 
 
 def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
@@ -30,11 +47,7 @@ def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
 
 
 def conjunctions(num_values: Sequence[int], length: int) -> Integers:
-    """All rules of a length, (num_rules, num_attributes).
-
-    Args:
-        num_values: Values of each attribute.
-        length: Attributes that a rule fixes.
+    """All rules that fix `length` attributes, (num_rules, num_attributes).
 
     Raises:
         ConfigError: If there are fewer attributes, or more than `MAX_RULES` rules.
@@ -55,20 +68,6 @@ def conjunctions(num_values: Sequence[int], length: int) -> Integers:
     return np.concatenate(rules)
 
 
-def describe(rules: Integers, names: Sequence[Sequence[str]]) -> Rules:
-    """Build `Rules` with one concept per pair of attribute and value.
-
-    Args:
-        rules: (num_rules, num_attributes).
-        names: Names of the concepts of each attribute, such as `color=red`.
-    """
-    first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
-    is_fixed = rules != FREE
-    ids = (rules + first)[is_fixed].astype(np.int32)
-    flat = tuple(name for of_attribute in names for name in of_attribute)
-    return Rules(meanings=rules, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat)
-
-
 def pairs_broken(labels: Integers, rules: Integers) -> Integers:
     """Number of pairs of each rule that each object violates, (num_rules, num_objects); 0: it satisfies the rule."""
     fixed = rules[:, None] != FREE
@@ -76,16 +75,10 @@ def pairs_broken(labels: Integers, rules: Integers) -> Integers:
 
 
 def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict[str, Integers]:
-    """The rules of each split.
+    """The rules of each split, as indices.
 
     Rules of one pair are never held out: an agent cannot know the symbol of a value that never occurred in training.
     Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
-
-    Args:
-        num_rules: Number of rules.
-        length: Pairs per rule.
-        held_out: Share of the rules to hold out.
-        seed: Seed of the random split.
 
     Raises:
         ConfigError: If no rule is left for training.

@@ -66,20 +66,11 @@ def shape_labels() -> Integers:
 
 
 def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> Pictures:
-    """Draw images of SHAPE (CBM paper, section 4 and appendix B).
+    """Draw images of SHAPE, (num_pictures, 64, 64, 3) (CBM paper, section 4 and appendix B).
 
     The paper defines shapes, colours, the nine positions and the black background. Sizes, jitter and shades are our
     choice: a label defines a cell of a 3 x 3 grid, the object's centre is near that of the cell, and the whole object
-    is inside the image.
-
-    Args:
-        seed: Seed of the experiment.
-        split: Name of the split; splits share no images.
-        indices: Indices of the images, (num_pictures,).
-        labels: Shape, colour, column and row of the objects, (num_pictures, 4).
-
-    Returns:
-        Images, (num_pictures, 64, 64, 3).
+    is inside the image. Labels are shape, colour, column and row, (num_pictures, 4); splits share no images.
     """
     shape, colour, column, row = labels.T
     draws = uniform(seed, f"shape {split}", indices, 8)
@@ -106,14 +97,8 @@ def shapeworld_images(
     Small objects at integer coordinates from 8 to 47, rotated by integer degrees below 90, with integer sizes before
     the outline: radius 2 to 7; axes 2 to 7 with a ratio of at least 1.5; sides 4 to 9. Two peculiarities of the
     generator are not copied: here an ellipse is filled, and (x, y) is the centre of every shape, also of a square,
-    not its corner. So no object touches the border.
-
-    Args:
-        seed: Seed of the experiment.
-        split: Name of the split; splits share no images.
-        indices: Indices of the images, (num_pictures,).
-        colours: Indices into `COLORS`, (num_pictures,).
-        shapes: Indices into `SHAPES`, (num_pictures,).
+    not its corner. So no object touches the border. Colours and shapes are indices into `COLORS` and `SHAPES`,
+    (num_pictures,); splits share no images.
 
     Returns:
         Images, (num_pictures, 64, 64, 3).
@@ -168,12 +153,7 @@ def place_in_cell(cell: Integers, radius: Floats, draws: Floats) -> Floats:
 
 
 def shades(colours: Integers, draws: Floats) -> Floats:
-    """RGB values, 0 to 1, of random shades of the colours, (num_pictures, 3).
-
-    Args:
-        colours: Places in `COLORS`, (num_pictures,).
-        draws: Uniform draws from 0 to 1, (3, num_pictures).
-    """
+    """RGB values, 0 to 1, of random shades of colours, (num_pictures, 3), from draws, 0 to 1, (3, num_pictures)."""
     noise = 2 * draws - 1
     hue = HUES[colours] + HUE_NOISE * noise[0]
     saturation = np.clip(SATURATIONS[colours] + SATURATION_NOISE * noise[1], 0, 1)

@@ -1,21 +1,24 @@
 """The SHAPE world (Carmeli et al. 2024, appendix B): images of one object each, in sets defined by a rule."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Count, Share
-from ecsuite.games.worlds.rules import FREE, conjunctions, describe, pairs_broken, split_rules
+from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""
+ENDS = tuple(accumulate(NUM_VALUES))
+"""Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
 
 
-class ShapesWorld(World):
+class ShapesWorld(RuleWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
@@ -24,11 +27,6 @@ class ShapesWorld(World):
     images of the batch that satisfy or violate its rule. Hard distractors violate as few pairs as the images allow.
     Where there are too few targets or distractors, images are repeated, as equally often as possible. Images are drawn
     again where all of them satisfy the rule of a round.
-
-    Args:
-        options: The options.
-        rounds: See `World`.
-        sizes: See `World`.
 
     Raises:
         ConfigError: If there are too few images for two rules, or a split has fewer than two.
@@ -47,15 +45,12 @@ class ShapesWorld(World):
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
 
-    has_rules = True
-    splits = ("train", "valid", "test", "seen", "all")
     object_shape = (64, 64, 3)
-    num_values = NUM_VALUES
     default_perceptions = ("conv_grid", "conv_grid")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
-        super().__init__(rounds, sizes)
-        self.num_targets, self.is_hard = rounds.num_targets, options.distractors == "hard"
+        names = [SHAPE_CONCEPTS[end - number : end] for end, number in zip(ENDS, NUM_VALUES, strict=True)]
+        super().__init__(options, rounds, sizes, names)
         self.images_per_batch = options.images_per_batch
         for size in (sizes.batch_size, sizes.evaluation_batch_size):
             if (num_rules := self._num_rules(size)) < 2:
@@ -63,13 +58,6 @@ class ShapesWorld(World):
                     f"world.images_per_batch and training.batch_size: {options.images_per_batch} images and {size} "
                     f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
                 )
-        self.table = conjunctions(NUM_VALUES, options.rule_length)
-        ends = np.cumsum(NUM_VALUES)
-        self.value_names = [
-            SHAPE_CONCEPTS[end - number : end] for end, number in zip(ends, NUM_VALUES, strict=True)
-        ]
-        self.rules = describe(self.table, self.value_names)
-        self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
         if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
             raise ConfigError(
                 f"world.held_out: {options.held_out} of {len(self.table)} rules makes "
@@ -79,19 +67,18 @@ class ShapesWorld(World):
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`."""
-        num_distractors = self.num_distractors
         rng = np.random.default_rng([self.seed, *split.encode(), number])
-        rules, labels = self._labels(split, size, rng)
-        of_round = rules[np.arange(size) % len(rules)]
-        while (num_broken := pairs_broken(labels, self.table[of_round])).max(1).min() == 0:
+        is_playable = False
+        while not is_playable:
             rules, labels = self._labels(split, size, rng)
             of_round = rules[np.arange(size) % len(rules)]
-        draws = rng.random(num_broken.shape)  # (batch, num_images)
+            num_broken = pairs_broken(labels, self.table[of_round])  # (batch, num_images)
+            is_playable = num_broken.max(1).min() > 0
+        draws = rng.random(num_broken.shape)
         targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
         cost = num_broken + draws if self.is_hard else draws
-        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), num_distractors)
+        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
         candidates = np.concatenate([targets, distractors], axis=1)
-        num_both = self.num_targets + num_distractors
         used, places = np.unique(candidates, return_inverse=True)
         candidates = places.reshape(candidates.shape)
         # Each batch has its own range of indices, so that batches of a split share no image.
@@ -101,14 +88,10 @@ class ShapesWorld(World):
             shown=candidates if self.rounds.sender_sees_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,
-            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (size, num_both)),
+            labels=self.targets_first(size),
             values=labels[used],
             rules=of_round,
         )
-
-    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Training rules on new images, if evaluations use held-out rules. See `World`."""
-        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
 
     def _num_rules(self, size: int) -> int:
         """Number of rules in a batch of `size` rounds."""

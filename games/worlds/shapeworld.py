@@ -39,11 +39,6 @@ class ShapeWorld(World):
     Images are expensive to encode, so the rounds of a batch share `images_per_label` images of each world, and
     the same number of others for the receiver of the concept game. Each round takes the images of a world from these
     in its own random order; images are repeated only where a round needs more of one world than there are.
-
-    Args:
-        options: The options.
-        rounds: See `World`.
-        sizes: See `World`.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +59,7 @@ class ShapeWorld(World):
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
-        self.options, self.variant, self.num_targets = options, rounds.variant, rounds.num_targets
+        self.options, self.variant = options, rounds.variant
         self.images_per_label = options.images_per_label
         self.rules = formula_rules()
         formulas = all_formulas()
@@ -72,10 +67,8 @@ class ShapeWorld(World):
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])
-                self.rules_of_split[split], self.weights[split] = (
-                    chosen,
-                    np.full(len(chosen), 1 / len(chosen)),
-                )
+                self.rules_of_split[split] = chosen
+                self.weights[split] = np.full(len(chosen), 1 / len(chosen))
             else:
                 self.weights[split] = balanced_weights(places)
         self.positive = _cumulative(np.stack([formula.positive_weights() for formula in formulas]))
@@ -86,12 +79,10 @@ class ShapeWorld(World):
         rng = np.random.default_rng([self.seed, *b"shapeworld", *split.encode(), number])
         rules = rng.choice(self.rules_of_split[split], size=size, p=self.weights[split])
         num_images = NUM_WORLDS * self.images_per_label
-        of_sender = self._draw(rules, rng)
-        if self.variant == "concept":
-            both = np.concatenate([of_sender, num_images + self._draw(rules, rng)], axis=1)
-            num_views = 2
-        else:
-            both, num_views = of_sender, 1
+        num_views = 2 if self.variant == "concept" else 1
+        both = np.concatenate(
+            [view * num_images + self._draw(rules, rng) for view in range(num_views)], axis=1
+        )
         used, places = np.unique(both, return_inverse=True)
         places = places.reshape(both.shape)
         num_both = self.num_targets + self.num_distractors
@@ -103,7 +94,7 @@ class ShapeWorld(World):
             shown=places[:, : num_both if self.rounds.sender_sees_all else self.num_targets],
             num_positive=self.num_targets,
             candidates=places[:, -num_both:],
-            labels=np.broadcast_to(np.arange(num_both) < self.num_targets, (size, num_both)),
+            labels=self.targets_first(size),
             values=np.stack([colors, shapes], axis=1),
             rules=rules,
         )
@@ -131,9 +122,8 @@ class ShapeWorld(World):
         is_same = worlds[:, :, None] == worlds[:, None, :]
         occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_label  # earlier ones of this world
         order = rng.random((len(rules), NUM_WORLDS, self.images_per_label)).argsort(-1)
-        drawn: Integers = (
-            worlds * self.images_per_label + order[np.arange(len(rules))[:, None], worlds, occurrence]
-        )
+        of_world = order[np.arange(len(rules))[:, None], worlds, occurrence]
+        drawn: Integers = worlds * self.images_per_label + of_world
         if self.variant == "reference":
             drawn[:, : self.num_targets] = drawn[:, :1]
         return drawn

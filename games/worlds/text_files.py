@@ -12,20 +12,14 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Levels
 from ecsuite.games.worlds.attributes import SingleObjectWorld
-from ecsuite.games.worlds.rules import FREE, describe
-from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.world import FREE, Batch, Description, Integers, RoundSpec, RunSizes, describe
 
 MAX_ERRORS = 20
 """Most errors shown; all are counted."""
 
 
 class TextWorld(SingleObjectWorld):
-    """Rounds from text files; the numbers of attributes, candidates and targets are those of the files.
-
-    Args:
-        options: The options.
-        rounds: See `World`; its numbers must be those of the files.
-        sizes: See `World`; the numbers of rounds are those of the files.
+    """Rounds from text files; the numbers of rounds, attributes, candidates and targets are those of the files.
 
     Raises:
         ConfigError: If a file can't be used; the message names the line.
@@ -103,21 +97,13 @@ class TextWorld(SingleObjectWorld):
         assert batch.values is not None
         values = batch.values[batch.shown[:, : batch.num_positive]]
         shared = np.where((values == values[:, :1]).all(1), values[:, 0], FREE)
-        rules = describe(shared, self.value_names)
-        return Description(
-            meanings=rules.meanings, concepts=rules.concepts, concept_names=rules.concept_names
-        )
+        return describe(shared, self.value_names)
 
 
 def read_examples(
     file: str, *, several: bool, num_values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read a file of examples.
-
-    Args:
-        file: Path.
-        several: Whether a line has several objects and the indices of targets, or one object.
-        num_values: Values are 0 to num_values - 1.
+    """Read a file whose lines have several objects and the indices of targets, or one object.
 
     Returns:
         Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples, num_targets).

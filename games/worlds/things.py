@@ -10,23 +10,18 @@ from torch import Tensor
 
 from ecsuite.config import Count, Levels, Share
 from ecsuite.games.worlds.attributes import number_of_objects
-from ecsuite.games.worlds.rules import FREE, conjunctions, describe, split_rules
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World, attribute_names, one_hot
+from ecsuite.games.worlds.rules import RuleWorld
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
 from ecsuite.randomness import distinct_draws, random_words
 
 
-class ThingWorld(World):
+class ThingWorld(RuleWorld):
     """All combinations of `num_attributes` attributes of `num_values` values: 100 000 objects in the paper.
 
     Targets are drawn without replacement from the objects that satisfy the rule. Where these are fewer than targets
     (in the paper's size, a rule of four pairs has ten objects, one of five has one), all of them are repeated as
     equally often as possible. Distractors are drawn with replacement from all objects that violate the rule or, if
     they are hard, from those that violate exactly one of its pairs.
-
-    Args:
-        options: The options.
-        rounds: See `World`.
-        sizes: See `World`.
 
     Raises:
         ConfigError: If a rule fixes more attributes than there are, or 63-bit indices can't number all objects.
@@ -47,21 +42,13 @@ class ThingWorld(World):
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
 
-    has_rules = True
-    splits = ("train", "valid", "test", "seen", "all")
-
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
-        super().__init__(rounds, sizes)
-        self.values_per_attribute, self.length = options.num_values, options.rule_length
-        self.num_targets, self.is_hard = rounds.num_targets, options.distractors == "hard"
-        self.num_attributes = options.num_attributes
         number_of_objects(options.num_attributes, options.num_values)
-        self.num_values = (options.num_values,) * options.num_attributes
+        names = attribute_names(options.num_attributes, options.num_values)
+        super().__init__(options, rounds, sizes, names)
+        self.num_attributes, self.values_per_attribute = options.num_attributes, options.num_values
+        self.length = options.rule_length
         self.object_shape = (options.num_attributes * options.num_values,)
-        self.table = conjunctions(self.num_values, self.length)
-        self.value_names = attribute_names(options.num_attributes, options.num_values)
-        self.rules = describe(self.table, self.value_names)
-        self.rules_of_split = split_rules(len(self.table), self.length, options.held_out, self.seed)
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`."""
@@ -93,7 +80,7 @@ class ThingWorld(World):
             shown=places if self.rounds.sender_sees_all else places[:, :num_shown],
             num_positive=num_shown,
             candidates=None,
-            labels=np.broadcast_to(np.arange(num_both) < num_shown, (size, num_both)),
+            labels=self.targets_first(size),
             values=flat,
             rules=rules,
         )
@@ -101,10 +88,6 @@ class ThingWorld(World):
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
         """One-hot attribute values, concatenated. See `World`."""
         return one_hot(objects, self.values_per_attribute, dtype)
-
-    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Training rules on new objects, if evaluations use held-out rules. See `World`."""
-        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
 
     def _targets(self, words: NDArray[np.uint64]) -> Integers:
         """Integer codes of the free attributes of each target, (batch, num_targets)."""
@@ -118,9 +101,8 @@ class ThingWorld(World):
     def _distractors(self, words: NDArray[np.uint64], wanted: Integers) -> tuple[Integers, Integers]:
         """Values of the fixed attributes, (batch, num_distractors, length), and codes of the free ones."""
         first, second, third, fourth = np.split(words, 4, axis=1)
-        rest = (fourth % np.uint64(self.values_per_attribute ** (self.num_attributes - self.length))).astype(
-            np.int64
-        )
+        num_rest = self.values_per_attribute ** (self.num_attributes - self.length)
+        rest = (fourth % np.uint64(num_rest)).astype(np.int64)
         if self.is_hard:
             place = (first % np.uint64(self.length)).astype(np.int64)[..., None]
             shift = 1 + (second % np.uint64(self.values_per_attribute - 1)).astype(np.int64)[..., None]
@@ -137,11 +119,8 @@ class ThingWorld(World):
 
     def _digits(self, codes: Integers, number: int) -> Integers:
         """Decode integer codes (batch, n) to the values of `number` attributes, (batch, n, number)."""
-        return (
-            codes[..., None]
-            // self.values_per_attribute ** np.arange(number - 1, -1, -1)
-            % self.values_per_attribute
-        )
+        powers = self.values_per_attribute ** np.arange(number - 1, -1, -1)
+        return codes[..., None] // powers % self.values_per_attribute
 
 
 def _place(objects: Integers, attributes: Integers, values: Integers) -> None:

@@ -15,6 +15,8 @@ from ecsuite.corpus import Ragged
 
 Integers = NDArray[np.int64]
 
+FREE = -1
+"""In a rule: an attribute that may have any value."""
 Variant = Literal["set_reference", "concept", "reference"]
 """Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one
 object, repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
@@ -70,7 +72,7 @@ class Batch:
     values: Integers | None = None
     """Attribute values of the objects, (num_objects, num_attributes); None where they have none."""
     rules: Integers | None = None
-    """The rule of each round, as an index into the world's `Rules`, (batch,); None where rounds have no rules."""
+    """The rule of each round, as an index into the world's rules, (batch,); None where rounds have no rules."""
 
     def __len__(self) -> int:
         """Number of rounds."""
@@ -99,41 +101,21 @@ class Batch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
-    """What rounds may be about, one per row."""
-
-    meanings: NDArray[Any]
-    """Each rule as a vector, (num_rules, width)."""
-    concepts: Ragged | None
-    """Concept ids of each rule (its phrase); None where concepts have no names."""
-    concept_names: tuple[str, ...]
-    kinds: tuple[str, ...] = ()
-    """The kind of each rule, for accuracy by kind; empty where rules have no kinds."""
-
-    def __len__(self) -> int:
-        """Number of rules."""
-        return len(self.meanings)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """What the rounds of a batch are about."""
+    """What the rounds of a batch are about, or the rules that rounds of a world may be about, one per row."""
 
     meanings: NDArray[Any]
-    """(batch, width)."""
+    """Each as a vector, (num_rows, width)."""
     concepts: Ragged | None
-    """Ids of the concepts of each round; None where concepts have no names."""
+    """Ids of the concepts of each (its phrase); None where concepts have no names."""
     concept_names: tuple[str, ...]
 
 
 class World(ABC):
     """Where objects come from, and the rounds about them.
 
-    A class in the registry of worlds is built from its `Options`, a `RoundSpec` and `RunSizes`.
-
-    Args:
-        rounds: What the task asks.
-        sizes: What the run asks.
+    A class in the registry of worlds is built from its `Options`, what the task asks (`rounds`) and what the run asks
+    (`sizes`).
     """
 
     object_shape: tuple[int, ...]
@@ -142,7 +124,8 @@ class World(ABC):
     """Number of values of each attribute of an object; None where objects have no attribute values."""
     value_names: Sequence[Sequence[str]] = ()
     """Names of the values of each attribute as concepts, such as `color=red`."""
-    rules: Rules | None = None
+    rules: Description | None = None
+    """What rounds may be about; None if not about rules."""
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
     variants: ClassVar[tuple[Variant, ...]] = ("set_reference",)
@@ -158,6 +141,7 @@ class World(ABC):
 
     def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
         self.rounds, self.sizes, self.seed = rounds, sizes, sizes.seed
+        self.num_targets = rounds.num_targets
         self.num_train, self.num_valid = sizes.num_train, sizes.num_valid
 
     @property
@@ -173,14 +157,16 @@ class World(ABC):
             )
         return self.rounds.num_distractors
 
+    def targets_first(self, size: int) -> NDArray[np.bool_]:
+        """Labels of rounds whose first candidates are the targets, (size, num_candidates)."""
+        num_candidates = self.num_targets + self.num_distractors
+        return np.broadcast_to(np.arange(num_candidates) < self.num_targets, (size, num_candidates))
+
     @abstractmethod
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """Draw batch `number`, from 0, of a split: a pure function of the seed and the arguments.
+        """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments.
 
-        Args:
-            split: One of `splits`.
-            number: Number of the batch; batches of training go on counting in each epoch.
-            size: Rounds of the batch.
+        Batches of training go on counting in each epoch.
         """
 
     def batch(self, split: str, number: int) -> Batch:
@@ -206,7 +192,7 @@ class World(ABC):
         """Meaning and concepts of each round: the rule, or the attribute values of the target."""
         if self.rules is None or (batch.values is not None and not self.rounds.needs_rule):
             assert batch.values is not None, "expected rules or attribute values"
-            return describe_values(batch.values[batch.shown[:, 0]], self.value_names)
+            return describe(batch.values[batch.shown[:, 0]], self.value_names)
         assert batch.rules is not None
         concepts = self.rules.concepts
         if concepts is not None:
@@ -222,19 +208,14 @@ class World(ABC):
         return {}
 
 
-def describe_values(values: Integers, names: Sequence[Sequence[str]]) -> Description:
-    """The description of attribute values: one concept per attribute.
-
-    Args:
-        values: Attribute values, (batch, num_attributes).
-        names: Names of the values of each attribute.
-    """
+def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
+    """The description of attribute values, (num_rows, num_attributes): a concept for each that is not `FREE`."""
     first = np.cumsum([0, *(len(of_attribute) for of_attribute in names[:-1])])
-    ids = (values + first).astype(np.int32)
-    lengths = np.full(len(values), values.shape[1], dtype=np.int64)
+    is_fixed = values != FREE
+    ids = (values + first)[is_fixed].astype(np.int32)
     flat = tuple(name for of_attribute in names for name in of_attribute)
     return Description(
-        meanings=values, concepts=Ragged.from_lengths(ids.ravel(), lengths), concept_names=flat
+        meanings=values, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat
     )
 
 

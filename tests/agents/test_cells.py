@@ -1,27 +1,17 @@
-"""Cells against torch's cells with equal weights: states and gradients, for one step and several."""
+"""Cells against torch's cells with equal weights, and those that torch does not have against formulas in numpy."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from ecsuite.agents.cells import tanh
 from ecsuite.agents.registry import CELLS
+from ecsuite.config import ConfigError
 
-TORCH = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+TORCH = ["rnn", "gru", "lstm"]
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
-
-
-def make_equal_cells(name, input_size=5, hidden_size=7):
-    """Our cell and torch's cell with equal weights."""
-    torch.manual_seed(0)
-    ours, theirs = CELLS.load(name)(input_size, hidden_size), TORCH[name](input_size, hidden_size)
-    with torch.no_grad():
-        for source, target in (("input_map", "ih"), ("hidden_map", "hh")):
-            for parameter_type in ("weight", "bias"):
-                getattr(theirs, f"{parameter_type}_{target}").copy_(
-                    getattr(getattr(ours, source), parameter_type)
-                )
-    return ours, theirs
+HIDDEN, BATCH = 6, 3
 
 
 def run_theirs(cell, inputs, hidden):
@@ -48,8 +38,9 @@ def theirs_parameters(cell):
 
 @pytest.mark.parametrize("name", TORCH)
 @pytest.mark.parametrize("num_steps", [1, 6])
-def test_states_and_gradients_equal_torch(name, num_steps):
-    ours, theirs = make_equal_cells(name)
+def test_states_and_gradients_equal_torch(torch_cell, name, num_steps):
+    ours = CELLS.load(name)(5, 7)
+    theirs = torch_cell(name, ours)
     inputs = torch.randn(num_steps, 4, 5, requires_grad=True)
     hidden = torch.randn(4, 7, requires_grad=True)
     weights = torch.randn(num_steps, 4, 7)
@@ -64,29 +55,9 @@ def test_states_and_gradients_equal_torch(name, num_steps):
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_no_state_is_a_state_of_zeros(name):
-    ours, theirs = make_equal_cells(name)
-    inputs, weights = torch.randn(3, 4, 5), torch.randn(3, 4, 7)
-    expected, states = run_theirs(theirs, inputs, torch.zeros(4, 7)), run_ours(ours, inputs, None)
-    torch.testing.assert_close(states, expected, **CLOSE)
-    expected_grads = torch.autograd.grad((expected * weights).sum(), theirs_parameters(theirs))
-    gradients = torch.autograd.grad((states * weights).sum(), list(ours.parameters()))
-    for gradient, reference in zip(gradients, expected_grads, strict=True):
-        torch.testing.assert_close(gradient, reference, **CLOSE)
-
-
-@pytest.mark.parametrize("name", TORCH)
-def test_without_gradient_the_states_are_the_same(name):
-    ours, _ = make_equal_cells(name)
-    inputs = torch.randn(3, 4, 5)
-    with torch.no_grad():
-        without_grad = run_ours(ours, inputs, None)
-    torch.testing.assert_close(without_grad, run_ours(ours, inputs, None), **CLOSE)
-
-
-@pytest.mark.parametrize("name", TORCH)
 def test_bf16_is_close_and_trains_fp32_weights(name):
-    ours, _ = make_equal_cells(name)
+    torch.manual_seed(0)
+    ours = CELLS.load(name)(5, 7)
     inputs, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 7)
     exact = run_ours(ours, inputs, None)
     low_precision = run_ours(ours, inputs.bfloat16(), None, torch.bfloat16)
@@ -114,3 +85,130 @@ def test_initialisation_is_that_of_torch(name):
 def test_tanh_equals_torch():
     values = torch.linspace(-12, 12, 1001)
     torch.testing.assert_close(tanh(values), values.tanh(), rtol=1e-6, atol=1e-6)
+
+
+def sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def make(name, input_size=HIDDEN):
+    torch.manual_seed(3)
+    cell = CELLS.load(name)(input_size, HIDDEN)
+    with torch.no_grad():
+        for parameter in cell.parameters():  # including biases
+            parameter.copy_(torch.randn_like(parameter) * 0.7)
+    return cell, {name: value.detach().double().numpy() for name, value in cell.named_parameters()}
+
+
+def node(matrix, value, activation):
+    """A gated node: interpolation from its predecessor's value (hidden,) to an activation of a map of it."""
+    gate, new = np.split(matrix @ value, 2)
+    return value + sigmoid(gate) * (activation(new) - value)
+
+
+def first_node(weights, inputs, state):
+    both = np.concatenate([weights["input_map.weight"], weights["hidden_map.weight"]], axis=1)
+    gate, new = np.split(both @ np.concatenate([inputs, state]), 2)
+    return state + sigmoid(gate) * (np.tanh(new) - state)
+
+
+def dgsend(weights, inputs, state):
+    return node(weights["node_maps.0.weight"], first_node(weights, inputs, state), lambda new: new)
+
+
+def dgrecv(weights, inputs, state):
+    s0 = first_node(weights, inputs, state)
+    s1 = node(weights["node_maps.0.weight"], s0, np.tanh)
+    s2 = node(weights["node_maps.1.weight"], s0, np.tanh)
+    s3 = node(weights["node_maps.2.weight"], s0, lambda new: new)
+    s4 = node(weights["node_maps.3.weight"], s2, lambda new: np.maximum(new, 0))
+    return (s1 + s2 + s3 + s4) / 4
+
+
+def sru(weights, inputs, memory, activation):
+    """Next output and memory; both gates depend on the previous memory."""
+    new, forget, highway = np.split(weights["input_map.weight"] @ inputs, 3)
+    peep_forget, peep_highway = np.split(weights["peephole"], 2)
+    bias_forget, bias_highway = np.split(weights["bias"], 2)
+    forget = sigmoid(forget + memory * peep_forget + bias_forget)
+    highway = sigmoid(highway + memory * peep_highway + bias_highway)
+    memory = new + (memory - new) * forget
+    return inputs + (activation(memory) - inputs) * highway, memory
+
+
+@pytest.mark.parametrize("input_size", [1, 4, HIDDEN])
+@pytest.mark.parametrize(("name", "formula"), [("dgsend", dgsend), ("dgrecv", dgrecv)])
+def test_searched_cells_equal_their_nodes(name, formula, input_size):
+    cell, weights = make(name, input_size)
+    inputs, hidden = torch.randn(4, BATCH, input_size), torch.randn(BATCH, HIDDEN)
+    step, state = cell.unroll(torch.float32), cell.start(hidden)
+    expected = hidden.double().numpy()
+    for step_inputs in inputs:
+        state = step(step_inputs, state)
+        expected = np.stack(
+            [formula(weights, *pair) for pair in zip(step_inputs.double().numpy(), expected, strict=True)]
+        )
+        torch.testing.assert_close(state[0].double(), torch.from_numpy(expected), **CLOSE)
+    assert cell.summary(state) is state[0]
+
+
+@pytest.mark.parametrize(("name", "activation"), [("sru", lambda memory: memory), ("sru-tanh", np.tanh)])
+def test_sru_equals_its_formula(name, activation):
+    cell, weights = make(name)
+    inputs, memory = torch.randn(4, BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
+    step, state = cell.unroll(torch.float32), cell.start(memory)
+    assert torch.equal(cell.summary(state), memory)
+    expected = memory.double().numpy()
+    for step_inputs in inputs:
+        state = step(step_inputs, state)
+        pairs = zip(step_inputs.double().numpy(), expected, strict=True)
+        outputs, memories = zip(*(sru(weights, *pair, activation) for pair in pairs), strict=True)
+        expected = np.stack(memories)
+        torch.testing.assert_close(state[0].double(), torch.from_numpy(np.stack(outputs)), **CLOSE)
+        torch.testing.assert_close(cell.summary(state).double(), torch.from_numpy(expected), **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS.parts)
+def test_no_input_is_an_input_of_zeros(name):
+    cell, _ = make(name)
+    hidden, weights = torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
+    results = []
+    for inputs in (None, torch.zeros(BATCH, HIDDEN)):
+        step, state = cell.unroll(torch.float32), cell.start(hidden)
+        for _ in range(3):
+            state = step(inputs, state)
+        gradients = torch.autograd.grad(
+            (cell.summary(state) * weights).sum(), list(cell.parameters()), materialize_grads=True
+        )
+        results.append([*state, *gradients])
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("name", CELLS.parts)
+def test_no_state_is_a_state_of_zeros(name):
+    cell, _ = make(name)
+    inputs, step = torch.randn(BATCH, HIDDEN), cell.unroll(torch.float32)
+    initial_state = cell.start(torch.zeros(BATCH, HIDDEN))
+    for actual, expected in zip(step(inputs, None), step(inputs, initial_state), strict=True):
+        torch.testing.assert_close(actual, expected, **CLOSE)
+
+
+@pytest.mark.parametrize(("name", "num_nodes"), [("dgsend", 1), ("dgrecv", 4)])
+def test_searched_cells_are_initialised_by_glorots_rule(name, num_nodes):
+    """Input and hidden map as one matrix of 96 + 64 by 128; the map of each node has 64 by 128. No biases."""
+    torch.manual_seed(0)
+    cell = CELLS.load(name)(96, 64)
+    sizes = {key: tuple(value.shape) for key, value in cell.named_parameters()}
+    node_sizes = {f"node_maps.{index}.weight": (128, 64) for index in range(num_nodes)}
+    assert sizes == {"input_map.weight": (128, 96), "hidden_map.weight": (128, 64)} | node_sizes
+    for key, value in cell.named_parameters():
+        bound = (6 / (96 + 64 + 128 if "node" not in key else 64 + 128)) ** 0.5
+        assert bound * 0.98 < value.abs().max() <= bound
+        assert value.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["sru", "sru-tanh"])
+def test_sru_needs_an_input_as_wide_as_its_state(name):
+    with pytest.raises(ConfigError, match=r"expected equal widths of .* embedding_size=4 and hidden_size=6"):
+        CELLS.load(name)(4, 6)

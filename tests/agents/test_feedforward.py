@@ -18,11 +18,6 @@ def make(name, style="egg"):
     return make_receiver(name, **SIZES, style=style)
 
 
-def discrete_message(ids, length=None):
-    length = torch.full((ids.shape[1],), float(len(ids))) if length is None else length
-    return Message(symbols=ids, ends=None, length=length)
-
-
 def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     torch.manual_seed(0)
     meanings = torch.randn(3, 7)
@@ -35,7 +30,7 @@ def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
 
 
-def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program():
+def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program(discrete_message):
     ids = torch.randint(1, 5, (6, 5))
     flat, total = make("fc2l", "icy"), make("fc2l,form=sum", "icy")
     expected = flat.embed(ids).tanh().transpose(0, 1).flatten(1)
@@ -45,7 +40,7 @@ def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program():
     torch.testing.assert_close(total(discrete_message(ids), torch.float32)[0][0], expected)
 
 
-def test_cnn_is_torchs_convolution_pooling_and_relu():
+def test_cnn_is_torchs_convolution_pooling_and_relu(discrete_message):
     receiver = make("cnn,blocks=2")
     blocks = [nn.Sequential(layer, nn.MaxPool1d(2), nn.ReLU()) for layer in receiver.convolutions]
     ids = torch.randint(1, 5, (6, 5))
@@ -81,7 +76,7 @@ def test_state_at_each_end_is_that_of_the_prefix(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ids_and_weights_give_equal_states_and_symbols_after_the_end_are_ignored(name):
+def test_ids_and_weights_give_equal_states_and_symbols_after_the_end_are_ignored(discrete_message, name):
     receiver = make(name)
     ids = torch.tensor([[2, 3, 1], [0, 1, 4], [-1, 0, 2], [-1, -1, 0]])
     length = torch.tensor([2.0, 3.0, 4.0])

@@ -127,13 +127,6 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
     assert corpus.eos == (None if length == "fixed" else EOS)
 
 
-@pytest.mark.parametrize("kind", CHANNELS.parts)
-def test_greedy_messages_are_deterministic(kind):
-    _, first = generate_message("greedy", kind=kind)
-    _, second = generate_message("greedy", kind=kind)
-    assert first.symbols.equal(second.symbols)
-
-
 def test_states_at_the_ends():
     """Ids: state after the last symbol. Weights of fixed length: the last. Variable: all, with probabilities."""
     states = [torch.full((2, 1), float(step)) for step in range(3)]

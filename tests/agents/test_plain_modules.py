@@ -3,10 +3,9 @@
 import pytest
 import torch
 from plain_modules import HIDDEN, PlainReceiver, PlainSender, SenderOfOneCall
-from torch import nn
 
 from ecsuite.agents.autocast import call_receiver, call_sender
-from ecsuite.agents.message import PAD, Message, embed_symbols
+from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.receivers import state_size
 from ecsuite.agents.senders import build_message
 from ecsuite.config import ConfigError
@@ -137,37 +136,6 @@ def test_too_few_steps_are_refused():
     builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
     with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
         build_message(builder, torch.zeros(2, 2, 6))
-
-
-def test_ids_weights_and_padding_have_embeddings():
-    embedding = nn.Embedding(5, 3)
-    ids = torch.tensor([[1, 4], [0, PAD]])
-    embedded = embed_symbols(embedding, ids)
-    torch.testing.assert_close(embedded, embedding.weight[torch.tensor([[1, 4], [0, 0]])])
-    weights = torch.eye(5)[ids.clamp(min=0)]
-    torch.testing.assert_close(embed_symbols(embedding, weights), embedded)
-    assert embed_symbols(embedding, weights.bfloat16()).dtype == torch.float32
-
-
-def test_what_follows_the_end_of_a_message_changes_nothing():
-    receiver = PlainReceiver(6)
-    ids = torch.tensor([[2, 3], [0, 5], [PAD, 0]])
-    message = Message(symbols=ids, ends=None, length=torch.tensor([2.0, 3.0]))
-    states, _ = call_receiver(receiver, message, torch.float32)
-    short = Message(symbols=ids[:2, :1], ends=None, length=torch.tensor([2.0]))
-    torch.testing.assert_close(states[:, :1], call_receiver(receiver, short, torch.float32)[0])
-
-
-@pytest.mark.parametrize("relaxed", ["ends", "fixed", "ids"])
-def test_states_are_a_list_or_a_tensor(relaxed):
-    states = torch.randn(3, 2, 4)
-    message = Message(
-        symbols=torch.ones(3, 2, dtype=torch.long) if relaxed == "ids" else torch.rand(3, 2, 5),
-        ends=torch.full((3, 2), 1 / 3) if relaxed == "ends" else None,
-        length=torch.tensor([3.0, 2.0]),
-    )
-    for from_tensor, from_list in zip(message.at_ends(states), message.at_ends(list(states)), strict=True):
-        assert torch.equal(from_tensor, from_list)
 
 
 def test_a_receiver_says_how_wide_its_states_are():

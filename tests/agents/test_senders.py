@@ -2,30 +2,18 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.functional import one_hot
 
 from ecsuite.agents import make_sender
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import RecurrentSender
 
-LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+CELLS = ["rnn", "gru", "lstm"]
 
 
 def make_recurrent_sender(**options):
     options = RecurrentSender.Options(hidden_size=6, embedding_size=5, **options)
     return RecurrentSender(options, num_features=7, vocab_size=4)
-
-
-def torch_layers(sender, cell, input_size):
-    layers = LAYERS[cell](input_size, 6, len(sender.cells))
-    with torch.no_grad():
-        for index, ours in enumerate(sender.cells):
-            getattr(layers, f"weight_ih_l{index}").copy_(ours.input_map.weight)
-            getattr(layers, f"weight_hh_l{index}").copy_(ours.hidden_map.weight)
-            getattr(layers, f"bias_ih_l{index}").copy_(ours.input_map.bias)
-            getattr(layers, f"bias_hh_l{index}").copy_(ours.hidden_map.bias)
-    return layers
 
 
 def first_states(sender, cell, meanings):
@@ -35,24 +23,24 @@ def first_states(sender, cell, meanings):
     return (hidden, torch.zeros_like(hidden)) if cell == "lstm" else hidden
 
 
-@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
-def test_zero_input_equals_torch_layers_over_zeros(soft_message_builder, cell, num_layers):
+def test_zero_input_equals_torch_layers_over_zeros(soft_message_builder, torch_layers, cell, num_layers):
     torch.manual_seed(0)
     sender = make_recurrent_sender(cell=cell, num_layers=num_layers, zero_input=True)
     assert sender.embed is None and sender.start is None
     meanings = torch.randn(3, 7)
-    outputs, _ = torch_layers(sender, cell, 5)(torch.zeros(4, 3, 5), first_states(sender, cell, meanings))
+    outputs, _ = torch_layers(cell, sender.cells)(torch.zeros(4, 3, 5), first_states(sender, cell, meanings))
     torch.testing.assert_close(sender(meanings, soft_message_builder(4)), sender.scores(outputs))
 
 
-@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("style", ["egg", "icy"])
-def test_the_previous_symbol_is_the_input_of_the_first_layer(soft_message_builder, cell, style):
+def test_the_previous_symbol_is_the_input_of_the_first_layer(soft_message_builder, torch_layers, cell, style):
     torch.manual_seed(0)
     sender = make_recurrent_sender(cell=cell, num_layers=2, style=style)
     meanings = torch.randn(3, 7)
-    layers, states = torch_layers(sender, cell, 5), first_states(sender, cell, meanings)
+    layers, states = torch_layers(cell, sender.cells), first_states(sender, cell, meanings)
     inputs = sender.start.expand(3, -1) if style == "egg" else sender.embed(torch.full((3,), EOS))
     expected = []
     for _ in range(4):
@@ -72,11 +60,3 @@ def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
     meaning = one_hot(values, 50).sum(1).float()
     torch.testing.assert_close(sender.perceive(meaning), sender.perceive.weight[:, values[0]].sum(1)[None])
     assert sender.embed.in_features == 5 and sender.embed.out_features == 128
-
-
-def test_the_default_style_is_egg():
-    sender = make_recurrent_sender(cell="gru")
-    assert sender.perceive.bias is not None and sender.start.shape == (5,)
-    assert {name.split(".")[0] for name, _ in sender.named_parameters()} == {
-        "perceive", "cells", "scores", "embed", "start",
-    }  # fmt: skip

@@ -6,7 +6,6 @@ from torch import nn
 
 from ecsuite.agents import make_sender
 from ecsuite.agents.message import EOS
-from ecsuite.agents.transformer import position_codes
 
 SIZE = 8
 
@@ -67,11 +66,3 @@ def test_layers_have_different_initial_weights_unless_copied():
         first, second = make_sender(name, **sizes).layers
         assert torch.equal(first.widen.weight, second.widen.weight) == is_copied
         assert first.widen.weight is not second.widen.weight
-
-
-def test_positional_encodings_are_sines_and_cosines():
-    codes = position_codes(3, 4)
-    steps = torch.tensor([0.0, 1.0, 2.0])
-    expected = [steps.sin(), steps.cos(), (steps / 100).sin(), (steps / 100).cos()]
-    torch.testing.assert_close(codes, torch.stack(expected, 1))
-    assert position_codes(2, 3).shape == (2, 3)

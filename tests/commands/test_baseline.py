@@ -7,18 +7,11 @@ import pytest
 KINDS = ["artificial-1, seed 4", "artificial-2, seed 4", "pretraining, seed 4", "tokens of artificial-1"]
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    """A file with a small corpus."""
-    file = tmp_path / "corpus.jsonl"
-    file.write_text("".join(f"{[row % 5, row % 3, 7]}\n" for row in range(40)))
-    return str(file)
-
-
 @pytest.mark.parametrize(
     "command", [("baseline", "no_pretrain"), ("score", "corpus.jsonl", "--metrics", "xferbench")]
 )
-def test_the_plan_is_what_runs(ecsuite, corpus, command):
+def test_the_plan_is_what_runs(ecsuite, tmp_path, command):
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{[row % 5, row % 3, 7]}\n" for row in range(40)))
     line = (*command, "--preset", "nano", "--seed", "4", "--workers", "1", "--device", "cpu", "--json")
     code, out, _ = ecsuite(*line, "--plan")
     jobs = json.loads(out)["jobs"]
@@ -30,3 +23,10 @@ def test_the_plan_is_what_runs(ecsuite, corpus, command):
     jobs = json.loads(ecsuite(*line, "--plan")[1])["jobs"]
     assert [job["is_kept"] for job in jobs] == [True] * 3  # tokens are read by the others only
     assert json.loads(ecsuite(*line)[1]) == json.loads(out)
+
+
+def test_what_is_refused_or_planned_leaves_no_folder(ecsuite, tmp_path):
+    code, _, err = ecsuite("baseline", "human", "--out", "new/a.json")
+    assert code == 2 and err.startswith("human needs a text")
+    assert ecsuite("baseline", "no_pretrain", "--preset", "nano", "--plan", "--out", "new/a.json")[0] == 0
+    assert not (tmp_path / "new").exists()

@@ -318,7 +318,9 @@ def test_no_language_no_article_no_folder(prepare, tmp_path):
         prepare("da")
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"da.jsonl.gz": 1}', "\xff"])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"da.jsonl.gz": 1}', "\xff", "[" * 9999, '{"da.jsonl.gz": {"asked": "3"}}']
+)
 def test_a_foreign_record_is_not_overwritten(hub, prepare, tmp_path, content):
     record = tmp_path / "wiki" / "sources.json"
     record.parent.mkdir()

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import os
+import re
 import tarfile
 import zipfile
 from dataclasses import replace
@@ -249,10 +251,25 @@ def test_what_is_not_whole_is_made_again(web, prepare, tmp_path, damage, reason)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["panx_dataset.zip", "x-final.tar.gz"])
-def test_a_damaged_archive_is_removed(web, prepare, tmp_path, name):
-    task = "panx" if "panx" in name else "pawsx"
-    (web / name).write_bytes(WEB[name][: len(WEB[name]) // 2])
+def encrypted(archive):
+    """The flag of encryption is the first bit of the flags, of each member and in the list of members."""
+    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        for found in re.finditer(re.escape(signature), archive):
+            flags = archive[found.start() + place] | 1
+            archive = archive[: found.start() + place] + bytes([flags]) + archive[found.start() + place + 1 :]
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "damage"),
+    [
+        ("panx", "panx_dataset.zip", lambda archive: archive[: len(archive) // 2]),
+        ("panx", "panx_dataset.zip", encrypted),
+        ("pawsx", "x-final.tar.gz", lambda archive: archive[: len(archive) // 2]),
+    ],
+)
+def test_a_damaged_archive_is_removed(web, prepare, tmp_path, task, name, damage):
+    (web / name).write_bytes(damage(WEB[name]))
     with pytest.raises(ConfigError) as error:
         prepare(task)
     assert str(error.value).startswith(f"{(web / name).as_uri()}: the archive is damaged (")
@@ -261,6 +278,16 @@ def test_a_damaged_archive_is_removed(web, prepare, tmp_path, name):
     assert not list((tmp_path / "data").glob(".*"))
     (web / name).write_bytes(WEB[name])
     assert prepare(task)
+
+
+def test_what_a_killed_extraction_left_is_removed(web, prepare, tmp_path):
+    folder = tmp_path / "data" / "panx" / "kk"
+    folder.mkdir(parents=True)
+    leftover = folder / ".dev.gz.123.tmp"
+    leftover.touch()
+    os.utime(leftover, (0, 0))
+    prepare("panx")
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.gz", "test.gz", "train.gz"]
 
 
 def test_an_archive_without_what_is_expected(web, prepare):

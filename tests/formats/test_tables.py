@@ -66,6 +66,33 @@ def test_faults_in_parquet_are_told_by_row(tmp_path, column, faults):
     assert str(caught.value) == "\n".join(lines)
 
 
+def not_utf8(kind: str) -> Any:
+    """An Arrow array of texts whose second one is not UTF-8."""
+    import pyarrow
+
+    whole = pyarrow.array([b"ok", b"ab\xff"], pyarrow.binary())
+    texts = pyarrow.Array.from_buffers(pyarrow.string(), 2, whole.buffers())
+    return texts if kind == "text" else pyarrow.ListArray.from_arrays(pyarrow.array([0, 1, 2]), texts)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("text", "a.parquet:2: expected a string of symbols, got a byte that is not UTF-8: 0xff"),
+        ("tokens", "a.parquet:2: expected a list of strings, got a byte that is not UTF-8: 0xff"),
+        (b"\xff", "a.parquet: cannot be read as a table: 'utf-8' codec can't decode byte 0xff in…"),
+    ],
+    ids=["text", "tokens", "name of the column"],
+)
+def test_text_that_is_not_utf8(tmp_path, column, message):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values = [1, 2] if isinstance(column, bytes) else not_utf8(column)
+    parquet.write_table(pyarrow.table({column: values}), tmp_path / "a.parquet")
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "a.parquet")
+    assert str(caught.value) == message
+
+
 def test_tables_that_are_none(tmp_path):
     write_parquet(tmp_path / "a.parquet", words=[[1]])
     with pytest.raises(CorpusError) as caught:

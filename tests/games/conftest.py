@@ -1,8 +1,10 @@
-"""A game small enough to be trained many times."""
+"""A game small enough to be trained many times, and its run folders."""
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,37 +12,30 @@ import pytest
 
 from ecsuite.games.experiment import Experiment, load_experiment
 from ecsuite.games.training import Result, train
+from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals
 
 SMALL = (
-    "sender.hidden_size=16",
-    "receiver.hidden_size=16",
-    "sender.embedding_size=8",
-    "receiver.embedding_size=8",
-    "training.num_examples=250",
-    "training.batch_size=32",
-    "training.num_epochs=3",
-    "training.evaluate_every=4",
-    "training.checkpoint_every=4",
-    "training.precision=fp32",
-    "evaluation.num_valid=50",
-)
+    "sender.hidden_size=16", "receiver.hidden_size=16", "sender.embedding_size=8", "receiver.embedding_size=8",
+    "training.num_examples=250", "training.batch_size=32", "training.num_epochs=3", "training.evaluate_every=4",
+    "training.checkpoint_every=4", "training.precision=fp32", "evaluation.num_valid=50",
+)  # fmt: skip
 """24 steps, with a short last batch in each epoch."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small() -> Callable[..., Experiment]:
     """Makes the small experiment, with changes."""
     return lambda *overrides: load_experiment("disc_tiny", [*SMALL, *overrides])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Callable[..., Result]:
     """Trains without a word, and stops at signals; notes are added to the list `notes`."""
 
     def run(experiment, folder, *, resume=False, progress=lambda *_: None, notes=None) -> Result:
         note = (lambda _: None) if notes is None else notes.append
-        with stop_signals() as should_stop:
+        with stop_signals() as asked:
             return train(
                 experiment,
                 folder,
@@ -48,13 +43,13 @@ def run() -> Callable[..., Result]:
                 device="cpu",
                 progress=progress,
                 note=note,
-                should_stop=should_stop,
+                should_stop=asked,
             )
 
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def log_of() -> Callable[[Path], list[dict[str, Any]]]:
     """Reads the log of a run folder, without its clock."""
 
@@ -67,7 +62,7 @@ def log_of() -> Callable[[Path], list[dict[str, Any]]]:
     return log_of
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def contents(log_of: Callable[[Path], Any]) -> Callable[[Path], dict[str, Any]]:
     """Reads everything in a run folder that must repeat."""
 
@@ -78,7 +73,42 @@ def contents(log_of: Callable[[Path], Any]) -> Callable[[Path], dict[str, Any]]:
     return contents
 
 
+@pytest.fixture(scope="session")
+def whole(small, run, tmp_path_factory) -> Path:
+    """The folder of the small run that nobody disturbed; not to be changed."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    run(small(), folder)
+    return folder
+
+
 @pytest.fixture
+def finished(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of the small run."""
+    return shutil.copytree(whole, tmp_path / "finished")
+
+
+@pytest.fixture(scope="session")
+def unchanged() -> Callable[[Path], AbstractContextManager[None]]:
+    """Makes a context in which every file of a folder must stay as it is."""
+
+    @contextmanager
+    def unchanged(folder: Path) -> Iterator[None]:
+        before = {file.name: file.read_bytes() for file in folder.iterdir()}
+        yield
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+    return unchanged
+
+
+@pytest.fixture(scope="session")
 def kill() -> Callable[[int, int], Callable[..., None]]:
     """Makes a progress callback that sends a signal to this process after some step."""
     return lambda number, at: lambda _, done, total: os.kill(os.getpid(), number) if done == at else None
+
+
+@pytest.fixture(scope="session")
+def feature_file(tmp_path_factory) -> str:
+    """A file of 8 classes of 24 rows of 5 features, with 4 attributes."""
+    file = str(tmp_path_factory.mktemp("features") / "features.npz")
+    write_features(file, synthetic_features(1, 8, 24, 5, 4))
+    return file

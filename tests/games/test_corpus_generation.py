@@ -8,7 +8,7 @@ from ecsuite.games.corpus_generation import noise_generator, record_corpus, word
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.worlds import attributes
-from ecsuite.games.worlds.world import attribute_names, describe_values
+from ecsuite.games.worlds.world import attribute_names, describe
 
 
 def record(*overrides):
@@ -44,7 +44,7 @@ def test_greedy_speech_repeats_and_sampled_speech_repeats_with_its_seed():
 
 
 def test_concepts_of_attribute_values():
-    description = describe_values(np.array([[0, 2], [1, 1]]), attribute_names(2, 3))
+    description = describe(np.array([[0, 2], [1, 1]]), attribute_names(2, 3))
     names = description.concept_names
     assert description.meanings.tolist() == [[0, 2], [1, 1]]
     assert [[names[concept] for concept in row] for row in description.concepts] == [

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
-from ecsuite.games.egg_bridge import as_egg_game, attribute_values, corpus_from_interaction
+from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 
@@ -125,7 +125,7 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     batch = world.draw("valid", 0, BATCH)
     egg_game, _ = make_egg_game(experiment, game)
     egg_game.eval()
-    ours = as_egg_game(game).eval()
+    ours = EGGGame(game).eval()
     with torch.no_grad():
         expected, theirs = egg_game(*batch_for_egg(task, batch))
         loss, interaction = ours(*batch_for_egg(task, batch))
@@ -161,7 +161,7 @@ def test_training_losses_and_gradients_are_eggs(monkeypatch, task, cell, straigh
     monkeypatch.setattr("ecsuite.games.channels.gumbel_noise", lambda *_: -(-uniform.log()).log())
 
     expected, theirs = egg_game.train()(*batch_for_egg(task, batch))
-    loss, interaction = as_egg_game(game).train()(*batch_for_egg(task, batch))
+    loss, interaction = EGGGame(game).train()(*batch_for_egg(task, batch))
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.message, theirs.message, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.message_length, theirs.message_length, rtol=1e-5, atol=1e-5)
@@ -182,7 +182,7 @@ def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
     core.init(params=["--batch_size=64", "--lr=0.003", "--n_epochs=6", "--no_cuda"])
     _, game, world = make("discrimination", "gru", f"channel.kind={kind}")
     data = [batch_for_egg("discrimination", world.draw("train", number, 64)) for number in range(32)]
-    egg_game = as_egg_game(game)
+    egg_game = EGGGame(game)
     trainer = core.Trainer(
         game=egg_game,
         optimizer=core.build_optimizer(egg_game.parameters()),
@@ -254,7 +254,7 @@ def test_errors_of_unsuitable_interactions():
 
 def test_the_bridge_is_a_module_of_our_parameters():
     _, game, _ = make("discrimination", "gru")
-    egg_game = as_egg_game(game)
+    egg_game = EGGGame(game)
     assert {id(p) for p in egg_game.parameters()} == {id(p) for p in game.parameters()}
     assert isinstance(egg_game, nn.Module)
     egg_game.temperature = 0.05
@@ -264,6 +264,6 @@ def test_the_bridge_is_a_module_of_our_parameters():
 def test_a_channel_without_temperature_ignores_the_one_that_egg_sets():
     _, game, _ = make("discrimination", "gru", "channel.kind=reinforce")
     options = game.channel.options
-    egg_game = as_egg_game(game)
+    egg_game = EGGGame(game)
     egg_game.temperature = 0.05
     assert egg_game.temperature == 1 and game.channel.options is options

@@ -7,7 +7,6 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import make_world
 from ecsuite.games.preview import round_titles, show_rounds
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
-from ecsuite.games.worlds.world import Description
 
 
 def test_titles_are_the_rules_of_the_first_rounds(tmp_path):
@@ -31,10 +30,7 @@ def test_the_same_rounds_are_the_same_bytes_and_splits_differ(tmp_path):
 
 
 def test_shapeworld_s_connectives_join_its_literals():
-    rules = make_world(load_experiment("mu_shapeworld")).rules
-    titles = round_titles(
-        Description(meanings=rules.meanings, concepts=rules.concepts, concept_names=rules.concept_names)
-    )
+    titles = round_titles(make_world(load_experiment("mu_shapeworld")).rules)
     assert len(set(titles)) == 312
     assert {"targets: not red", "targets: red and circle", "targets: red or circle"} <= set(titles)
     assert not any("and and" in text or text.endswith((" and", " or")) for text in titles)

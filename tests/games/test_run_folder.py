@@ -1,9 +1,11 @@
 """Run folders and checkpoints: whose they are, what is refused, and damage that is named and survived."""
 
+import json
 import signal
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from ecsuite.config import ConfigError, DamagedError
@@ -30,8 +32,6 @@ def replace_header(file):
 
 
 def no_metadata(file):
-    from safetensors.torch import save_file
-
     save_file({"x": torch.zeros(1)}, file)
 
 
@@ -39,31 +39,29 @@ DAMAGES = [truncate, flip, empty, replace_header, no_metadata]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(tmp_path, small, run, damage):
-    run(small(), tmp_path / "whole")
-    run(small("training.num_epochs=2"), tmp_path / "run")
-    damage(tmp_path / "run" / "checkpoint-000000016.safetensors")
+def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(
+    finished, small, run, whole, contents, damage
+):
+    damage(finished / "checkpoint-000000024.safetensors")
+    (finished / "corpus.jsonl").unlink()
     notes = []
-    run(small(), tmp_path / "run", resume=True, notes=notes)
-    assert len(notes) == 1
-    assert notes[0].startswith("checkpoint-000000016.safetensors is damaged: ")
-    assert notes[0].endswith("; trying the previous checkpoint")
-    for name in ("corpus.jsonl", "meanings.jsonl", "metadata.json", "checkpoint-000000024.safetensors"):
-        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    run(small(), finished, resume=True, notes=notes)
+    (note,) = notes
+    assert note.startswith("checkpoint-000000024.safetensors is damaged: ")
+    assert note.endswith("; trying the previous checkpoint")
+    assert contents(finished) == contents(whole)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_no_whole_checkpoint_is_an_error_and_nothing_is_overwritten(tmp_path, small, run, damage):
-    run(small("training.num_epochs=2"), tmp_path)
-    for file in checkpoints(tmp_path):
+def test_no_whole_checkpoint_is_an_error_and_nothing_is_overwritten(finished, small, run, unchanged, damage):
+    for file in checkpoints(finished):
         damage(file)
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    with pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing was changed"):
-        run(small("training.num_epochs=2"), tmp_path, resume=True)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-    with pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing was changed"):
-        run(small(), tmp_path, resume=True)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    for experiment in (small(), small("training.num_epochs=4")):
+        with (
+            unchanged(finished),
+            pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing was changed"),
+        ):
+            run(experiment, finished, resume=True)
 
 
 def test_a_checkpoint_of_another_model_is_damage_not_a_crash(tmp_path):
@@ -96,43 +94,19 @@ def test_checkpoints_come_back_exactly_and_two_are_kept(tmp_path):
     assert load_checkpoint(tmp_path / "nowhere", fresh, fresh_optimizer, print) is None
 
 
-def test_equal_states_make_equal_bytes(tmp_path):
-    torch.manual_seed(0)
-    model, optimizer = model_and_optimizer()
-    seen = set()
-    for copy in range(8):
-        folder = tmp_path / str(copy)
-        folder.mkdir()
-        save_checkpoint(folder, 1, model, optimizer, one=1, two=2, three=3)
-        seen.add(checkpoints(folder)[0].read_bytes())
-    assert len(seen) == 1
-
-
 REFUSALS = {
     "optimizer.lr=0.5": r"holds another run \(optimizer.lr is 0.003 in the folder, 0.5 requested\): choose another",
     "channel.length=fixed": r"holds another run \(channel.length is variable in the folder, fixed requested\)",
     "name=other": r"holds another run \(name is disc_tiny in the folder, other requested\)",
     "training.seed=2": r"holds another run \(training.seed is 1 in the folder, 2 requested\)",
-    "training.num_epochs=9": r"holds this run, unfinished: add --resume to continue it, or choose another folder",
 }
 
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("change", REFUSALS)
-def test_a_folder_of_another_run_is_refused(tmp_path, small, run, change, resume):
-    if "num_epochs" in change and resume:
-        pytest.skip("a resumed run may have another number of epochs")
-    run(small(), tmp_path)
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    with pytest.raises(ConfigError, match=REFUSALS[change]):
-        run(small(change), tmp_path, resume=resume)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_a_run_under_another_description_is_the_same_run(tmp_path, small, run):
-    """Descriptions of shipped configs may change between versions."""
-    run(small("about=old"), tmp_path)
-    assert run(small("about=new"), tmp_path).was_done
+def test_a_folder_of_another_run_is_refused(finished, small, run, unchanged, change, resume):
+    with unchanged(finished), pytest.raises(ConfigError, match=REFUSALS[change]):
+        run(small(change), finished, resume=resume)
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -153,25 +127,38 @@ def test_an_unfinished_run_wants_resume(tmp_path, small, run):
             signal.raise_signal(signal.SIGINT)
 
     assert run(small(), tmp_path, progress=stop).stopped == "interrupt"
-    with pytest.raises(ConfigError, match="holds this run, unfinished: add --resume to continue it"):
-        run(small(), tmp_path)
-    assert run(small(), tmp_path, resume=True).stopped == "epochs"
+    for experiment in (small(), small("training.num_epochs=9")):
+        with pytest.raises(ConfigError, match="holds this run, unfinished: add --resume to continue it"):
+            run(experiment, tmp_path)
 
 
-def test_a_damaged_config_is_damage(tmp_path, small, run):
-    run(small(), tmp_path)
-    (tmp_path / "config.yaml").write_text("world: {")
+def test_a_damaged_config_is_damage(finished, small, run):
+    (finished / "config.yaml").write_text("world: {")
     with pytest.raises(DamagedError, match=r"damaged run folder: .*config.yaml: not YAML"):
-        run(small(), tmp_path, resume=True)
+        run(small(), finished, resume=True)
 
 
-def test_damaged_metadata_of_a_finished_run_are_written_again(tmp_path, small, run):
-    run(small(), tmp_path)
-    before = (tmp_path / "metadata.json").read_bytes()
-    for damage in (b"", b"[]", b'{"training": 3}'):
-        (tmp_path / "metadata.json").write_bytes(damage)
-        run(small(), tmp_path, resume=True)
-        assert (tmp_path / "metadata.json").read_bytes() == before
+OF_METADATA = [
+    ("training", {"stopped": "because"}),
+    ("training", {"step": "24"}),
+    ("training", {"accuracy": "high"}),
+    ("training", {"accuracy": [1]}),
+    ("probes", {"seen rules": 3}),
+    ("sha256", {"": "0"}),
+]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b"[" * 100_000, b'{"training": 3}', b"\xff", *OF_METADATA])
+def test_damaged_metadata_of_a_finished_run_are_written_again(finished, small, run, damage):
+    file = finished / "metadata.json"
+    before = file.read_bytes()
+    if isinstance(damage, tuple):
+        part, change = damage
+        known = json.loads(before)
+        damage = json.dumps({**known, part: {**known.get(part, {}), **change}}).encode()
+    file.write_bytes(damage)
+    assert not run(small(), finished, resume=True).was_done
+    assert file.read_bytes() == before
 
 
 def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_path, small, run):
@@ -181,12 +168,38 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 
 
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
-    file = tmp_path / "log.jsonl"
-    with open_log(file, 0) as log:
-        log.write(b"one\ntwo\nthr")
-    with open_log(file, 1) as log:
-        log.write(b"2\n")
-    assert file.read_bytes() == b"one\n2\n"
-    with open_log(file, 7) as log:
-        log.write(b"3\n")
-    assert file.read_bytes() == b"one\n2\n3\n"
+    file, notes = tmp_path / "log.jsonl", []
+    lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
+    log, number = open_log(file, 0, 0, notes.append)
+    with log:
+        log.write(b"".join(lines) + b'{"ste')
+    assert number == 0
+    for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
+        log, number = open_log(file, step, count, notes.append)
+        log.close()
+        assert number == count and file.read_bytes() == b"".join(lines[:count])
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "steps", "num_lost"),
+    [
+        (None, [12, 16, 20, 24], 2),
+        (b"", [12, 16, 20, 24], 2),
+        (b'garbage\xff\n{"step": 8, "train": {}}\n', [8, 12, 16, 20, 24], 1),
+        (b"[" * 100_000 + b"\n", [12, 16, 20, 24], 2),
+        (b'{"step": "4"}\n{"step": 8}', [12, 16, 20, 24], 2),
+    ],
+)
+def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damage, steps, num_lost):
+    """The lines that are left stay, also if the run is stopped and goes on again."""
+    run(small(), tmp_path, progress=kill(signal.SIGTERM, 9))
+    log, notes = tmp_path / "log.jsonl", []
+    log.unlink()
+    if damage is not None:
+        log.write_bytes(damage)
+    run(small(), tmp_path, resume=True, notes=notes, progress=kill(signal.SIGTERM, 13))
+    assert notes == [f"{log}: {num_lost} of 2 evaluations are missing or damaged and left out"]
+    run(small(), tmp_path, resume=True, notes=notes)
+    assert len(notes) == 1
+    assert [json.loads(line)["step"] for line in log.read_bytes().splitlines()] == steps

@@ -40,12 +40,6 @@ def test_parentheses_close_the_innermost_pair() -> None:
     assert len(stack) < 30
 
 
-def test_half_of_parentheses_open() -> None:
-    stream = zipf_parentheses(50_000, np.random.default_rng(1), num_types=500).messages.values
-    counts = np.bincount(stream, minlength=500) / len(stream)
-    assert counts[:50] == pytest.approx(zipf_mandelbrot(500)[:50], rel=0.25)
-
-
 def test_noise_has_the_expected_frequencies() -> None:
     uniform = np.bincount(uniform_noise(100_000, np.random.default_rng(0), num_types=10).messages.values)
     assert uniform / 100_000 == pytest.approx(np.full(10, 0.1), abs=0.005)
@@ -76,16 +70,6 @@ def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -
     assert np.array_equal(corpus.messages.values, again.messages.values)
     assert len(make(0, np.random.default_rng(0), num_types=20, **text).messages) == 0
     assert len(make(1, np.random.default_rng(0), num_types=20, **text).messages) == 1
-
-
-def test_depth_of_parentheses_grows_at_a_probability_of_one_half() -> None:
-    """At 0.5 half of the pairs close at once; at 0.4, as the paper has it, six of ten do."""
-    for probability, share in ((0.4, 0.6), (0.5, 0.5)):
-        rng = np.random.default_rng(0)
-        corpus = zipf_parentheses(200_000, rng, num_types=10_000_000, open_probability=probability)
-        stream = corpus.messages.values
-        closes_at_once = stream[1:] == stream[:-1]
-        assert 2 * closes_at_once.mean() == pytest.approx(share, abs=0.01)
 
 
 def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
-from ecsuite.grammars.nesting import check_probability, close_any, close_innermost, depths
+from ecsuite.grammars.nesting import close_any, close_innermost, depths
 
 PROBABILITIES = [0.0, 0.3, 0.5, 0.6, 1.0]
 
@@ -53,11 +52,3 @@ def test_all_open_brackets_are_closed_with_equal_probability() -> None:
         for seed in range(3000)
     ]
     assert np.bincount(closed) / 3000 == pytest.approx(np.full(3, 1 / 3), abs=0.03)
-
-
-def test_probabilities_are_checked() -> None:
-    for value in (0, 0.4, 1):
-        check_probability("stop", value)
-    check_probability("repeat", 0, below=1)
-    with pytest.raises(ConfigError, match=r"^repeat: expected at least 0 and below 1, got 1$"):
-        check_probability("repeat", 1, below=1)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.grammars.frequencies import zipf_mandelbrot
 from ecsuite.grammars.sentences import bag_of_words, dyck, regular, shuffle_dyck
 
 
@@ -69,12 +68,6 @@ def test_brackets_need_two_symbols(family) -> None:
         family(4, rng(), open_probability=1.5)
 
 
-def test_opened_kinds_follow_zipf() -> None:
-    symbols = dyck(200_000, rng(), num_types=20, open_probability=0.4).messages.values
-    opened = symbols[symbols < 10]
-    assert np.bincount(opened) / len(opened) == pytest.approx(zipf_mandelbrot(10), abs=0.005)
-
-
 def test_regular_sentences_are_runs_of_ten_symbols() -> None:
     corpus = regular(50_000, rng(), num_types=1_000_000)  # so many that neighbours are hardly ever alike
     runs = [1 + int((np.diff(corpus.messages[i]) != 0).sum()) for i in range(len(corpus.messages) - 1)]
@@ -85,7 +78,7 @@ def test_regular_sentences_are_runs_of_ten_symbols() -> None:
 def test_regular_takes_options() -> None:
     once = regular(1000, rng(), runs=4, repeat_probability=0)
     assert once.messages.lengths.tolist() == [4] * 250
-    with pytest.raises(ConfigError, match="runs: expected at least 1, got 0"):
+    with pytest.raises(ConfigError, match="runs: expected 1 to 1,073,741,824, got 0"):
         regular(10, rng(), runs=0)
     with pytest.raises(ConfigError, match="repeat_probability: expected at least 0 and below 1, got 1"):
         regular(10, rng(), repeat_probability=1)

@@ -4,20 +4,16 @@ The modules in `agents` define the computation. Symbols are ids, so no gradient 
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.hierarchical import HierarchicalReceiver
 from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.receivers import RecurrentReceiver
-from ecsuite.eval.icy.fast.recurrent_kernels import (
-    FoldedInput,
-    FusedCell,
-    Parameters,
-    Saved,
+from ecsuite.eval.icy.fast.agent_kernels import (
+    FusedAgent,
     common_fused_cell,
     concat_rows,
     layer_below,
@@ -25,46 +21,28 @@ from ecsuite.eval.icy.fast.recurrent_kernels import (
     lerp_states,
     submodule_parameters,
 )
+from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, Groups, Parameters
 from ecsuite.eval.icy.fast.supervised_batches import grouped
-
-Groups = list[list[Tensor]]
 
 
 def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
     """The fused implementation of a receiver, or None if there is none."""
     # Exactly these classes: a subclass may compute something else.
-    if type(receiver) not in (RecurrentReceiver, HierarchicalReceiver):
-        return None
-    assert isinstance(receiver, RecurrentReceiver | HierarchicalReceiver)
-    if receiver.embed.bias is not None:
-        return None
-    if isinstance(receiver, HierarchicalReceiver):
-        if receiver.stop_mode != "each" or receiver.reset:
-            return None
-        cells = [receiver.lower, receiver.upper]
+    fused_class: type[FusedReceiver]
+    if type(receiver) is RecurrentReceiver:
+        fused_class, is_supported = MultiLayerFusedReceiver, True
+    elif type(receiver) is HierarchicalReceiver:
+        fused_class = HierarchicalFusedReceiver
+        is_supported = receiver.stop_mode == "each" and not receiver.reset
     else:
-        cells = [cast(RecurrentCell, cell) for cell in receiver.cells]
-    cell = common_fused_cell(cells)
-    if cell is None:
         return None
-    fused_class = (
-        HierarchicalFusedReceiver if isinstance(receiver, HierarchicalReceiver) else MultiLayerFusedReceiver
-    )
-    return fused_class(cell, cells)
+    cell = common_fused_cell(receiver)
+    is_supported = is_supported and receiver.embed.bias is None
+    return fused_class(cell, receiver) if is_supported and cell is not None else None
 
 
-class FusedReceiver(ABC):
-    """Fused forward and backward pass of one type of receiver.
-
-    Args:
-        cell: The kernel of its cells.
-        cells: Its cells, for their sizes.
-    """
-
-    def __init__(self, cell: FusedCell, cells: list[RecurrentCell]) -> None:
-        self.cell, self.num_layers = cell, len(cells)
-        self.has_bias, self.size = cells[0].has_bias, cells[0].hidden_size
-        self.num_states = len(cells[0].start(torch.zeros(1, self.size)))
+class FusedReceiver(FusedAgent, ABC):
+    """Fused forward and backward pass of one type of receiver."""
 
     def final_state(self, parameters: Parameters, symbols: Tensor) -> Tensor:
         """The state after the last symbol, (replicas, hidden, batch), differentiable in the parameters.
@@ -99,32 +77,18 @@ class FusedReceiver(ABC):
         weight = parameters["embed.weight"]
         return FoldedInput(embedding=weight, bias_coefficients=weight.new_ones(weight.shape[-1]))
 
-    def zero_state(self, feedback: Tensor) -> Saved:
-        """A state of zeros."""
-        shape = (feedback.shape[1], self.size, feedback.shape[3])
-        return tuple(feedback.new_zeros(shape) for _ in range(self.num_states))
-
-    def bias_row(self, feedback: Tensor) -> Tensor | None:
-        """A row of ones for the biases of layers above the lowest; None without biases."""
-        return feedback.new_ones(feedback.shape[1], 1, feedback.shape[3]) if self.has_bias else None
-
 
 class MultiLayerFusedReceiver(FusedReceiver):
     """Recurrent receivers of one or more layers."""
 
     def groups(self, parameters: Parameters) -> Groups:
         """See the base class: one group per layer."""
-        lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-        folded_inputs = [self.feedback(parameters)] + [lower_layer] * (self.num_layers - 1)
-        return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
-            for layer, folded_input in enumerate(folded_inputs)
-        ]
+        return self.layer_matrices(parameters, self.feedback(parameters))
 
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
-        bias_row = self.bias_row(feedback)
-        states = [self.zero_state(feedback) for _ in groups]
+        bias_row = self.bias_row(feedback[0])
+        states = [self.zero_state(feedback[0]) for _ in groups]
         tape = []
         for symbols in feedback:
             layer_input: Tensor | None = symbols
@@ -168,8 +132,8 @@ class HierarchicalFusedReceiver(FusedReceiver):
     def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
         """See the base class."""
         (stop, bias), lower_matrices, upper_matrices = groups
-        bias_row = self.bias_row(feedback)
-        lower, upper = self.zero_state(feedback), self.zero_state(feedback)
+        bias_row = self.bias_row(feedback[0])
+        lower, upper = self.zero_state(feedback[0]), self.zero_state(feedback[0])
         tape = []
         for symbols in feedback:
             lower, lower_saved = self.cell.forward(lower_matrices, concat_rows(lower[0], symbols), lower)

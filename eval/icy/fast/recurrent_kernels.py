@@ -8,27 +8,28 @@ The cells of `ecsuite.agents.cells` define the computation; tests compare these 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import (
-    DAGCell,
-    DgrecvCell,
-    DgsendCell,
-    GRUCell,
-    LSTMCell,
-    RecurrentCell,
-    RNNCell,
-)
+from ecsuite.agents.cells import DAGCell, DgrecvCell, DgsendCell, GRUCell, LSTMCell, RecurrentCell, RNNCell
 
 Parameters = Mapping[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
 
 Saved = tuple[Tensor, ...]
 """Tensors that a forward step saves for its backward step; also the type of states."""
+
+Matrices = list[Tensor]
+"""The matrices of a cell or another submodule, or their gradients."""
+
+Groups = list[Matrices]
+"""Those of an agent, by submodule."""
+
+StepGradients = tuple[Tensor, Saved]
+"""The gradient of `stacked_input`, and of the state's entries except the first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,17 +49,17 @@ class FusedCell(ABC):
     """
 
     @abstractmethod
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """The matrices that `forward` multiplies by, with the input folded in; differentiable."""
 
     @abstractmethod
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """The next state, and the tensors that `backward` needs."""
 
     @abstractmethod
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """Gradients of a step.
 
         Args:
@@ -66,27 +67,24 @@ class FusedCell(ABC):
             gradients: Gradients of the matrices, accumulated in place.
             saved: The tensors that `forward` saved.
             grad_state: Gradients of the next state; may be overwritten.
-
-        Returns:
-            The gradient of `stacked_input`, and of the state's entries except the first.
         """
 
 
 class FusedRNNCell(FusedCell):
     """Elman cell."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
         return [_stacked_matrix(parameters, folded_input)]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         hidden = tanh_(torch.bmm(matrices[0], stacked_input))
         return (hidden,), (stacked_input, hidden)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, hidden = saved
         grad_sum = torch.ops.aten.tanh_backward(grad_state[0], hidden)
@@ -96,7 +94,7 @@ class FusedRNNCell(FusedCell):
 class FusedGRUCell(FusedCell):
     """Gated recurrent unit in torch's form. The new gate has two products, since the reset gate scales one of them."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: the matrix for the whole stacked input, and the input map of the new gate."""
         input_matrix = _folded_input_map(parameters, folded_input)
         gates = 2 * input_matrix.shape[-2] // 3
@@ -114,7 +112,7 @@ class FusedGRUCell(FusedCell):
             input_matrix[..., gates:, :],
         ]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         size = state[0].shape[-2]
         maps = torch.bmm(matrices[0], stacked_input)
@@ -124,8 +122,8 @@ class FusedGRUCell(FusedCell):
         return (torch.lerp(new, state[0], update),), (stacked_input, maps, new)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, maps, new = saved
         size = new.shape[-2]
@@ -162,14 +160,14 @@ def _input_product(matrix: Tensor, rows: Tensor) -> Tensor:
 class FusedLSTMCell(FusedCell):
     """Long short-term memory. The new gate's rows are doubled: as tanh(x) = 2 sigmoid(2x) - 1, one pass is enough."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
         stacked = _stacked_matrix(parameters, folded_input)
         size = stacked.shape[-2] // 4
         doubled = stacked.new_ones(4, 1).index_fill(0, torch.tensor(2, device=stacked.device), 2.0)
         return [stacked * doubled.repeat_interleave(size, dim=0)]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         gates = torch.bmm(matrices[0], stacked_input).sigmoid_()
         input_gate, forget, half_new, output = gates.chunk(4, dim=-2)
@@ -179,8 +177,8 @@ class FusedLSTMCell(FusedCell):
         return (output * tanh_memory, memory), (stacked_input, gates, new, state[1], tanh_memory)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         stacked_input, gates, new, old_memory, tanh_memory = saved
         input_gate, forget, _, output = gates.chunk(4, dim=-2)
@@ -199,17 +197,13 @@ class FusedLSTMCell(FusedCell):
 
 
 class FusedDAGCell(FusedCell):
-    """A cell of gated nodes: `DAGCell`.
-
-    Args:
-        cell: The cell class; it defines the nodes, and whether the output is their mean or the last one.
-    """
+    """A cell of gated nodes: `DAGCell`. Its class defines them; the output of several nodes is their mean."""
 
     def __init__(self, cell: type[DAGCell]) -> None:
         self.nodes = (("tanh", -1), *cell.nodes)
         self.takes_mean = len(cell.nodes) > 1
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> list[Tensor]:
+    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: one matrix per node."""
         first = parameters["hidden_map.weight"]
         if folded_input.embedding is not None:
@@ -221,7 +215,7 @@ class FusedDAGCell(FusedCell):
         rest = [parameters[f"node_maps.{index}.weight"] for index in range(len(self.nodes) - 1)]
         return [first, *rest]
 
-    def forward(self, matrices: list[Tensor], stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
         """See the base class."""
         values, saved = [state[0]], [stacked_input]
         for (activation, predecessor), matrix in zip(self.nodes, matrices, strict=True):
@@ -236,8 +230,8 @@ class FusedDAGCell(FusedCell):
         return (output,), tuple(saved)
 
     def backward(
-        self, matrices: list[Tensor], gradients: list[Tensor], saved: Saved, grad_state: Saved
-    ) -> tuple[Tensor, Saved]:
+        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
+    ) -> StepGradients:
         """See the base class."""
         num_nodes = len(self.nodes)
         grad_values: list[Tensor | None] = [None] * (num_nodes + 1)
@@ -274,66 +268,6 @@ class FusedDAGCell(FusedCell):
 def tanh_(inputs: Tensor) -> Tensor:
     """Hyperbolic tangent in place; 2 sigmoid(2x) - 1 on CPU, where torch's tanh can be ten times slower."""
     return inputs.mul_(2).sigmoid_().mul_(2).sub_(1) if inputs.device.type == "cpu" else inputs.tanh_()
-
-
-def fused_cell_of(cell: type[RecurrentCell]) -> FusedCell | None:
-    """The fused kernel of a cell class, or None if there is none."""
-    # Exactly these classes: a subclass may compute something else.
-    if cell in (DgsendCell, DgrecvCell):
-        return FusedDAGCell(cell)
-    return _FUSED_CELLS[cell]() if cell in _FUSED_CELLS else None
-
-
-def common_fused_cell(cells: Sequence[RecurrentCell]) -> FusedCell | None:
-    """The fused kernel of all cells of an agent, or None if there is none or they are of several classes."""
-    first, *others = {type(cell) for cell in cells}
-    return None if others else fused_cell_of(first)
-
-
-def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
-    """Input from the layer below: its output, and a row of ones if cells have biases.
-
-    Args:
-        weight: Weight of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
-        has_bias: Whether cells have biases.
-    """
-    size = weight.shape[-1]
-    bias_coefficients = weight.new_zeros(size + has_bias)
-    bias_coefficients[size:] = 1
-    embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
-    return FoldedInput(embedding=embedding.expand(len(weight), -1, -1), bias_coefficients=bias_coefficients)
-
-
-def submodule_parameters(parameters: Parameters, prefix: str) -> Parameters:
-    """The parameters of a submodule, without the prefix of their names."""
-    return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
-
-
-def concat_rows(upper: Tensor, lower: Tensor | None) -> Tensor:
-    """Stack rows of two tensors (replicas, rows, batch)."""
-    return upper if lower is None else torch.cat([upper, lower], dim=1)
-
-
-def lerp_states(old: Saved, new: Saved, weight: Tensor) -> Saved:
-    """Interpolate all parts of a state from old to new, weight (replicas, 1, batch)."""
-    return tuple(torch.lerp(old_part, new_part, weight) for old_part, new_part in zip(old, new, strict=True))
-
-
-def lerp_backward(grad_mixed: Saved, old: Saved, new: Saved, weight: Tensor) -> tuple[Saved, Saved, Tensor]:
-    """Gradients of `lerp_states`: of the old state, the new state and the weight."""
-    grad_new = tuple(part * weight for part in grad_mixed)
-    grad_old = tuple(part - grad_part for part, grad_part in zip(grad_mixed, grad_new, strict=True))
-    grad_weight = torch.zeros_like(weight)
-    for part, old_part, new_part in zip(grad_mixed, old, new, strict=True):
-        grad_weight += (new_part - old_part).mul_(part).sum(1, keepdim=True)
-    return grad_old, grad_new, grad_weight
-
-
-_FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
-    RNNCell: FusedRNNCell,
-    GRUCell: FusedGRUCell,
-    LSTMCell: FusedLSTMCell,
-}
 
 
 def _folded_input_map(parameters: Parameters, folded_input: FoldedInput) -> Tensor:
@@ -378,3 +312,12 @@ _ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor], object]] = {
     "relu": lambda gradient, output: gradient.mul_(output > 0),
     "identity": lambda gradient, output: gradient,
 }
+
+FUSED_CELLS: dict[type[RecurrentCell], FusedCell] = {
+    RNNCell: FusedRNNCell(),
+    GRUCell: FusedGRUCell(),
+    LSTMCell: FusedLSTMCell(),
+    DgsendCell: FusedDAGCell(DgsendCell),
+    DgrecvCell: FusedDAGCell(DgrecvCell),
+}
+"""The fused kernel of each class of cells that has one."""

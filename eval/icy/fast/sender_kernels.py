@@ -8,38 +8,25 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import Decoder
-from ecsuite.eval.icy.fast.recurrent_kernels import (
-    FoldedInput,
-    FusedCell,
-    Parameters,
-    Saved,
+from ecsuite.eval.icy.fast.agent_kernels import (
+    FusedAgent,
     concat_rows,
-    layer_below,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
+from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, FusedCell, Groups, Parameters, Saved
 from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
 
 
-class StepwiseFusedSender(FusedSender):
-    """Base class of fused step-by-step senders.
+class StepwiseFusedSender(FusedAgent, FusedSender):
+    """Base class of fused step-by-step senders."""
 
-    Args:
-        sender: The sender.
-        cell: The kernel of its cells.
-        num_layers: Number of its cells.
-    """
-
-    def __init__(self, sender: Decoder, cell: FusedCell, num_layers: int) -> None:
-        self.cell, self.num_layers = cell, num_layers
+    def __init__(self, cell: FusedCell, sender: Decoder) -> None:
+        super().__init__(cell, sender)
         self.is_autoregressive = sender.embed is not None
-        module = next(module for module in sender.modules() if isinstance(module, RecurrentCell))
-        self.has_bias = module.has_bias
-        self.num_states = len(module.start(torch.zeros(1, module.hidden_size)))
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """See the base class."""
@@ -47,7 +34,7 @@ class StepwiseFusedSender(FusedSender):
         return fused_loss(self, examples, start, [self.head(parameters), *self.layers(parameters)])
 
     @abstractmethod
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """The matrices of each layer."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
@@ -68,48 +55,28 @@ class StepwiseFusedSender(FusedSender):
 
     def first_feedback(self, examples: SupervisedBatch) -> Tensor | None:
         """The rows of `feedback` at the first step: EOS serves as the start symbol."""
-        replicas, _, batch = examples.features.shape
         if not self.is_autoregressive:
-            return self.bias_row(examples)
+            return self.bias_row(examples.features)
+        replicas, _, batch = examples.features.shape
         rows = examples.features.new_zeros(replicas, examples.num_symbols, batch)
         rows[:, EOS] = 1
         return rows
-
-    def bias_row(self, examples: SupervisedBatch) -> Tensor | None:
-        """The rows of `no_input`: ones, or None without biases."""
-        replicas, _, batch = examples.features.shape
-        return examples.features.new_ones(replicas, 1, batch) if self.has_bias else None
-
-    def zero_state(self, like: Tensor) -> Saved:
-        """A state of zeros."""
-        return tuple(torch.zeros_like(like) for _ in range(self.num_states))
 
 
 class MultiLayerFusedSender(StepwiseFusedSender):
     """Recurrent senders of one or more layers."""
 
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """See the base class."""
-        folded_inputs = [self.feedback(parameters)]
-        if self.num_layers > 1:
-            lower_layer = layer_below(parameters["cells.0.hidden_map.weight"], has_bias=self.has_bias)
-            folded_inputs += [lower_layer] * (self.num_layers - 1)
-        return [
-            self.cell.matrices(submodule_parameters(parameters, f"cells.{layer}."), folded_input)
-            for layer, folded_input in enumerate(folded_inputs)
-        ]
+        return self.layer_matrices(parameters, self.feedback(parameters))
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), *layers = groups
         size, length = start.shape[1], len(examples.messages)
-        bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
+        bias_row, feedback = self.bias_row(start), self.first_feedback(examples)
         states = [(start, *self.zero_state(start)[1:]), *(self.zero_state(start) for _ in layers[1:])]
         tape: list[list[Saved]] = []
         outputs, weights = [], []
@@ -167,7 +134,7 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         bias = torch.cat([parameters["scores.bias"], parameters["stop.bias"]], dim=1)
         return [weight, bias.unsqueeze(-1)]
 
-    def layers(self, parameters: Parameters) -> list[list[Tensor]]:
+    def layers(self, parameters: Parameters) -> Groups:
         """See the base class."""
         return [
             self.cell.matrices(submodule_parameters(parameters, "upper."), self.no_input(parameters)),
@@ -175,16 +142,12 @@ class HierarchicalFusedSender(StepwiseFusedSender):
         ]
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         (head, bias), upper_matrices, lower_matrices = groups
         size, length, num_symbols = start.shape[1], len(examples.messages), examples.num_symbols
-        bias_row, feedback = self.bias_row(examples), self.first_feedback(examples)
+        bias_row, feedback = self.bias_row(start), self.first_feedback(examples)
         upper, lower = (start, *self.zero_state(start)[1:]), self.zero_state(start)
         stopness = start.new_ones(len(start), 1, start.shape[2])
         tape, weights = [], []

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.linear import first_derivative_only
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters
 
 
 class SupervisedBatch:
@@ -67,11 +67,7 @@ class FusedSender(Learner):
 
     @abstractmethod
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """Compute the loss and all gradients of a batch.
 
@@ -90,9 +86,7 @@ class FusedSender(Learner):
         return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
 
 
-def fused_loss(
-    fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: list[list[Tensor]]
-) -> Tensor:
+def fused_loss(fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: Groups) -> Tensor:
     """The loss of `FusedSender.run`, connected to autograd; gradients are computed only if they are enabled."""
     if not torch.is_grad_enabled():
         return fused_sender.run(examples, start, groups, None)[0]
@@ -129,7 +123,7 @@ class _FusedLoss(torch.autograd.Function):
 _fused_loss: Any = _FusedLoss.apply
 
 
-def grouped(flat: Iterable[Tensor], sizes: list[int]) -> list[list[Tensor]]:
+def grouped(flat: Iterable[Tensor], sizes: list[int]) -> Groups:
     """Split tensors into groups of the given sizes."""
     iterator = iter(flat)
     return [[next(iterator) for _ in range(size)] for size in sizes]

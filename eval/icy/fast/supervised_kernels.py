@@ -4,18 +4,28 @@ The module defines the model: the softmax of the logits is fed back, and the los
 symbols. `make_fused_sender` gives the same computation with manually derived gradients.
 """
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import RecurrentCell, tanh
+from ecsuite.agents.cells import tanh
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
-from ecsuite.agents.hierarchical import HierarchicalSender, HUSendA, HUSendZ
-from ecsuite.agents.senders import RecurrentSender
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters, common_fused_cell
-from ecsuite.eval.icy.fast.sender_kernels import HierarchicalFusedSender, MultiLayerFusedSender
+from ecsuite.agents.hierarchical import HUSendA, HUSendZ
+from ecsuite.agents.senders import Decoder, RecurrentSender
+from ecsuite.eval.icy.fast.agent_kernels import common_fused_cell
+from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters
+from ecsuite.eval.icy.fast.sender_kernels import (
+    HierarchicalFusedSender,
+    MultiLayerFusedSender,
+    StepwiseFusedSender,
+)
 from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
+
+STEPWISE: dict[type[nn.Module], type[StepwiseFusedSender]] = {
+    RecurrentSender: MultiLayerFusedSender,
+    HUSendA: HierarchicalFusedSender,
+    HUSendZ: HierarchicalFusedSender,
+}
+"""The fused implementation of each class of step-by-step senders that has one."""
 
 
 def make_fused_sender(sender: nn.Module) -> FusedSender | None:
@@ -24,25 +34,16 @@ def make_fused_sender(sender: nn.Module) -> FusedSender | None:
     if type(sender) in (FC1LSender, FC2LSender):
         assert isinstance(sender, FeedForwardSender)
         return FeedForwardFusedSender(sender)
-    if type(sender) not in (RecurrentSender, HUSendA, HUSendZ):
+    fused_class = STEPWISE.get(type(sender))
+    if fused_class is None:
         return None
-    assert isinstance(sender, RecurrentSender | HierarchicalSender)
-    if sender.style != "icy":
-        return None
-    cells = [sender.upper, sender.lower] if isinstance(sender, HierarchicalSender) else list(sender.cells)
-    cell = common_fused_cell(cast(list[RecurrentCell], cells))
-    if cell is None:
-        return None
-    fused_class = HierarchicalFusedSender if isinstance(sender, HierarchicalSender) else MultiLayerFusedSender
-    return fused_class(sender, cell, num_layers=len(cells))
+    assert isinstance(sender, Decoder)
+    cell = common_fused_cell(sender) if sender.style == "icy" else None
+    return None if cell is None else fused_class(cell, sender)
 
 
 class FeedForwardFusedSender(FusedSender):
-    """FC1L and FC2L: all logits are computed at once.
-
-    Args:
-        sender: The sender.
-    """
+    """FC1L and FC2L: all logits are computed at once."""
 
     def __init__(self, sender: FeedForwardSender) -> None:
         self.has_hidden_layer = sender.perceive is not None
@@ -56,11 +57,7 @@ class FeedForwardFusedSender(FusedSender):
         return fused_loss(self, examples, start, [self.head(parameters)])
 
     def run(
-        self,
-        examples: SupervisedBatch,
-        start: Tensor,
-        groups: list[list[Tensor]],
-        gradients: list[list[Tensor]] | None,
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
     ) -> tuple[Tensor, Tensor | None]:
         """See the base class."""
         ((weight, bias),) = groups

@@ -10,92 +10,54 @@ the protocol `published-2024` follows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ecsuite.config import packaged_yaml
-from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.comparison.results import Result
 
-_CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
-_WIKIPEDIA, _OSCAR = _CONTENT["wikipedia"], _CONTENT["oscar"]
-if tuple(_CONTENT["targets"]) != XFERBENCH_TARGETS:
-    raise ValueError(
-        f"published_scores.yaml: expected targets {XFERBENCH_TARGETS}, got {_CONTENT['targets']}"
-    )
+CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
+"""The file as it is, which also has scores that no command shows."""
+_WIKIPEDIA, _OSCAR, _TARGETS = CONTENT["wikipedia"], CONTENT["oscar"], CONTENT["targets"]
 
 
-def _rows(table: Mapping[str, Any], columns: Sequence[str]) -> dict[str, dict[str, float]]:
+def _rows(table: Mapping[str, Sequence[float]], columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """Figures of a table, by row and column."""
-    return {
-        row: dict(zip(columns, figures, strict=True)) for row, figures in table.items() if row != "columns"
-    }
+    return {row: dict(zip(columns, figures, strict=True)) for row, figures in table.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A published score."""
-
-    name: str
-    """Name of the source in figures."""
-    score: float
-    """Mean over the ten targets and three runs, nats per token, Wikipedia data."""
-
-
-SOURCES: tuple[Anchor, ...] = tuple(Anchor(name, score) for name, score in _WIKIPEDIA["sources"].items())
-"""The reference sources [elcc-analysis]."""
-
-NO_PRETRAIN: Mapping[str, float] = dict(zip(XFERBENCH_TARGETS, _WIKIPEDIA["no_pretrain"], strict=True))
+SOURCES: Mapping[str, float] = _WIKIPEDIA["sources"]
+"""Scores of the reference sources: means over the ten targets and three runs, nats per token [elcc-analysis]."""
+NO_PRETRAIN: Mapping[str, float] = dict(zip(_TARGETS, _WIKIPEDIA["no_pretrain"], strict=True))
 """No pretraining by target, means of three runs [elcc-analysis]; their mean is the score of `no pretrain` above."""
 PUBLISHED_NAME = "no pretrain (published)"
 """The name of these scores in tables."""
-
-ELCC: Mapping[str, tuple[float, float]] = {
-    system: (lowest, highest) for system, (lowest, highest) in _WIKIPEDIA["elcc"].items()
-}
-"""Lowest and highest score of the corpora of each system of ELCC, Boldt & Mortensen (2024,
-https://arxiv.org/abs/2407.04158) [elcc-analysis]."""
-
-SEARCHED: Mapping[str, float] = _WIKIPEDIA["searched"]
-"""Signalling games whose hyperparameters were searched for the Danish score, or for entropy, and the games that they
-are compared with: Boldt & Mortensen (2025, https://arxiv.org/abs/2510.03467). Means of three runs, Wikipedia data."""
-
 RUN_DEVIATION: float = _WIKIPEDIA["run_deviation"]
 """Pooled (root mean square) standard deviation of a score between runs, 84 corpora of three runs each
 [elcc-analysis]."""
 RUN_DEGREES: int = _WIKIPEDIA["run_degrees"]
 """Its degrees of freedom: two for each corpus."""
 
-_TABLE5 = _rows(_OSCAR["table5"], [*XFERBENCH_TARGETS, "score"])
-
-PAPER_CROSS_ENTROPIES = {
-    name: {target: row[target] for target in XFERBENCH_TARGETS} for name, row in _TABLE5.items()
-}
-"""The paper's Table 5, by source and target: one run each, OSCAR data, two decimals."""
-PAPER_SCORES = {name: row["score"] for name, row in _TABLE5.items()}
+_TABLE5 = _rows(_OSCAR["table5"], [*_TARGETS, "score"])
+PAPER_SCORES = {name: row.pop("score") for name, row in _TABLE5.items()}
 """The last column of Table 5, as printed: the score of each source."""
-
-MT_SETTINGS: tuple[str, ...] = tuple(_OSCAR["mt_settings"])
-"""The settings of the translation experiment."""
-_TABLE2 = _rows(_OSCAR["table2"], MT_SETTINGS)
-PAPER_CHRF = {setting: {name: row[setting] for name, row in _TABLE2.items()} for setting in MT_SETTINGS}
+PAPER_CROSS_ENTROPIES: Mapping[str, Mapping[str, float]] = _TABLE5
+"""The paper's Table 5, by source and target: one run each, OSCAR data, two decimals."""
+PAPER_CHRF = {
+    setting: {name: figures[column] for name, figures in _OSCAR["table2"].items()}
+    for column, setting in enumerate(_OSCAR["mt_settings"])
+}
 """The paper's Table 2: chrF of English to French, by setting and source."""
-PAPER_CORRELATIONS = dict(zip(MT_SETTINGS, _OSCAR["correlations"], strict=True))
+PAPER_CORRELATIONS = dict(zip(_OSCAR["mt_settings"], _OSCAR["correlations"], strict=True))
 """The last row of Table 2: Pearson correlation of chrF with the XferBench score over the 17 sources."""
 
-PAPER_SCRIPTS: Mapping[str, Mapping[str, float]] = _rows(_OSCAR["table7"], _OSCAR["table7"]["columns"])
-"""The paper's Table 7: normalised scores by script of the source, then of the target."""
-PAPER_KINDS: Mapping[str, Mapping[str, float]] = _rows(_OSCAR["table8"], _OSCAR["table8"]["columns"])
-"""The paper's Table 8: normalised scores by type of writing system."""
 
-
-def anchors_for(signature: str) -> Sequence[Anchor]:
-    """Published scores comparable with results of a signature: empty except for the protocol `published-2024`.
+def anchors_for(signature: str) -> Mapping[str, float]:
+    """Published scores by source, comparable with a signature: empty except for preset full with `published-2024`.
 
     Args:
         signature: Signature of a score, with or without its seed.
     """
-    return SOURCES if {"preset:full", "protocol:published-2024"} <= set(signature.split("|")) else ()
+    return SOURCES if {"preset:full", "protocol:published-2024"} <= set(signature.split("|")) else {}
 
 
 def published_baseline(signature: str) -> Result | None:

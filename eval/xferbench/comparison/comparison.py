@@ -61,24 +61,38 @@ class Comparison:
         return self.results[0].targets
 
     @property
-    def _is_published(self) -> bool:
-        """Whether the baseline is the published score without pretraining."""
-        return self.baseline is not None and self.baseline.name == PUBLISHED_NAME
-
-    @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
         return sum(each.p_value is not None for each in self.differences)
 
+    @property
     def notes(self) -> list[str]:
-        """Notes on intervals, noise and published scores; empty strings where there is nothing to note."""
-        return [
-            *(_interval_notes(self)),
-            _noise_note(self),
-            _correction_note(self.num_comparisons),
-            f"{PUBLISHED_NAME}: the mean of three runs, treated as one run." if self._is_published else "",
-            "" if anchors_for(self.signature) else f"No published scores: {_no_anchors(self.signature)}.",
-        ]
+        """Notes on intervals, noise, the correction and published scores."""
+        if not self.differences:
+            intervals = "One source only: no comparison."
+        elif len(self.targets) < FEWEST:
+            intervals = f"No intervals: {self.differences[0].ci_reason}."
+        else:
+            intervals = (
+                f"95 % CI: paired BCa bootstrap over {len(self.targets)} languages, level "
+                f"{expanded_level(len(self.targets)):.1%} to correct for the small number."
+            )
+        noise = "One seed each: the noise between seeds is unknown; verdicts apply to these runs only."
+        if self.noise is not None:
+            noise = (
+                f"Seeds: standard deviation {self.noise.sd:.4f} of a score ({self.noise.origin}); better or worse: "
+                f"difference of more than {self.noise.factor:.1f} standard errors."
+            )
+        notes, number = [intervals, noise], self.num_comparisons
+        if number:
+            many = f", with Holm's correction for {number} comparisons" if number > 1 else ""
+            test = f"paired t test over languages or t test of seed noise, the larger{many}"
+            notes.append(f"p: {test}; better or worse: below .05.")
+        if self.baseline is not None and self.baseline.name == PUBLISHED_NAME:
+            notes.append(f"{PUBLISHED_NAME}: the mean of three runs, treated as one run.")
+        if not anchors_for(self.signature):
+            notes.append(f"No published scores: {_no_anchors(self.signature)}.")
+        return notes
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as JSON-ready data."""
@@ -109,10 +123,10 @@ class Comparison:
                 "scripts": None if self.scripts is None else asdict(self.scripts),
                 "types": None if self.kinds is None else asdict(self.kinds),
             },
-            "anchors": {anchor.name: anchor.score for anchor in anchors_for(self.signature)},
+            "anchors": dict(anchors_for(self.signature)),
             "correction": {"method": "Holm", "comparisons": self.num_comparisons},
             "bootstrap": {"method": "BCa", "resamples": NUM_RESAMPLES, "seed": SEED},
-            "notes": [note for note in self.notes() if note],
+            "notes": self.notes,
         }
 
 
@@ -159,38 +173,6 @@ def compare(results: Sequence[Result], baseline: str | None = None) -> Compariso
         scripts=by_script(sources),
         kinds=by_kind(sources),
     )
-
-
-def _interval_notes(comparison: Comparison) -> list[str]:
-    """Note on the method of the intervals, or on the reason why there are none."""
-    if not comparison.differences:
-        return ["One source only: no comparison."]
-    number = len(comparison.targets)
-    if number < FEWEST:
-        return [f"No intervals: {comparison.differences[0].ci_reason}."]
-    level = expanded_level(number)
-    return [
-        f"95 % CI: paired BCa bootstrap over {number} languages, level {level:.1%} to correct for the small number."
-    ]
-
-
-def _noise_note(comparison: Comparison) -> str:
-    """Note on the noise between seeds."""
-    noise = comparison.noise
-    if noise is None:
-        return "One seed each: the noise between seeds is unknown; verdicts apply to these runs only."
-    return (
-        f"Seeds: standard deviation {noise.sd:.4f} of a score ({noise.origin}); better or worse: difference of "
-        f"more than {noise.factor:.1f} standard errors."
-    )
-
-
-def _correction_note(num_comparisons: int) -> str:
-    """Note on the p-values; empty without any."""
-    if not num_comparisons:
-        return ""
-    many = f", with Holm's correction for {num_comparisons} comparisons" if num_comparisons > 1 else ""
-    return f"p: paired t test over languages or t test of seed noise, the larger{many}; better or worse: below .05."
 
 
 def _no_anchors(signature: str) -> str:

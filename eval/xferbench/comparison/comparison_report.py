@@ -22,10 +22,9 @@ NARROW_NAME_WIDTH = 19
 
 def report(comparison: Comparison) -> Report:
     """The output of a command: tables, notes, JSON data and figure."""
-    notes = tuple(note for note in comparison.notes() if note)
     return Report(
         tables=tables(comparison),
-        notes=notes,
+        notes=tuple(comparison.notes),
         data=comparison.to_json(),
         draw=lambda file: draw_comparison(comparison, file),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ecsuite.config import ConfigError, unknown_name
+from ecsuite.config import ConfigError, shown, unknown_name
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED
 from ecsuite.eval.comparison.score_files import gather
@@ -107,7 +107,7 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
         entry = without_format("result", entry, file)
         value = entry[metric]
         if type(value) not in (int, float) or not math.isfinite(value):
-            raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {value!r}")
+            raise ConfigError(f"{file}: {metric} of {entry['name']}: expected a number, got {shown(value)}")
         parts = str(entry.get("signature", UNSIGNED)).split("|")
         line = "|".join(part for part in parts if not part.startswith("seed:"))
         yield entry["name"], str(entry.get("setting", "")), float(value), line

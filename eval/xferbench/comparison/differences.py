@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
+from ecsuite.eval.comparison.differences import holm_of_known
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
-from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA, Interval, paired_difference
 
 Verdict = Literal["better", "worse", "inside the noise", "unknown"]
@@ -102,11 +102,13 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
     mean = float(gaps.mean())
     ci95 = mean_interval(gaps, expanded=True)
     few = f"{len(gaps)} target{'' if len(gaps) == 1 else 's'}, an interval needs at least {FEWEST}"
-    error = None if noise is None else noise.error(len(result.seeds), len(baseline.seeds))
+    reason = few if len(gaps) < FEWEST else "the bootstrap gives no interval for these values"
+    num_seeds = len(result.seeds), len(baseline.seeds)
+    error = None if noise is None else noise.error(*num_seeds)
     threshold = None if noise is None or error is None else error * noise.factor
     p_values = [
         None if ci95 is None else paired_difference(gaps).p_value,
-        None if noise is None else noise.p_value(mean, len(result.seeds), len(baseline.seeds)),
+        None if noise is None else noise.p_value(mean, *num_seeds),
     ]
     verdict, why = judge(mean, ci95, threshold)
     return Difference(
@@ -115,11 +117,7 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         by_target=dict(zip(targets, gaps.tolist(), strict=True)),
         mean=mean,
         ci95=ci95,
-        ci_reason=few
-        if len(gaps) < FEWEST
-        else None
-        if ci95
-        else "the bootstrap gives no interval for these values",
+        ci_reason=reason if ci95 is None else None,
         seed_error=error,
         seed_threshold=threshold,
         p_value=max((p_value for p_value in p_values if p_value is not None), default=None),
@@ -130,22 +128,16 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
 
 def corrected(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     """The differences with Holm's correction, and with the verdict that follows from it."""
-    all_differences = tuple(differences)
-    p_values = [each.p_value for each in all_differences if each.p_value is not None]
-    known = iter(holm(p_values))
-    return tuple(
-        each if each.p_value is None else _with_correction(each, next(known), len(p_values))
-        for each in all_differences
-    )
-
-
-def _with_correction(each: Difference, p_holm: float, num_comparisons: int) -> Difference:
-    """A difference with its corrected p-value."""
-    if each.verdict in ("better", "worse") and p_holm >= ALPHA:
-        many = f", corrected for {num_comparisons} comparisons," if num_comparisons > 1 else ""
-        why = f"its p-value{many} is {p_holm:.2f}"
-        return replace(each, p_holm=p_holm, verdict="inside the noise", why=why)
-    return replace(each, p_holm=p_holm)
+    found = list(differences)
+    p_values = holm_of_known(each.p_value for each in found)
+    num_comparisons = sum(p_value is not None for p_value in p_values)
+    many = f", corrected for {num_comparisons} comparisons," if num_comparisons > 1 else ""
+    for place, (each, p_holm) in enumerate(zip(found, p_values, strict=True)):
+        found[place] = replace(each, p_holm=p_holm)
+        if each.verdict in ("better", "worse") and p_holm is not None and p_holm >= ALPHA:
+            why = f"its p-value{many} is {p_holm:.2f}"
+            found[place] = replace(found[place], verdict="inside the noise", why=why)
+    return tuple(found)
 
 
 def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Verdict, str]:
@@ -156,12 +148,12 @@ def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[
         ci95: Its interval over languages, if there is one.
         threshold: Absolute value above which it is larger than seed noise, if known.
     """
-    by_languages = ci95 is not None and ci95[0] <= 0 <= ci95[1]
-    by_seeds = threshold is not None and abs(mean) <= threshold
-    if by_languages or by_seeds:
-        reasons = ["its interval over languages includes 0"] * by_languages + [
-            "it is not larger than seed noise"
-        ] * by_seeds
+    reasons = []
+    if ci95 is not None and ci95[0] <= 0 <= ci95[1]:
+        reasons.append("its interval over languages includes 0")
+    if threshold is not None and abs(mean) <= threshold:
+        reasons.append("it is not larger than seed noise")
+    if reasons:
         return "inside the noise", " and ".join(reasons)
     if ci95 is None and threshold is None:
         return "unknown", f"one seed per source and fewer than {FEWEST} targets"

@@ -1,6 +1,6 @@
 """Figure of a comparison: scores with intervals, and differences to the baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.xferbench.comparison.anchors import Anchor, anchors_for
+from ecsuite.eval.xferbench.comparison.anchors import anchors_for
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
 
 GREY = "#777777"
@@ -38,7 +38,9 @@ def draw_comparison(comparison: Comparison, *paths: Path) -> None:
     left = max(map(text_width, names)) + 0.25
     height = ROW * (len(names) + 0.6)
     anchors = anchors_for(comparison.signature)
-    top = 0.35 + (max(text_width(_text(anchor), FONT_SIZE - 1) for anchor in anchors) + 0.2 if anchors else 0)
+    top = 0.35 + (
+        max(text_width(_text(*anchor), FONT_SIZE - 1) for anchor in anchors.items()) + 0.2 if anchors else 0
+    )
     differs = comparison.baseline is not None and bool(comparison.differences)
     width = left + SCORES + (0.3 + DIFFERENCES if differs else 0) + MARGIN
     total = top + height + BOTTOM
@@ -130,30 +132,22 @@ def _draw_differences(comparison: Comparison, axes: Any) -> None:
     _legend(axes)
 
 
-def _draw_anchors(axes: Any, anchors: Sequence[Anchor]) -> None:
+def _draw_anchors(axes: Any, anchors: Mapping[str, float]) -> None:
     """Draw published scores as grey lines, with vertical labels above the panel."""
     if not anchors:
         return
-    for anchor in anchors:
-        axes.axvline(anchor.score, color=GREY, linewidth=0.7, alpha=0.7, zorder=0)
+    for score in anchors.values():
+        axes.axvline(score, color=GREY, linewidth=0.7, alpha=0.7, zorder=0)
     low, high = axes.get_xlim()
     inch = (high - low) / SCORES
-    ordered = sorted(anchors, key=lambda anchor: anchor.score)
-    places = spread([anchor.score for anchor in ordered], LABEL_GAP * inch, low, high)
+    ordered = sorted(anchors.items(), key=lambda anchor: anchor[1])
+    places = spread([score for _, score in ordered], LABEL_GAP * inch, low, high)
     above = 1 + 0.16 / (axes.get_position().height * axes.figure.get_figheight())
-    for anchor, place in zip(ordered, places, strict=True):
+    for (name, score), place in zip(ordered, places, strict=True):
         style: dict[str, Any] = {"color": GREY, "transform": axes.get_xaxis_transform(), "clip_on": False}
-        axes.plot((anchor.score, place), (1, above), linewidth=0.6, **style)
-        axes.text(
-            place,
-            above,
-            f" {_text(anchor)}",
-            rotation=90,
-            ha="center",
-            va="bottom",
-            fontsize=FONT_SIZE - 1,
-            **style,
-        )
+        axes.plot((score, place), (1, above), linewidth=0.6, **style)
+        style |= {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": FONT_SIZE - 1}
+        axes.text(place, above, f" {_text(name, score)}", **style)
     axes.plot([], [], color=GREY, linewidth=0.7, label="published")
     axes.set_xlim(low, high)
 
@@ -173,8 +167,8 @@ def _legend(axes: Any) -> None:
     )
 
 
-def _text(anchor: Anchor) -> str:
-    return f"{anchor.name} {anchor.score:.3f}"
+def _text(name: str, score: float) -> str:
+    return f"{name} {score:.3f}"
 
 
 def _fitted(text: str, width: float) -> str:

@@ -4,8 +4,8 @@ Scores of a task are `by_language[language][metric]`, 0 to 100.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from ecsuite.config import look_up
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 SOURCE = "en"
@@ -14,8 +14,28 @@ SOURCE = "en"
 OF_AVERAGE_GAP = ("xnli", "pawsx", "xquad", "mlqa", "tydiqa")
 """The tasks over which the paper averages the gap (table 3)."""
 
-ByLanguage = Mapping[str, Mapping[str, float]]
-"""Metrics of each language."""
+Metrics = Mapping[str, float]
+"""Metrics of one language."""
+ByLanguage = Mapping[str, Metrics]
+ByTask = Mapping[str, ByLanguage]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sides:
+    """A task's score in English and in other languages, in the metric of the transfer gap."""
+
+    english: float | None
+    """Score in English, the training language; None if it was not tested."""
+    others: float | None
+    """Mean score of the other languages; None if there are none."""
+
+    @property
+    def gap(self) -> float | None:
+        """Transfer gap: English minus the mean of the others (section 4.3, table 3); None if one is missing.
+
+        0 is no loss. It is also about 0 at chance level, so it must be read together with the scores.
+        """
+        return None if self.english is None or self.others is None else self.english - self.others
 
 
 def mean(values: Iterable[float]) -> float:
@@ -30,12 +50,8 @@ def average(by_language: ByLanguage, metric: str) -> float:
 
 
 def task_score(task: str, by_language: ByLanguage) -> float:
-    """The score of a task: the mean over its languages; for questions also over exact match and F1 (table 2).
-
-    Raises:
-        ConfigError: If there is no such task.
-    """
-    return mean(average(by_language, metric) for metric in look_up("task", task, TASKS).main)
+    """The score of a task: the mean over its languages; for questions also over exact match and F1 (table 2)."""
+    return mean(average(by_language, metric) for metric in TASKS[task].main)
 
 
 def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
@@ -57,34 +73,24 @@ def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def main_score(task: str, metrics: Mapping[str, float]) -> float:
+def main_score(task: str, metrics: Metrics) -> float:
     """The score of one language; the score of a task is their mean."""
-    return mean(metrics[metric] for metric in look_up("task", task, TASKS).main)
+    return mean(metrics[metric] for metric in TASKS[task].main)
 
 
 def gap_metric(task: str) -> str:
     """The metric of the transfer gap: exact match for questions, else the metric of the task."""
-    return look_up("task", task, TASKS).main[0]
+    return TASKS[task].main[0]
 
 
-def english_and_others(task: str, by_language: ByLanguage) -> tuple[float | None, float | None]:
-    """Score in English and mean score of the other languages, in the metric of the gap; None if missing."""
+def sides(task: str, by_language: ByLanguage) -> Sides:
+    """Scores in English and in the other languages, in the metric of the gap."""
     metric = gap_metric(task)
     others = [metrics[metric] for language, metrics in by_language.items() if language != SOURCE]
-    english = by_language[SOURCE][metric] if SOURCE in by_language else None
-    return english, mean(others) if others else None
-
-
-def transfer_gap(task: str, by_language: ByLanguage) -> float | None:
-    """Transfer gap: English minus the mean of the other languages (section 4.3, table 3).
-
-    0 is no loss. It is also about 0 at chance level, so it must be read together with the scores.
-
-    Returns:
-        The gap; None if English or all other languages are missing, as in retrieval, which is not trained.
-    """
-    english, others = english_and_others(task, by_language)
-    return None if english is None or others is None else english - others
+    return Sides(
+        english=by_language[SOURCE][metric] if SOURCE in by_language else None,
+        others=mean(others) if others else None,
+    )
 
 
 def average_gap(gaps: Mapping[str, float | None]) -> float | None:

@@ -6,16 +6,16 @@ that shares most words with the question.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError, look_up
-from ecsuite.eval.xtreme.scoring.examples import Bitext, Question, TaggedSentence, TextPair
-from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.scoring.examples import Bitext, Question
+from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples
+from ecsuite.eval.xtreme.scoring.scoring import labels_of, most_frequent
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 TRAIN_LANGUAGE = "en"
@@ -31,78 +31,43 @@ _LONGEST_CHARACTER_SEQUENCE = 4
 
 
 def fit_baseline(folder: Path, task: str, baseline: str | None = None) -> Predict:
-    """A function from examples to predictions; arguments as for `baseline_predictions`."""
-    look_up("task", task, TASKS)
-    return look_up("baseline", baseline or next(iter(BASELINES[task])), BASELINES[task])(folder, task)
-
-
-def baseline_predictions(folder: Path, task: str, language: str, baseline: str | None = None) -> Any:
-    """Predictions for the scored split of a language.
+    """A function from examples to predictions.
 
     Args:
-        folder: The data folder, as for `read_examples`; pairs and tagging also need labels in English.
+        folder: The data folder, as for `read_examples`; pairs and tagging need labels in English.
         task: A name in `TASKS`.
-        language: Code of the language.
         baseline: A name in `BASELINES[task]`; None for the first.
 
     Raises:
         ConfigError: If the baseline is unknown, or data or labels are missing.
     """
-    return fit_baseline(folder, task, baseline)(
-        read_examples(folder, task, language, _split(folder, task, language))
-    )
+    look_up("task", task, TASKS)
+    return look_up("baseline", baseline or next(iter(BASELINES[task])), BASELINES[task])(folder, task)
 
 
-def score_baseline(
-    folder: Path, task: str, languages: Iterable[str] | None = None, baseline: str | None = None
-) -> dict[str, dict[str, float]]:
-    """The metrics of a baseline, 0 to 100, by language.
-
-    Args:
-        folder: As for `baseline_predictions`.
-        task: A name in `TASKS`.
-        languages: Codes of languages; None for all languages of the task with a scored split.
-        baseline: As for `baseline_predictions`.
-
-    Raises:
-        ConfigError: As of `baseline_predictions`.
-    """
-    if languages is None:
-        task_languages = look_up("task", task, TASKS).languages
-        languages = [language for language in task_languages if scored_split(folder, task, language)]
-    predict = fit_baseline(folder, task, baseline)
-    scores = {}
-    for language in languages:
-        examples = read_examples(folder, task, language, _split(folder, task, language))
-        scores[language] = score_predictions(task, language, predict(examples), examples)
-    return scores
-
-
-def _split(folder: Path, task: str, language: str) -> str:
-    split = scored_split(folder, task, language)
-    if split is None:
-        raise ConfigError(f"{folder}: expected labels of {task} in '{language}' (test or dev), found none")
-    return split
-
-
-def _training_examples(folder: Path, task: str) -> Any:
-    """Labelled examples in English: train, else dev."""
+def _training_examples(folder: Path, task: str) -> tuple[Any, Any]:
+    """Examples in English, and their labels: train, else dev."""
     split = "train" if find_file(folder, task, TRAIN_LANGUAGE, "train") else "dev"
-    return read_examples(folder, task, TRAIN_LANGUAGE, split)
+    examples = read_examples(folder, task, TRAIN_LANGUAGE, split)
+    try:
+        return examples, labels_of(task, examples)
+    except ValueError:
+        raise ConfigError(
+            f"{folder}: expected labels of {task} in '{TRAIN_LANGUAGE}' ({split}), found none"
+        ) from None
 
 
 def _majority_of_pairs(folder: Path, task: str) -> Predict:
     """The most frequent label in English."""
-    pairs: list[TextPair] = _training_examples(folder, task)
-    label = _most_frequent(pair.label for pair in pairs if pair.label is not None)
+    _, labels = _training_examples(folder, task)
+    label = most_frequent(labels)
     return lambda examples: [label] * len(examples)
 
 
 def _majority_of_tags(folder: Path, task: str) -> Predict:
     """The most frequent tag in English."""
-    tag = _most_frequent(
-        chain.from_iterable(_tags(sentence) for sentence in _training_examples(folder, task))
-    )
+    _, labels = _training_examples(folder, task)
+    tag = most_frequent(chain.from_iterable(labels))
     return lambda examples: [(tag,) * len(sentence.words) for sentence in examples]
 
 
@@ -112,13 +77,13 @@ def _lexicon(folder: Path, task: str) -> Predict:
     An unknown word gets the most frequent tag of numbers if it consists of digits, else the most frequent tag.
     """
     tags_of: defaultdict[str, list[str]] = defaultdict(list)
-    for sentence in _training_examples(folder, task):
-        for word, tag in zip(sentence.words, _tags(sentence), strict=True):
+    for sentence, tags in zip(*_training_examples(folder, task), strict=True):
+        for word, tag in zip(sentence.words, tags, strict=True):
             tags_of[word.lower()].append(tag)
-    default_tag = _most_frequent(chain.from_iterable(tags_of.values()))
+    default_tag = most_frequent(chain.from_iterable(tags_of.values()))
     numbers = [tag for word, tags in tags_of.items() if word.isdigit() for tag in tags]
-    number_tag = _most_frequent(numbers) if numbers else default_tag
-    tag_of = {word: _most_frequent(tags) for word, tags in tags_of.items()}
+    number_tag = most_frequent(numbers) if numbers else default_tag
+    tag_of = {word: most_frequent(tags) for word, tags in tags_of.items()}
 
     def predict_tag(word: str) -> str:
         return tag_of.get(word.lower()) or (number_tag if word.isdigit() else default_tag)
@@ -183,17 +148,6 @@ BASELINES: dict[str, dict[str, Fit]] = {
     "tatoeba": {"characters": _characters, "first row": _constant_row},
 }
 """Baselines by task and name; the first of a task is the strongest."""
-
-
-def _tags(sentence: TaggedSentence) -> Sequence[str]:
-    if sentence.tags is None:
-        raise ConfigError(f"expected tags of the English words {' '.join(sentence.words[:5])} …, found none")
-    return sentence.tags
-
-
-def _most_frequent(labels: Iterable[str]) -> str:
-    """The most frequent label; the first of equals."""
-    return Counter(labels).most_common(1)[0][0]
 
 
 def _words(text: str) -> list[str]:

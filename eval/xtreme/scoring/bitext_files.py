@@ -6,9 +6,9 @@ original files (LASER) have the original rows; XTREME's files have no gold trans
 
 from pathlib import Path
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, num_columns_in_words, read_lines
+from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
 
 
 def partner(path: Path, ending: str) -> Path | None:
@@ -72,7 +72,7 @@ def read_bucc(path: Path) -> Bitext:
             source, target = _split_in_two(line, gold_path, number, "the names of two sentences")
             if source not in sources or target not in targets:
                 missing = source if source not in sources else target
-                raise ConfigError(f"{gold_path}:{number}: expected a sentence name, found '{missing}'")
+                raise ConfigError(f"{gold_path}:{number}: expected a sentence name, found {shown(missing)}")
             pairs.append((source, target))
         gold = frozenset(pairs)
     return Bitext(
@@ -96,7 +96,7 @@ def _read_named(path: Path) -> dict[str, str]:
     for number, line in enumerate(read_lines(path), 1):
         name, sentence = _split_in_two(line, path, number, "a name, a tab and a sentence")
         if name in sentences:
-            raise ConfigError(f"{path}:{number}: expected unique names, found '{name}' again")
+            raise ConfigError(f"{path}:{number}: expected unique names, found {shown(name)} again")
         sentences[name] = sentence
     if not sentences:
         raise ConfigError(f"{path}: expected sentences, found none")

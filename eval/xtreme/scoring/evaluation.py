@@ -81,12 +81,16 @@ class Evaluation:
         return averaging.group_scores({result.task.name: result.score for result in self.tasks})
 
     @property
+    def sides(self) -> dict[str, averaging.Sides]:
+        """Scores in English and in the other languages by task, and their gap."""
+        return {
+            result.task.name: averaging.sides(result.task.name, result.by_language) for result in self.tasks
+        }
+
+    @property
     def gaps(self) -> dict[str, float | None]:
         """The transfer gap by task."""
-        return {
-            result.task.name: averaging.transfer_gap(result.task.name, result.by_language)
-            for result in self.tasks
-        }
+        return {name: sides.gap for name, sides in self.sides.items()}
 
     @property
     def signature(self) -> str:
@@ -105,17 +109,13 @@ class Evaluation:
         """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
         tagging = [result for result in self.tasks if result.task.kind == "tagging"]
         gaps = self.gaps
-        sides = {
-            result.task.name: averaging.english_and_others(result.task.name, result.by_language)
-            for result in self.tasks
-        }
         additional = {
             "signature": self.signature,
             "gap": gaps,
             "average_gap": averaging.average_gap(gaps),
             "gap_metric": {name: averaging.gap_metric(name) for name in gaps},
-            "english": {name: side[0] for name, side in sides.items()},
-            "others": {name: side[1] for name, side in sides.items()},
+            "english": {name: sides.english for name, sides in self.sides.items()},
+            "others": {name: sides.others for name, sides in self.sides.items()},
             "chance": {result.task.name: result.chance_score for result in self.tasks},
             "tag_accuracy": {
                 result.task.name: {
@@ -148,20 +148,22 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
         ConfigError: If there is no task, a language is missing, or a file is malformed.
     """
     look_up("choice of languages", languages, LANGUAGES)
-    tasks_by_folder = [
-        {task for task in TASKS if (folder / task).is_dir()}
-        for folder in map(_require_folder, (predictions, labels))
-    ]
-    if not tasks_by_folder[0] & tasks_by_folder[1]:
+    for folder in (predictions, labels):
+        if not folder.is_dir():
+            raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
+    predicted, labelled = (
+        {task for task in TASKS if (folder / task).is_dir()} for folder in (predictions, labels)
+    )
+    if not predicted & labelled:
         raise ConfigError(
             f"{predictions} and {labels}: expected the folder of at least one task in both; tasks: {', '.join(TASKS)}"
         )
     digest = hashlib.sha256()
-    chosen = [task for task in TASKS.values() if task.name in tasks_by_folder[0] & tasks_by_folder[1]]
+    chosen = [task for task in TASKS.values() if task.name in predicted & labelled]
     results = [_evaluate_task(task, predictions, labels, languages, digest) for task in chosen]
     return Evaluation(
         tasks=tuple(results),
-        left_out=tuple(task for task in TASKS if task in tasks_by_folder[0] ^ tasks_by_folder[1]),
+        left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
     )
 
@@ -175,19 +177,14 @@ def _evaluate_task(
     for language in _languages_of(task, predictions, labels, languages):
         files = (require_file(folder, task.name, language) for folder in (predictions, labels))
         predicted, gold = read_submission(task.name, *files)
-        digest.update(_as_bytes([task.name, language, gold]))
+        read = json.dumps([task.name, language, gold], ensure_ascii=False, default=sorted)
+        digest.update(read.encode())
         by_language[language] = score_labels(task.name, language, predicted, gold)
         chance_scores[language] = chance(task.name, language, gold)
         if task.kind == "questions":
             num_unanswered = sum(name not in predicted for name, _ in gold)
             unanswered |= {language: num_unanswered} if num_unanswered else {}
     return TaskResult(task=task, by_language=by_language, chance=chance_scores, unanswered=unanswered)
-
-
-def _require_folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: expected a folder with one subfolder per task, such as udpos")
-    return folder
 
 
 def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
@@ -210,7 +207,3 @@ def _describe_languages(result: TaskResult) -> str:
     scored, missing = tuple(result.by_language), result.missing
     which = f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
     return f"{result.task.name} {len(scored)}/{len(result.task.languages)} {which}"
-
-
-def _as_bytes(labels: Any) -> bytes:
-    return json.dumps(labels, ensure_ascii=False, default=sorted).encode()

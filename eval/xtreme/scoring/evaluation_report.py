@@ -5,7 +5,7 @@ from rich.table import Table
 
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.xtreme.scoring.averaging import average, average_gap, english_and_others, main_score
+from ecsuite.eval.xtreme.scoring.averaging import average, average_gap, main_score
 from ecsuite.eval.xtreme.scoring.evaluation import Evaluation, TaskResult
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES
 
@@ -35,11 +35,9 @@ def _summary(evaluation: Evaluation) -> Table:
     table.add_column("metric", no_wrap=True)
     for heading in ("score", "English", "others", "gap", "chance"):
         table.add_column(heading, justify="right", no_wrap=True)
-    gaps = evaluation.gaps
     for result in evaluation.tasks:
-        task = result.task
-        english, others = english_and_others(task.name, result.by_language)
-        figures = (result.score, english, others, gaps[task.name], result.chance_score)
+        task, sides = result.task, evaluation.sides[result.task.name]
+        figures = (result.score, sides.english, sides.others, sides.gap, result.chance_score)
         table.add_row(
             task.title,
             _num_languages(result),

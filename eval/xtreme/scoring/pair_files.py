@@ -9,9 +9,9 @@ loses its outer marks. In files with named columns, quotation marks are text.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import TextPair
-from ecsuite.eval.xtreme.scoring.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 
 LABELS: dict[str, tuple[str, ...]] = {
     "xnli": ("contradiction", "entailment", "neutral"),
@@ -109,13 +109,15 @@ def _column(path: Path, names: Sequence[str], choices: Sequence[str]) -> int:
     for name in choices:
         if name in names:
             return names.index(name)
-    raise ConfigError(f"{path}:1: expected a column named {' or '.join(choices)}, found {', '.join(names)}")
+    raise ConfigError(
+        f"{path}:1: expected a column named {' or '.join(choices)}, found {', '.join(names)[:200]}"
+    )
 
 
 def _label(found: str, labels: Sequence[str], path: Path, number: int) -> str:
     label = _OTHER_NAMES.get(found.strip(), found.strip())
     if label not in labels:
-        raise ConfigError(f"{path}:{number}: label '{label}'; expected one of {', '.join(labels)}")
+        raise ConfigError(f"{path}:{number}: label {shown(label)}; expected one of {', '.join(labels)}")
     return label
 
 

@@ -1,18 +1,43 @@
 """Reads the JSON format of SQuAD 1.1, used by XQuAD, MLQA and TyDiQA-GoldP too (Rajpurkar et al. 2016)."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from ecsuite.config import ConfigError
+import msgspec
+
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
-from ecsuite.eval.xtreme.scoring.stored_text import read_beginning, read_text
+from ecsuite.formats.stored_text import read_beginning, read_text
+from ecsuite.formats.strict_json import parse_json
 
 _NUM_HEADER_BYTES = 1 << 20
 """Enough for the contexts before the first answer."""
 _FIRST_ANSWER = re.compile(r'"text"\s*:\s*"(.?)')
+
+
+class _Answer(msgspec.Struct):
+    text: str
+    answer_start: int
+
+
+class _Entry(msgspec.Struct):
+    id: str | int
+    question: str
+    answers: list[_Answer] = []  # copied by msgspec
+
+
+class _Paragraph(msgspec.Struct):
+    context: str
+    qas: list[_Entry]
+
+
+class _Article(msgspec.Struct):
+    paragraphs: list[_Paragraph]
+
+
+class _File(msgspec.Struct):
+    data: list[_Article]
 
 
 def has_answers(path: Path) -> bool:
@@ -35,59 +60,42 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
         ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
     """
     try:
-        stored = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: expected questions, found JSON nested too deeply") from error
+        stored = msgspec.convert(parse_json(read_text(path), path), _File, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
     questions: list[Question] = []
     num_seen: Counter[str] = Counter()
-    try:
-        for article in stored["data"]:
-            for paragraph in article["paragraphs"]:
-                context = _text(paragraph, "context")
-                for entry in paragraph["qas"]:
-                    name = str(entry["id"])
-                    if not name.startswith(prefix):
-                        continue
-                    num_seen[name] += 1
-                    answers = [
-                        _answer(answer, context, f"{path}: question {name}")
-                        for answer in entry.get("answers", ())
-                        if _text(answer, "text")
-                    ]
-                    questions.append(
-                        Question(
-                            id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
-                            question=_text(entry, "question"),
-                            context=context,
-                            answers=tuple(answers),
-                        )
-                    )
-    except (KeyError, TypeError, AttributeError) as error:
-        after = f"after question {questions[-1].id}" if questions else "at its beginning"
-        raise ConfigError(
-            f"{path}: not as SQuAD 1.1 {after} ({type(error).__name__}: {error}); expected data, paragraphs, context, "
-            "qas, id, question, answers, text, answer_start"
-        ) from error
+    for paragraph in (each for article in stored.data for each in article.paragraphs):
+        for entry in paragraph.qas:
+            name = str(entry.id)
+            if not name.startswith(prefix):
+                continue
+            num_seen[name] += 1
+            answers = (
+                _located(answer, paragraph.context, f"{path}: question {name}")
+                for answer in entry.answers
+                if answer.text
+            )
+            questions.append(
+                Question(
+                    id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
+                    question=entry.question,
+                    context=paragraph.context,
+                    answers=tuple(answers),
+                )
+            )
     if not questions:
         wanted = f" with ids that begin with '{prefix}'" if prefix else ""
         raise ConfigError(f"{path}: expected questions{wanted}, found none")
     return questions
 
 
-def _text(stored: Any, key: str) -> str:
-    found = stored[key]
-    if not isinstance(found, str):
-        raise TypeError(f"{key} is not a string")
-    return found
-
-
-def _answer(stored: Any, context: str, place: str) -> Answer:
-    text, start = _text(stored, "text"), int(stored["answer_start"])
+def _located(stored: _Answer, context: str, place: str) -> Answer:
+    """An answer at the nearest of its positions in the context."""
+    text, start = stored.text, stored.answer_start
     if start < 0 or not context.startswith(text, start):
         starts = [found.start() for found in re.finditer(re.escape(text), context)]
         if not starts:
-            raise ConfigError(f"{place}: expected the answer '{text}' in the context, found none")
+            raise ConfigError(f"{place}: expected the answer {shown(text)} in the context, found none")
         start = min(starts, key=lambda other: abs(other - start))
     return Answer(text=text, start=start)

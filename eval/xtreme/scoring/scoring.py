@@ -4,7 +4,9 @@ Labels by kind of task: pairs, one label each; tagging, the tags of each sentenc
 Tatoeba, the row of the translation of each sentence; BUCC, the set of pairs of names of translations.
 """
 
+import operator
 from collections import Counter
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any
@@ -59,7 +61,7 @@ def labels_of(task: str, gold: Any) -> Any:
 
 def score_labels(task: str, language: str, predictions: Any, labels: Any) -> dict[str, float]:
     """Score predictions against labels; otherwise as `score_predictions`."""
-    kind = look_up("task", task, TASKS).kind
+    kind = TASKS[task].kind
     if not labels:
         raise ValueError(f"{TASKS[task].title}: expected labels, found none")
     if kind == "questions":
@@ -72,7 +74,7 @@ def score_labels(task: str, language: str, predictions: Any, labels: Any) -> dic
         )
     if kind == "tagging":
         return span_scores(predictions, labels)
-    num_right = sum(map(_is_equal, predictions, labels))
+    num_right = sum(map(operator.eq, predictions, labels))
     return {"accuracy": num_right / len(labels) * 100}
 
 
@@ -82,11 +84,11 @@ def chance(task: str, language: str, labels: Any) -> dict[str, float]:
     This is the most frequent label or tag, and for Tatoeba any fixed row. Questions and BUCC have no constant
     prediction: 0.
     """
-    kind = look_up("task", task, TASKS).kind
+    kind = TASKS[task].kind
     if kind == "pairs":
-        constant: Any = [_most_frequent(labels)] * len(labels)
+        constant: Any = [most_frequent(labels)] * len(labels)
     elif kind == "tagging":
-        tag = _most_frequent(chain.from_iterable(labels))
+        tag = most_frequent(chain.from_iterable(labels))
         constant = [[tag] * len(tags) for tags in labels]
     elif task == MINED or kind == "questions":
         return dict.fromkeys(TASKS[task].metrics, 0.0)
@@ -116,9 +118,6 @@ def _pair_scores(
     return {"f1": f1 * 100, "precision": precision * 100, "recall": recall * 100}
 
 
-def _most_frequent(labels: Any) -> Any:
+def most_frequent(labels: Iterable[str]) -> str:
+    """The most frequent label; the first of equals."""
     return Counter(labels).most_common(1)[0][0]
-
-
-def _is_equal(predicted: object, label: object) -> bool:
-    return bool(predicted == label)

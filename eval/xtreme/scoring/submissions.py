@@ -6,20 +6,21 @@ Tatoeba: the row of the translation of each sentence, from 0. BUCC: lines of two
 labels are SQuAD's JSON, predictions are a JSON object of answers by question id.
 """
 
-import json
+import re
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
-from ecsuite.eval.xtreme.scoring.stored_text import ENDINGS, read_lines, read_text
+from ecsuite.eval.xtreme.scoring.tagged_files import blocks
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.formats.stored_text import ENDINGS, read_lines, read_text
+from ecsuite.formats.strict_json import parse_json
 
-Sentences = list[tuple[int, list[str]]]
-"""First line number and tags of each sentence."""
+NUMBER = "[0-9]{1,18}"
+"""A row; Python refuses to read numbers of thousands of digits."""
 
 
 def file_of(folder: Path, task: str, language: str) -> Path | None:
@@ -72,7 +73,7 @@ def read_submission(task: str, predictions: Path, labels: Path) -> tuple[Any, An
         predicted
     ):  # some may be other text, if a generative model predicted them
         raise ConfigError(
-            f"{predictions}:1: expected labels such as {', '.join(known)}, got {predicted[0]!r}"
+            f"{predictions}:1: expected labels such as {', '.join(known)}, got {shown(predicted[0])}"
         )
     return predicted, gold
 
@@ -96,13 +97,13 @@ def _read_values(
 
 def _label(line: str, place: str) -> str:
     if not line or "\t" in line:
-        raise ConfigError(f"{place}: expected one label, got {line!r}")
+        raise ConfigError(f"{place}: expected one label, got {shown(line)}")
     return line
 
 
 def _row(line: str, place: str) -> int:
-    if not (line.isascii() and line.isdigit()):
-        raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {line!r}")
+    if not re.fullmatch(NUMBER, line):
+        raise ConfigError(f"{place}: expected the row of a sentence, 0 or above, got {shown(line)}")
     return int(line)
 
 
@@ -112,7 +113,7 @@ def _read_pairs(file: Path) -> frozenset[tuple[str, str]]:
     for number, line in enumerate(_lines(file), 1):
         names = line.split("\t")
         if len(names) != 2 or not all(names):
-            raise ConfigError(f"{file}:{number}: expected two names separated by a tab, got {line!r}")
+            raise ConfigError(f"{file}:{number}: expected two names separated by a tab, got {shown(line)}")
         pairs.append((names[0], names[1]))
     return frozenset(pairs)
 
@@ -132,18 +133,13 @@ def _read_tags(predictions: Path, labels: Path) -> tuple[list[list[str]], list[l
     return [tags for _, tags in predicted], [tags for _, tags in gold]
 
 
-def _sentences(file: Path) -> Sentences:
-    sentences = []
-    numbered = enumerate(_lines(file), 1)
-    for is_sentence, lines in groupby(numbered, key=lambda entry: entry[1] != ""):
-        if not is_sentence:
-            continue
-        first, *others = lines
-        tags = [first[1], *(line for _, line in others)]
-        wrong = next((row for row, tag in enumerate(tags) if len(tag.split()) != 1), None)
-        if wrong is not None:
-            raise ConfigError(f"{file}:{first[0] + wrong}: expected one tag, got {tags[wrong]!r}")
-        sentences.append((first[0], tags))
+def _sentences(file: Path) -> list[tuple[int, list[str]]]:
+    """First line number and tags of each sentence."""
+    sentences = list(blocks(_lines(file)))
+    for first, tags in sentences:
+        for number, tag in enumerate(tags, first):
+            if len(tag.split()) != 1:
+                raise ConfigError(f"{file}:{number}: expected one tag, got {shown(tag)}")
     return sentences
 
 
@@ -166,12 +162,14 @@ def _lines(file: Path) -> list[str]:
 def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
     """Predicted answers by question id, and the correct answers of each question."""
     gold = _read_questions(labels)
-    predicted = _read_json(predictions)
+    predicted = parse_json(read_text(predictions), predictions)
     if not isinstance(predicted, dict):
         raise ConfigError(f"{predictions}: expected a JSON object of answers by question id")
     for name, answer in predicted.items():
         if not isinstance(answer, str):
-            raise ConfigError(f"{predictions}: question {name}: expected a string as answer, got {answer!r}")
+            raise ConfigError(
+                f"{predictions}: question {name}: expected a string as answer, got {shown(answer)}"
+            )
     unknown = predicted.keys() - {name for name, _ in gold}
     if unknown:
         raise ConfigError(
@@ -182,7 +180,7 @@ def _read_answers(predictions: Path, labels: Path) -> tuple[dict[str, str], list
 
 
 def _read_questions(file: Path) -> list[tuple[str, list[str]]]:
-    content = _read_json(file)
+    content = parse_json(read_text(file), file)
     place = "data"
     questions = []
     try:
@@ -200,12 +198,3 @@ def _read_questions(file: Path) -> list[tuple[str, list[str]]]:
     if not questions:
         raise ConfigError(f"{file}: expected questions, the file has none")
     return questions
-
-
-def _read_json(file: Path) -> Any:
-    try:
-        return json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{file}:{error.lineno}: not JSON: {error.msg}") from None
-    except RecursionError:
-        raise ConfigError(f"{file}: expected questions or answers, found JSON nested too deeply") from None

@@ -3,12 +3,13 @@
 Hu et al. (2020), appendix A, and XTREME's `utils_preprocess.py`; raw sources give the same examples as its files.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
-from ecsuite.eval.xtreme.scoring.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 
 PARTS_OF_SPEECH = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
@@ -55,7 +56,7 @@ def read_tagged(path: Path, tags: Collection[str], *, language: str = "") -> lis
     known = frozenset(tags)
     sentences = []
     num_columns = 0
-    for first, rows in _blocks(lines):
+    for first, rows in blocks(lines):
         columns = [row.split("\t") for row in rows]
         num_columns = num_columns or len(columns[0])
         is_valid = {len(row) for row in columns} == {num_columns} and num_columns in (1, 2)
@@ -92,7 +93,7 @@ def read_conllu(paths: Sequence[Path], language: str) -> list[TaggedSentence]:
     priority = _TAG_PRIORITY.get(language, _DEFAULT_TAG_PRIORITY).split()
     sentences = []
     for path in paths:
-        for first, rows in _blocks(read_lines(path)):
+        for first, rows in blocks(read_lines(path)):
             words, tags = _read_sentence(path, first, rows, priority)
             num_held_back = words.count("_")
             if words and not 0 < num_held_back >= len(words) - 1:
@@ -102,7 +103,7 @@ def read_conllu(paths: Sequence[Path], language: str) -> list[TaggedSentence]:
     return sentences
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+def blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Blocks of lines between blank lines, with the number of the first line, from 1."""
     block: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -129,7 +130,7 @@ def _format_error(
         if not row[0]:
             return ConfigError(f"{place}: expected a word before the tab, found nothing")
         if num_columns == 2 and row[1] not in known:
-            found = f"tag '{row[1]}'" if row[1] else "no tag after the tab"
+            found = f"tag {shown(row[1])}" if row[1] else "no tag after the tab"
             return ConfigError(f"{place}: {found}; expected one of {', '.join(sorted(known))}")
     raise AssertionError("called for a block without an error")
 
@@ -153,19 +154,19 @@ def _read_sentence(
             )
         name, form, tag, head = columns[0], columns[1], columns[3], columns[6]
         form = form.replace(" ", "").replace(_ZERO_WIDTH_NON_JOINER, "")
-        start, dash, end = name.partition("-")
         if "." in name:  # an empty node, not in the text
             continue
-        if not start.isdigit() or (dash and not end.isdigit()):
-            raise ConfigError(f"{place}: expected a word index such as 1, 1-2 or 1.1, found '{name}'")
-        if dash:
-            spans[int(start)] = (int(end), form)
+        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", name)
+        if found is None:
+            raise ConfigError(f"{place}: expected a word index such as 1, 1-2 or 1.1, found {shown(name)}")
+        index = int(found[1])
+        if found[2] is not None:
+            spans[index] = (int(found[2]), form)
             continue
         if tag not in PARTS_OF_SPEECH:
-            raise ConfigError(f"{place}: tag '{tag}'; expected one of {', '.join(PARTS_OF_SPEECH)}")
-        index = int(start)
+            raise ConfigError(f"{place}: tag {shown(tag)}; expected one of {', '.join(PARTS_OF_SPEECH)}")
         forms[index], tags[index] = form, tag
-        heads[index] = int(head) if head.isdigit() else 0
+        heads[index] = int(head) if re.fullmatch("[0-9]{1,9}", head) else 0
     fused_parts: set[int] = set()
     for start_index, (end_index, form) in spans.items():
         parts = range(start_index, end_index + 1)

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compared_sources import source
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, plain
-from ecsuite.eval.comparison.score_files import gather, read_results
+from ecsuite.eval.comparison.score_files import gather
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
 WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"
+
+
+ROW = {"seed": 0, "by_target": {"da": 1.0}}
 
 
 def scorecard(by_target, seed=0, source="runs/words/corpus.jsonl", sha="1", **more):
@@ -33,7 +37,7 @@ def write(path: Path, data):
 
 
 def test_a_scorecard(tmp_path):
-    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0, "eu": 5}, seed=3)))
+    [result] = gather([write(tmp_path / "any.json", scorecard({"da": 4.0, "eu": 5}, seed=3))])
     assert result == Result(
         name="words",
         by_target=({"da": 4.0, "eu": 5.0},),
@@ -46,22 +50,20 @@ def test_a_scorecard(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "name"),
+    ("data", "name"),
     [
-        ("runs/words/corpus.jsonl", "words"),
-        ("texts/fr.txt.gz", "fr"),
-        ("runs/words", "words"),
-        ("corpus.jsonl", "corpus"),
+        ({"source": "runs/words/corpus.jsonl"}, "words"),
+        ({"source": "texts/fr.txt.gz"}, "fr"),
+        ({"source": "runs/words"}, "words"),
+        ({"source": "corpus.jsonl"}, "corpus"),
+        ({"name": "no_pretrain"}, "no_pretrain"),
     ],
 )
-def test_names_come_from_where_the_corpus_lay(tmp_path, source, name):
-    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0}, source=source)))
-    assert result.name == name
-
-
-def test_a_name_of_its_own_comes_first(tmp_path):
-    [result] = read_results(write(tmp_path / "any.json", scorecard({"da": 4.0}) | {"name": "no_pretrain"}))
-    assert result.name == "no_pretrain" and result.is_baseline
+def test_names_are_those_of_the_source_or_of_its_place(tmp_path, data, name):
+    named = {"name": data["name"]} if "name" in data else {}
+    card = scorecard({"da": 4.0}, source=data.get("source", "runs/words/corpus.jsonl"))
+    [result] = gather([write(tmp_path / "any.json", card | named)])
+    assert result.name == name and result.is_baseline == (name == "no_pretrain")
 
 
 def test_results_of_the_reference_program_are_unsigned(tmp_path):
@@ -71,14 +73,14 @@ def test_results_of_the_reference_program_are_unsigned(tmp_path):
         {"score": 5.0, "by_target": {"da": 5.0}, "analysis": {}},
     )
     write(folder / "xferbench-dev_null" / "results.json", {"score": 6.0, "by_target": {"da": 6.0}})
-    null, small = read_results(folder)
+    null, small = gather([folder])
     assert (small.name, small.signature, small.seeds, small.score) == ("disc_small", UNSIGNED, (0,), 5.0)
     assert null.is_baseline and not small.is_baseline
 
 
 def test_a_signed_results_json(tmp_path):
     data = {"score": 5.0, "by_target": {"da": 5.0}, "signature": SIGNATURE.format(2), "name": "words"}
-    [result] = read_results(write(tmp_path / "results.json", data))
+    [result] = gather([write(tmp_path / "results.json", data)])
     assert (result.name, result.seeds, result.signature) == ("words", (2,), WITHOUT_SEED)
 
 
@@ -91,7 +93,7 @@ def by_seed(seeds):
 
 
 def test_a_scorecard_of_several_seeds(tmp_path):
-    [result] = read_results(write(tmp_path / "a.json", by_seed([0, 1, 2])))
+    [result] = gather([write(tmp_path / "a.json", by_seed([0, 1, 2]))])
     assert (result.seeds, result.signature) == ((0, 1, 2), WITHOUT_SEED)
     np.testing.assert_array_equal(result.values(["da", "eu"]), [[4, 5], [5, 5], [6, 5]])
     more = write(tmp_path / "b.json", by_seed([2, 3]))
@@ -99,18 +101,6 @@ def test_a_scorecard_of_several_seeds(tmp_path):
     [result] = gather([one, more, tmp_path / "a.json"])
     assert result.seeds == (0, 1, 2, 3, 5)
     np.testing.assert_array_equal(result.values(["da"]), [[4], [5], [6], [7], [9]])
-
-
-@pytest.mark.parametrize(
-    "rows", [[], 3, [3], [{"by_target": {"da": 1.0}}], [{"seed": 0, "by_target": {"da": 1.0}}] * 2]
-)
-def test_seeds_that_cannot_be_read(tmp_path, rows):
-    file = write(tmp_path / "a.json", scorecard({}, details={"by_target": {"da": 1.0}, "by_seed": rows}))
-    with pytest.raises(
-        ConfigError,
-        match=r"by_seed: expected a list of objects with `seed` and `by_target`, and unique seeds$",
-    ):
-        read_results(file)
 
 
 def test_seeds_come_together_in_order_whatever_the_order_of_files(tmp_path):
@@ -162,77 +152,86 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
         gather(files)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ("{", "not JSON"),
-        ([], "expected `scores` of `ecsuite score --out`, or `by_target` of a results.json"),
-        ({"scores": [{"name": "elcc"}]}, "no XferBench score in it"),
+def of_seeds(rows):
+    return scorecard({}, details={"by_target": {"da": 1.0}, "by_seed": rows})
+
+
+NO_SCORES = "expected `scores` of `ecsuite score --out`, or `by_target` of a results.json"
+NO_TARGETS = "expected `by_target`, the cross-entropy on each target language"
+NO_SEEDS = "by_seed: expected a list of objects with `seed` and `by_target`, and unique seeds"
+MISTAKES = [
+    ("{", "not JSON"),
+    ("[" * 100_000, "not JSON: nesting that is too deep"),
+    ([], NO_SCORES),
+    ({"scores": [{"name": "elcc"}]}, "no XferBench score in it"),
+    (scorecard({}, value=None, reason="no symbols"), "the XferBench score is undefined: no symbols"),
+    (scorecard({}), NO_TARGETS),
+    (scorecard([4.0]), NO_TARGETS),
+    (scorecard({"da": "4"}), "by_target: expected a number for da, got '4'"),
+    (scorecard({"da": "4" * 999}), "by_target: expected a number for da, got '4444444444444"),
+    (scorecard({"da": True}), "by_target: expected a number for da, got True"),
+    ('{"by_target": {"da": NaN}}', "not JSON: got NaN"),
+    ('{"by_target": {"da": 1e999}}', "by_target: expected a number for da, got inf"),
+    ('{"by_target": {"da": 1' + "0" * 400 + "}}", "not JSON: expected integers below"),
+    *((of_seeds(rows), NO_SEEDS) for rows in ([], 3, [3], [{"by_target": {"da": 1.0}}], [ROW, ROW])),
+    *(
         (
-            scorecard({}, value=None, reason="the corpus has no symbols"),
-            "the XferBench score is undefined: the corpus has no",
-        ),
-        (scorecard({}), "expected `by_target`, the cross-entropy on each target language"),
-        (scorecard([4.0]), "expected `by_target`, the cross-entropy on each target language"),
-        (scorecard({"da": "4"}), "by_target: expected a number for da, got '4'"),
-        (scorecard({"da": True}), "by_target: expected a number for da, got True"),
-        ('{"by_target": {"da": NaN}}', "not JSON: got NaN"),
-        ('{"by_target": {"da": 1e999}}', "by_target: expected a number for da, got inf"),
-        ('{"by_target": {"da": 1' + "0" * 400 + "}}", "not JSON: expected integers below"),
-        ("[" * 100_000, "not JSON: nesting that is too deep"),
-        (
-            scorecard({"da": 4.0}, signature="xferbench|v:1"),
-            "expected a signature with one seed, or `by_seed`, got 'xferbench|v:1'",
-        ),
-    ],
-)
+            scorecard({"da": 4.0}, signature=signature),
+            "expected a signature with one seed, or `by_seed`, got 'xf",
+        )
+        for signature in ("xferbench|v:1", f"xferbench|seed:{'9' * 5000}")
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), MISTAKES)
 def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, message):
     file = write(tmp_path / "scores.json", data)
     with pytest.raises(ConfigError) as error:
-        read_results(file)
-    assert str(error.value).startswith(f"{file}: {message}")
-    assert "\n" not in str(error.value)
+        gather([file])
+    line = str(error.value)
+    assert line.startswith(f"{file}: {message}") and "\n" not in line and len(line) < len(str(file)) + 200
 
 
-def test_nothing_to_read(tmp_path):
-    with pytest.raises(ConfigError, match=r"no such file or folder of results$"):
-        read_results(tmp_path / "none")
-    with pytest.raises(
-        ConfigError, match=r"no scores\.json or results\.json found; create one with `ecsuite score CORPUS"
-    ):
-        read_results(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none", "no such file or folder of results"),
+        (".", "no scores.json or results.json found; create one with `ecsuite score CORPUS --out FILE`"),
+    ],
+)
+def test_nothing_to_read(tmp_path, name, message):
+    with pytest.raises(ConfigError) as error:
+        gather([tmp_path / name])
+    assert str(error.value) == f"{tmp_path / name}: {message}"
 
 
-def test_invariants_of_results():
-    def result(by_target, seeds):
-        return Result(name="a", by_target=by_target, seeds=seeds, signature="s")
-
-    for by_target, seeds in (((), ()), (({"da": 1.0},), ()), (({},), (0,))):
-        with pytest.raises(
-            ConfigError,
-            match=r"^a: expected at least one seed and one target, with a score for each$",
-        ):
-            result(by_target, seeds)
-    with pytest.raises(ConfigError, match=r"^a, seed 4: no score for eu, ja, which seed 0 has$"):
-        result(({"da": 1.0, "eu": 1.0, "ja": 1.0}, {"da": 1.0}), (0, 4))
-    with pytest.raises(ConfigError, match=r"^seed 0: no score for eu, which a, seed 4 has$"):
-        result(({"da": 1.0}, {"da": 1.0, "eu": 1.0}), (0, 4))
-    with pytest.raises(ConfigError, match=r"^a: inf is not a score \(da, seed 0\)$"):
-        result(({"da": float("inf")},), (0,))
+@pytest.mark.parametrize(
+    ("by_target", "seeds", "message"),
+    [
+        ((), (), "a: expected at least one seed and one target, with a score for each"),
+        (({"da": 1.0},), (), "a: expected at least one seed and one target, with a score for each"),
+        (({},), (0,), "a: expected at least one seed and one target, with a score for each"),
+        (({"da": 1.0, "eu": 1.0}, {"da": 1.0}), (0, 4), "a, seed 4: no score for eu, which seed 0 has"),
+        (({"da": 1.0}, {"da": 1.0, "eu": 1.0}), (0, 4), "seed 0: no score for eu, which a, seed 4 has"),
+        (({"da": float("inf")},), (0,), "a: inf is not a score (da, seed 0)"),
+    ],
+)
+def test_invariants_of_results(by_target, seeds, message):
+    with pytest.raises(ConfigError) as error:
+        Result(name="a", by_target=by_target, seeds=seeds, signature="s")
+    assert str(error.value) == message
 
 
 def test_matrix_is_of_means_over_seeds_in_the_order_asked_for():
-    first = Result(
-        name="a", by_target=({"da": 1.0, "eu": 2.0}, {"eu": 4.0, "da": 3.0}), seeds=(0, 1), signature="s"
-    )
-    second = Result(name="b", by_target=({"eu": 6.0, "da": 5.0},), seeds=(0,), signature="s")
+    first = source("a", [1.0, 2.0], [3.0, 4.0], targets=["da", "eu"])
+    second = source("b", [6.0, 5.0], targets=["eu", "da"])
     np.testing.assert_array_equal(as_matrix([first, second], ["eu", "da"]), [[3, 2], [6, 5]])
 
 
 def test_plain_names():
-    assert [plain(name) for name in ("No pretrain", "no-pretrain", "/dev/null")] == ["no_pretrain"] * 2 + [
-        "dev_null"
-    ]
+    names = [plain(name) for name in ("No pretrain", "no-pretrain", "/dev/null")]
+    assert names == ["no_pretrain", "no_pretrain", "dev_null"]
 
 
 def scores(path, name="topsim", value=0.5, ci95=None, signature="topsim|n:9|v:2", **more):
@@ -292,24 +291,20 @@ def test_a_score_beside_a_name(tmp_path):
     assert result.signature == "translate|v:1"
 
 
+BAD_INTERVAL = {"scores": [{"name": "topsim", "value": 1, "ci95": [1]}]}
+OTHERS = "compute it with `ecsuite score`, or choose one with --metric: topsim, ami"
+
+
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
         ("topsin", None, "no score topsin in it; it has topsim, ami"),
-        (
-            "xferbench",
-            None,
-            "no XferBench score in it; compute it with `ecsuite score`, or choose one with --metric: topsim, ami",
-        ),
+        ("xferbench", None, f"no XferBench score in it; {OTHERS}"),
         ("ami", None, "the score ami is undefined: few"),
         ("chrf", {"name": "a", "chrf": "x"}, "chrf: expected a number, got 'x'"),
         ("chrf", {"name": "a"}, "no score chrf in it"),
         ("chrf", [1], "no score chrf in it"),
-        (
-            "topsim",
-            {"scores": [{"name": "topsim", "value": 1, "ci95": [1]}]},
-            "ci95 of topsim: expected two numbers, got [1]",
-        ),
+        ("topsim", BAD_INTERVAL, "ci95 of topsim: expected two numbers, got [1]"),
     ],
 )
 def test_mistakes_in_scores_of_any_metric(tmp_path, metric, data, message):

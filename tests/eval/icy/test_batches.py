@@ -37,26 +37,12 @@ def test_batches_are_of_the_language(grammar):
     assert dataset.floor == majority_accuracy(made.messages)
 
 
-def test_examples_are_those_of_the_indices():
-    dataset, made = make("rot"), language("rot", GEOMETRY, 123)
-    chosen = np.array([[0, 124], [7, 7]])
-    meanings, messages = dataset.examples(chosen)
-    assert meanings.tolist() == [[[0, 4], [0, 4], [0, 4]], [[0, 0], [1, 1], [2, 2]]]
-    assert (messages.numpy().transpose(0, 2, 1) == made.messages[chosen]).all()
-
-
 @pytest.mark.parametrize("held_out", [0.0, 0.2])
 def test_all_languages_of_a_seed_have_the_same_batches_and_held_out_meanings(held_out):
     datasets = [make(grammar, held_out=held_out) for grammar in GRAMMARS]
     for dataset in datasets[1:]:
         assert (drawn(dataset) == drawn(datasets[0])).all()
         assert (dataset.held_out == datasets[0].held_out).all()
-
-
-def test_seeds_have_different_batches_and_held_out_meanings():
-    one, other = make(held_out=0.2), make(seed=124, held_out=0.2)
-    assert (drawn(one) != drawn(other)).mean() > 0.9
-    assert (one.held_out != other.held_out).any()
 
 
 def test_a_block_depends_on_its_number_only():
@@ -88,12 +74,6 @@ def test_held_out_meanings_are_never_in_a_batch_and_all_others_are(held_out):
     assert len(unseen) == round(held_out * GEOMETRY.num_meanings) == len(dataset.held_out)
     assert seen | unseen == set(range(GEOMETRY.num_meanings))
     assert not seen & unseen
-
-
-def test_without_held_out_meanings_all_are_trained_on():
-    dataset = make(batch_size=64)
-    assert len(dataset.held_out) == 0
-    assert dataset.train.tolist() == list(range(GEOMETRY.num_meanings))
 
 
 def test_meanings_are_drawn_uniformly_and_independently():

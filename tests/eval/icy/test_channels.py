@@ -50,10 +50,6 @@ def test_channels_can_be_parsed_from_their_text(text):
     assert str(parse_channel(text.upper())) == text
 
 
-def test_the_default_form_is_not_written():
-    assert str(parse_channel("gumbel,form=sound")) == "gumbel"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -104,12 +100,6 @@ def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
     relaxed = ((logits + noise) / TEMPERATURE).softmax(-1)
     (expected,) = torch.autograd.grad((relaxed * weight).sum(), logits)
     torch.testing.assert_close(found, expected)
-
-
-def test_advantages_have_mean_0_and_deviation_1():
-    found = advantages(torch.tensor([[1.0, 2.0], [3.0, 6.0]]))
-    assert found.mean().item() == pytest.approx(0, abs=1e-6)
-    assert found.std().item() == pytest.approx(1)
 
 
 def test_rewards_with_a_small_deviation_are_not_scaled():
@@ -196,10 +186,6 @@ def learnt(model, channel, cap, role="sender", seed=1):
 @pytest.mark.parametrize(("role", "model"), [("sender", "fc2l"), ("receiver", "gru")])
 def test_agents_learn_over_channels(role, model, channel):
     assert learnt(model, channel, 250, role).reached
-
-
-def test_a_sender_with_its_samples_as_feedback_learns():
-    assert learnt("gru", "gumbel", 200).reached
 
 
 def test_equal_seeds_learn_equally_over_a_noisy_channel():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import corpus_generation as speaking
 from ecsuite.eval.icy.corpus_generation import messages_of
 from ecsuite.eval.icy.jobs import plan_corpora
@@ -51,17 +50,6 @@ def test_a_trained_sender_produces_the_language(tmp_path, model):
     assert corpus.concept_names == target.corpus().concept_names
 
 
-def test_an_untrained_sender_produces_other_messages(tmp_path):
-    """After as few updates as CONCAT takes for a target below the floor: content symbols, one message a meaning."""
-    corpus, target = (
-        read_corpus(written(study_of("lstm", "hol", target=0.1), tmp_path)),
-        language("hol", GEOMETRY, 5),
-    )
-    assert len(rows(corpus)) == 9
-    assert 1 <= rows(corpus).min() and rows(corpus).max() <= GEOMETRY.vocab_size
-    assert corpus.metadata["symbol_accuracy"] == (rows(corpus) == target.messages).mean() < 0.8
-
-
 def test_eos_is_never_produced():
     """Not even by an untrained sender for which EOS has the highest logit."""
     agent = make_agent(parse_model("sender", "fc1l"), "sender", GEOMETRY, 16)
@@ -97,17 +85,6 @@ def test_each_corpus_has_its_own_folder(tmp_path, model, grammar, name):
     assert len(list((tmp_path / "said").iterdir())) == 2
     other = written(study_of(model, grammar, target=0.3, lr=2e-2), tmp_path)
     assert other != folder, "another setting does not overwrite it"
-
-
-def test_a_lost_corpus_is_written_again_without_training(tmp_path, monkeypatch):
-    study = study_of("fc1l", target=0.5)
-    folder = written(study, tmp_path)
-    file = folder / "corpus.jsonl"
-    content = file.read_bytes()
-    file.unlink()
-    monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("it was trained before"))
-    assert written(study, tmp_path) == folder
-    assert file.read_bytes() == content
 
 
 def test_messages_do_not_depend_on_the_batch_size(monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.grouping import group_runs
 from ecsuite.eval.icy.jobs import learn_grammar, learn_grammars, measure_grammar, plan, speak, train_pair
@@ -163,15 +162,6 @@ def test_a_run_that_diverges_fails_alone(runner, broken, model):
     assert not kept.missing, "the failure is kept, too"
 
 
-def test_a_group_yields_the_others_before_the_error(tmp_path, broken):
-    inputs = [dict(run(seed=seed).inputs) for seed in (1, 2, 3)]
-    found = []
-    with pytest.raises(DivergedError, match="seed 2"):
-        for index, _ in learn_grammars(inputs, Context(scratch=tmp_path)):
-            found.append(index)
-    assert sorted(found) == [0, 2]
-
-
 def test_a_pair_that_diverges_fails_alone(runner):
     bad, good = pair(protocol=replace(PROTOCOL, lr=1e38)), pair()
     results = runner.run([bad, good])
@@ -237,11 +227,6 @@ def test_every_run_is_in_one_group(model, num_free, sizes):
     assert sorted(names(job for group in groups for job in group)) == sorted(names(runs))
 
 
-def test_groups_of_small_models_have_a_largest_size():
-    groups = group_runs([run("fc1l", seed=seed) for seed in range(40)], 1)
-    assert [len(group) for group in groups] == [13, 13, 14]
-
-
 def test_runs_of_other_kinds_are_not_grouped():
     runs = [run("fc1l"), run("fc2l"), run("fc1l", cap=5.0), run("fc1l", protocol=replace(PROTOCOL, clip=1.0))]
     assert [len(group) for group in group_runs(runs, 1)] == [1, 1, 1, 1]
@@ -289,9 +274,3 @@ def test_jobs_are_shared_unless_a_setting_changes(changes, is_shared):
     before, after = (set(plan(study(**settings | other)).values()) for other in ({}, changes))
     assert (before == after) is is_shared
     assert is_shared or not before & after
-
-
-def test_another_cap_trains_concat_once():
-    settings = {"models": ("lstm",), "grammars": ("perm",), "seeds": (1,)}
-    before, after = (set(plan(study(**settings, cap_ratio=cap)).values()) for cap in (20, 5))
-    assert names(before & after) == [("concat", 1)]

@@ -4,13 +4,13 @@ import pytest
 import torch
 from plain_modules import PlainReceiver, PlainSender
 
-from ecsuite.agents import make_receiver, parse_agent
+from ecsuite.agents import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
 from ecsuite.eval.icy.hashtable import HashtableSender
-from ecsuite.eval.icy.learners import is_autoregressive, make_learner
+from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.models import AttributeClassifier, make_agent, parse_model
 from ecsuite.grammars.geometry import Geometry
 
@@ -32,10 +32,6 @@ def test_the_hashtable_is_a_model_of_icy():
         parse_model("sender", "hashtabel")
     with pytest.raises(ConfigError, match="unknown receiver 'hashtable'"):
         parse_model("receiver", "hashtable")
-
-
-def test_other_names_are_those_of_agents():
-    assert parse_model("receiver", "hier:gru,stop=first") == parse_agent("receiver", "hier:gru,stop=first")
 
 
 @pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum"])
@@ -61,16 +57,6 @@ def test_a_classifier_needs_a_certain_end():
     )
     with pytest.raises(AssertionError, match="several ends"):
         classifier(message)
-
-
-def test_fc1l_is_a_sum_of_embeddings_by_position():
-    classifier = AttributeClassifier(make_receiver("fc1l", **SIZES), 2, 3)
-    ids = torch.randint(1, 5, (6, 5))
-    table = classifier.answer.weight.view(6, 6, 5)  # (answers, position, symbol)
-    expected = sum(table[:, position, ids[position]] for position in range(6)).t()
-    torch.testing.assert_close(classifier(discrete_message(ids)).flatten(1), expected)
-    assert classifier.answer.bias is None
-    assert classifier.answer.weight.std().item() == pytest.approx(1, abs=0.2)
 
 
 def language(geometry):
@@ -104,14 +90,3 @@ def test_agents_of_torchs_layers_learn_a_language(role, channel):
         assert all(value.grad.abs().max() > 0 for value in parameters.values())
         optimizer.step()
     assert examples.accuracy.item() > 0.9
-
-
-def test_a_sender_of_torchs_layers_is_fed_its_samples():
-    assert is_autoregressive(PlainSender(6, 5))
-
-
-def test_a_receiver_without_a_width_is_refused():
-    receiver = PlainReceiver(5)
-    del receiver.state_size
-    with pytest.raises(ConfigError, match="receiver PlainReceiver: expected an attribute state_size"):
-        AttributeClassifier(receiver, 2, 3)

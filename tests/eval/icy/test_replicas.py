@@ -74,13 +74,6 @@ def test_parameters_are_those_of_the_modules():
             assert torch.equal(value, state[name])
 
 
-def test_the_modules_are_unchanged():
-    made = modules(1)
-    before = {name: value.clone() for name, value in made[0].state_dict().items()}
-    train(Replicas(made, lr=0.01, clip=None, device=CPU), [0], range(2))
-    assert all(torch.equal(value, before[name]) for name, value in made[0].state_dict().items())
-
-
 @pytest.mark.parametrize("clip", [None, 2.0])
 def test_each_replica_is_trained_independently(clip):
     replicas = Replicas(modules(), lr=0.01, clip=clip, device=CPU)
@@ -115,20 +108,3 @@ def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
     weights, biases = parameters["weight"].flatten(), parameters["bias"].flatten()
     replicas.update((slopes * (3 * weights + 4 * biases)).sum())
     torch.testing.assert_close(replicas.flat.grad[:4], torch.tensor([0.6, 0.3, 0.8, 0.4]))
-
-
-def test_a_replica_is_a_copy():
-    replicas = Replicas(modules(1), lr=0.01, clip=None, device=CPU)
-    taken = replicas.replica(0)
-    before = {name: value.clone() for name, value in taken.items()}
-    train(replicas, [0], range(2))
-    assert not any(value.requires_grad for value in taken.values())
-    assert all(torch.equal(value, before[name]) for name, value in taken.items())
-
-
-def test_a_module_loads_the_weights_of_its_replica():
-    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
-    train(replicas, [0, 1, 2], range(STEPS))
-    module = modules()[1]
-    module.load_state_dict(replicas.replica(1))
-    assert_same(module.state_dict(), trained_alone(1))

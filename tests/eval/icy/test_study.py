@@ -27,8 +27,6 @@ def test_the_defaults_are_those_of_the_paper():
 
 MISTAKES = {
     "no model": ({"models": ()}, "models: expected at least one, such as husendz:dgsend (--model)"),
-    "unknown model": ({"models": ("lstn",)}, "unknown sender 'lstn'; did you mean 'lstm'? choices: rnn, "),
-    "a receiver as sender": ({"models": ("cnn",)}, "unknown sender 'cnn'"),
     "a sender as receiver": (
         {"role": "receiver", "models": ("husenda:rnn",)},
         "unknown receiver with a cell",
@@ -39,10 +37,6 @@ MISTAKES = {
     ),
     "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
     "no receiver": ({"protocol": "end-to-end"}, "end-to-end: expected one receiver, or one for each model"),
-    "three receivers for two": (
-        {"protocol": "end-to-end", "models": ("gru", "rnn"), "receivers": ("gru", "rnn", "lstm")},
-        "end-to-end: expected one receiver, or one for each model (--receiver)",
-    ),
     "end to end of receivers": (
         {"protocol": "end-to-end", "role": "receiver", "receivers": ("gru",)},
         "role: not read by --protocol end-to-end; read by exact, paper, budget",
@@ -62,17 +56,12 @@ MISTAKES = {
     "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
     "unknown grammar": ({"grammars": ("perm", "prooj")}, "unknown grammar 'prooj'; did you mean 'proj'?"),
     "a grammar twice": ({"grammars": ("rot", "Cumrot")}, "grammars: expected different names, got rot twice"),
-    "unknown table": ({"published": "table7"}, "unknown table 'table7'"),
     "target 0": ({"target": 0.0}, "target: expected an accuracy, more than 0 and at most 1, got 0"),
-    "target 2": ({"target": 2.0}, "target: expected an accuracy, more than 0 and at most 1, got 2"),
     "target nan": (
         {"target": float("nan")},
         "target: expected an accuracy, more than 0 and at most 1, got nan",
     ),
-    "cap 0.5": ({"cap_ratio": 0.5}, "cap_ratio: expected 1 or more, got 0.5"),
     "cap nan": ({"cap_ratio": float("nan")}, "cap_ratio: expected 1 or more, got nan"),
-    "cap inf": ({"cap_ratio": float("inf")}, "cap_ratio: expected 1 or more, got inf"),
-    "held out 0.95": ({"held_out": 0.95}, "held_out: expected a fraction from 0 to 0.9, got 0.95"),
     "held out nan": ({"held_out": float("nan")}, "held_out: expected a fraction from 0 to 0.9, got nan"),
     "held out none": (
         {"held_out": 0.01, "num_attributes": 1},
@@ -82,15 +71,11 @@ MISTAKES = {
         {"held_out": 0.9, "num_attributes": 1, "num_values": 4},
         "held_out: 0.9 of 4 meanings is none",
     ),
-    "clip 0": ({"clip": 0.0}, "clip: expected a number above 0, got 0"),
     "clip inf": ({"clip": float("inf")}, "clip: expected a number above 0, got inf"),
-    "no width": ({"hidden_size": 0}, "hidden_size: expected 1 to 16,384, got 0"),
     "too wide": ({"hidden_size": 10**8}, "hidden_size: expected 1 to 16,384, got 100,000,000"),
     "too wide a model": ({"models": ("lstm,hidden=99999",)}, "hidden_size: expected 1 to 16,384, got 99,999"),
     "a seed twice": ({"seeds": (1, 2, 1)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
-    "a negative seed": ({"seeds": (-1,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
     "a large seed": ({"seeds": (2**63,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
-    "no values": ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
     "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols do not fit"),
     "models of grammars": (
         {"protocol": "metrics"},
@@ -109,19 +94,6 @@ def test_invalid_settings_are_rejected(mistake):
     found = refused(**changes)
     assert found.startswith(message)
     assert "\n" not in found
-
-
-def test_one_receiver_for_all_senders_or_several_for_one():
-    StudyConfig(protocol="end-to-end", models=("gru", "lstm"), receivers=("gru",))
-    study = StudyConfig(
-        protocol="end-to-end", models=("gru", "gru"), receivers=("gru", "hier:gru"), channels=("gumbel",)
-    )
-    assert study.models == ("gru", "gru")
-
-
-def test_extremes_that_can_be_measured():
-    StudyConfig(models=("fc1l",), target=1.0, cap_ratio=1.0, held_out=0.9, clip=1e-9, seeds=(0, 2**63 - 1))
-    StudyConfig(models=("fc1l",), num_attributes=1, num_values=1, word_length=1, vocab_size=1, hidden_size=1)
 
 
 def test_every_shipped_study_can_be_read():
@@ -178,22 +150,11 @@ def test_a_yaml_file_is_a_study(tmp_path):
 
 FILES = {
     "models: lstm": "mine.yaml: models: expected list, got 'lstm'",
-    "models: [3]": "mine.yaml: models: expected str, got 3",
     "model: [lstm]": "mine.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
-    "5: 6": "mine.yaml: unknown key '5'; choices: ",
-    "- lstm": "mine.yaml: expected keys and values, got list",
-    "lstm": "mine.yaml: expected keys and values, got str",
-    "": "mine.yaml: expected keys and values, got NoneType",
-    "models: [": "mine.yaml: not YAML: ",
     "models: [lstm]\nseeds: 10": "mine.yaml: seeds: expected list, got 10",
     "models: [lstm]\nseeds: [a]": "mine.yaml: seeds: expected int, got 'a'",
-    "models: [lstm]\nseeds: [true]": "mine.yaml: seeds: expected int, got True",
-    "models: [lstm]\ntarget: high": "mine.yaml: target: expected float or null, got 'high'",
-    "models: [lstm]\nearly_verdict: 1": "mine.yaml: early_verdict: expected bool, got 1",
-    "models: [lstm]\nhidden_size: 1.5": "mine.yaml: hidden_size: expected int, got 1.5",
     "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",
     "models: [lstm]\ncap_ratio: 0": "mine.yaml: cap_ratio: expected 1 or more, got 0",
-    "models: [lstm]\nprotocol: [exact]": "mine.yaml: protocol: unknown value",
     "protocol: metrics\ncap_ratio: 20": "mine.yaml: cap_ratio: not read by --protocol metrics; read by exact, paper, ",
     "models: [lstm]\nprotocol: budget\nearly_verdict: true": (
         "mine.yaml: early_verdict: not read by --protocol budget; read by exact, paper"

@@ -1,49 +1,57 @@
-"""TRE7 by gradient descent: never below the optimum, and close to it after enough steps."""
+"""TRE7 by gradient descent, as in the ICY program: never below our optimum, and close to it after enough steps."""
 
 import numpy as np
 import pytest
+import torch
 
-from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.icy.trained_tre import trained_tre7
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.tre import plain_tre7
+from ecsuite.eval.metrics.tre import draw_objects, plain_tre7
+from ecsuite.eval.statistics.positions import position_columns
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 
 GEOMETRY = Geometry(num_attributes=2, num_values=4, word_length=2, vocab_size=3)
 
 
-def corpus(name, seed=0):
-    return language(name, GEOMETRY, seed).corpus()
+def trained_tre7(corpus, *, is_trained, num_steps, lr=0.01):
+    """The error that Adam reaches by training tables of attribute values and, optionally, projections of positions.
+
+    Tables are initialised to zero, projections like torch's linear layers. In the paper the projections are trained;
+    its program leaves them at their initial values. Its tables have two symbols that are in no message.
+    """
+    rows = draw_objects(len(corpus.meanings), 0)
+    columns, values = position_columns(corpus)[:, rows] - 1, torch.from_numpy(corpus.meanings[rows])
+    symbols = np.arange(columns.max() + 3)
+    # (num_objects, num_symbols, num_positions)
+    target = torch.from_numpy((columns.T[:, None] == symbols[:, None]).astype(np.float32))
+    num_attributes, num_positions = values.shape[1], len(columns)
+    projections = [
+        torch.empty(num_attributes, 1, height, num_positions).uniform_(
+            -(num_positions**-0.5), num_positions**-0.5, generator=torch.Generator().manual_seed(height)
+        )
+        for height in (num_positions, 1)
+    ]
+    tables = torch.zeros(num_attributes, int(values.max()) + 1, len(symbols), num_positions)
+    trained = [tables, *projections] if is_trained else [tables]
+    optimizer = torch.optim.Adam([parameter.requires_grad_() for parameter in trained], lr=lr)
+    for _ in range(num_steps):
+        parts = tables @ projections[0] + projections[1]
+        error = (sum(part[value] for part, value in zip(parts, values.T, strict=True)) - target).abs().sum()
+        optimizer.zero_grad()
+        error.backward()
+        optimizer.step()
+    return error.item() / len(rows)
 
 
-@pytest.mark.parametrize("projection", ["trained", "fixed"])
+@pytest.mark.parametrize("is_trained", [True, False])
 @pytest.mark.parametrize("name", ["concat", "rot", "hol"])
-def test_the_optimum_is_a_lower_bound(name, projection):
-    least = plain_tre7(corpus(name), Options())[0].value
-    assert trained_tre7(corpus(name), 0, projection=projection, num_steps=200) >= least - 1e-4
+def test_the_optimum_is_a_lower_bound(name, is_trained):
+    corpus = language(name, GEOMETRY, 0).corpus()
+    reached = trained_tre7(corpus, is_trained=is_trained, num_steps=200)
+    assert reached >= plain_tre7(corpus, Options())[0].value - 1e-4
 
 
 def test_descent_approaches_the_optimum():
-    reached = trained_tre7(corpus("rot"), 0, num_steps=600, lr=0.003)
-    assert reached == pytest.approx(plain_tre7(corpus("rot"), Options())[0].value, abs=0.05)
-
-
-def test_a_pure_function_of_its_arguments():
-    first, again, other = (trained_tre7(corpus("rot"), seed, num_steps=20) for seed in (1, 1, 2))
-    assert first == again != other
-
-
-def test_before_the_first_step_only_the_projections_count():
-    """Tables are zero: what is rebuilt are the summed biases, in every table and for every message."""
-    assert trained_tre7(corpus("concat"), 0, num_steps=1) == trained_tre7(
-        corpus("concat"), 0, num_steps=1, projection="fixed"
-    )
-
-
-def test_a_corpus_without_attributes():
-    bare = Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0.5], [1.0]]))
-    with pytest.raises(
-        ValueError, match="TRE7: expected attribute values: features are not attribute values"
-    ):
-        trained_tre7(bare, 0)
+    corpus = language("rot", GEOMETRY, 0).corpus()
+    reached = trained_tre7(corpus, is_trained=True, num_steps=600, lr=0.003)
+    assert reached == pytest.approx(plain_tre7(corpus, Options())[0].value, abs=0.05)

@@ -2,24 +2,18 @@
 
 import itertools
 from collections import Counter, defaultdict
+from functools import partial
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from languages import grid, score_of
 
-from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.conflict_count import conflict_count
-from ecsuite.eval.metrics.score import Options
 
-GRID = np.array(list(itertools.product(range(4), range(4))))
+GRID = grid(4, 4)
 PERFECT = np.add(GRID, [10, 20])
-
-
-def score(messages, meanings=None, **known):
-    meanings = None if meanings is None else np.array(meanings)
-    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
-    return conflict_count(corpus, Options())[0]
+score = partial(score_of, conflict_count)
 
 
 def slow_count(messages, meanings):
@@ -58,13 +52,6 @@ def test_one_odd_message():
     assert score(messages, GRID).value == 2
 
 
-def test_random_language_conflicts_as_its_null():
-    rng = np.random.default_rng(0)
-    result = score(rng.integers(0, 4, (300, 2)), rng.integers(0, 4, (300, 2)))
-    assert result.details["null_mean"] == pytest.approx(result.value, rel=0.05)
-    assert result.details["null_low"] > 300
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_definition(seed, width):
@@ -77,7 +64,7 @@ def test_definition(seed, width):
 def test_korbak_et_al_agree():
     """36, by measuring-non-trivial-compositionality, commit 2b365626, `metrics/conflict_count.py`, run on this."""
     messages = np.random.default_rng(0).integers(0, 4, (27, 3))
-    assert score(messages, list(itertools.product(range(3), repeat=3))).value == 36
+    assert score(messages, grid(3, 3, 3)).value == 36
 
 
 def test_many_attributes_need_no_search():
@@ -85,39 +72,3 @@ def test_many_attributes_need_no_search():
     meanings = np.random.default_rng(0).integers(0, 5, (50, 12))
     order = np.random.default_rng(1).permutation(12)
     assert score(meanings[:, order], meanings).value == 0
-
-
-def test_nothing_after_eos_counts():
-    assert score([[*row, 0, i] for i, row in enumerate(PERFECT.tolist())], GRID, eos=0).value == 0
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_renaming_and_reordering_change_nothing(random):
-    names = random.sample([0, 1, 70_000, 2**20, 2**31 - 2, 2**31 - 1], 6)
-    rng = np.random.default_rng(random.getrandbits(32))
-    symbols, meanings = rng.integers(0, 6, (12, 3)), rng.integers(0, 3, (12, 3))
-    order = rng.permutation(12)
-    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
-    other_meanings = np.array(["red", "green", "blue"])[meanings[order]][:, ::-1]
-    assert score(renamed, other_meanings).value == score(symbols, meanings).value
-
-
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reason"),
-    [
-        ([[1], [2]], None, "the corpus has no meanings"),
-        ([[1], [2]], [[0.5], [1.0]], "features are not attribute values"),
-        ([[], []], [[0, 0], [0, 1]], "every message is empty"),
-        ([[1, 2, 3]], [[0, 0]], "expected 2 symbols per message (one per attribute), got 3"),
-        ([[1, 2], [1]], [[0, 0], [0, 1]], "expected 2 symbols per message (one per attribute), got 1 to 2"),
-    ],
-)
-def test_undefined(messages, meanings, reason):
-    result = score(messages, meanings)
-    assert (result.value, result.reason) == (None, reason)
-
-
-def test_one_row():
-    result = score([[3, 4]], [[0, 1]])
-    assert (result.value, result.ci95) == (0, None)

@@ -1,34 +1,24 @@
 """posdis and bosdis: constructed languages, and comparison with a reference implementation."""
 
-import itertools
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from languages import grid, plain_entropy, score_of
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.posdis_bosdis import Observations, bosdis, posdis
-from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics.counting import row_of
 
-GRID = np.array(list(itertools.product(range(3), range(4))))
+GRID = grid(3, 4)
 
 
-def scores(messages, meanings, **known):
-    meanings = None if meanings is None else np.array(meanings)
-    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
-    return [metric(corpus, Options())[0] for metric in (posdis, bosdis)]
+def scores(*rows, **known):
+    return [score_of(metric, *rows, **known) for metric in (posdis, bosdis)]
 
 
-def values(messages, meanings, **known):
-    return [score.value for score in scores(messages, meanings, **known)]
-
-
-def slow_entropy(values):
-    shares = np.array(list(Counter(values).values())) / len(values)
-    return -(shares * np.log2(shares)).sum()
+def values(*rows, **known):
+    return [score.value for score in scores(*rows, **known)]
 
 
 def slow_disentanglement(variables, meanings):
@@ -36,16 +26,16 @@ def slow_disentanglement(variables, meanings):
     gaps = []
     for variable in variables:
         information = sorted(
-            slow_entropy(variable) + slow_entropy(list(column)) - slow_entropy(list(zip(variable, column)))  # noqa: B905
+            plain_entropy(variable) + plain_entropy(list(column)) - plain_entropy(list(zip(variable, column)))  # noqa: B905
             for column in meanings.T.tolist()
         )
         if len(set(variable)) > 1:
-            gaps.append((information[-1] - information[-2]) / slow_entropy(variable))
+            gaps.append((information[-1] - information[-2]) / plain_entropy(variable))
     varies = any(len(set(column)) > 1 for column in meanings.T.tolist())
     return sum(gaps) / len(gaps) if gaps and varies else None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 @example(59953, False)  # two messages with equal meanings
 def test_definitions(seed, fixed_length):
@@ -90,44 +80,6 @@ def test_a_length_that_encodes_an_attribute():
     assert values([[5] * row[0] for row in GRID], GRID) == pytest.approx([1, 1])
 
 
-def test_nothing_after_eos_counts():
-    messages = [[*row, 0, i] for i, row in enumerate(np.add(GRID, [10, 20]).tolist())]
-    assert values(messages, GRID, eos=0) == pytest.approx([1, 1])
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_renaming_and_reordering_change_nothing(random):
-    names = random.sample([0, 1, 70_000, 2**20, 2**31 - 2, 2**31 - 1], 6)
-    rng = np.random.default_rng(random.getrandbits(32))
-    symbols, meanings = rng.integers(0, 6, (12, 4)), rng.integers(0, 3, (12, 2))
-    order = rng.permutation(12)
-    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
-    other_meanings = np.array(["red", "green", "blue"])[meanings[order]][:, ::-1]
-    assert values(renamed, other_meanings) == pytest.approx(values(symbols, meanings))
-
-
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reasons"),
-    [
-        ([[1], [2]], None, ["the corpus has no meanings"] * 2),
-        ([[1], [2]], [[0.5, 1.0], [1.0, 2.0]], ["features are not attribute values"] * 2),
-        ([[1], [2]], [[0], [1]], ["fewer than two attributes"] * 2),
-        ([[1], [2]], [[3, 4]] * 2, ["every attribute is constant over all messages"] * 2),
-        ([[], []], [[0, 0], [0, 1]], ["every message is empty"] * 2),
-        ([], np.zeros((0, 2), int), ["every message is empty"] * 2),
-        (
-            [[1, 2]],
-            [[0, 0]],
-            ["every position is constant over all messages", "every symbol is constant over all messages"],
-        ),
-    ],
-)
-def test_undefined(messages, meanings, reasons):
-    assert [score.reason for score in scores(messages, meanings)] == reasons
-    assert values(messages, meanings) == [None, None]
-
-
 def test_symbols_in_equal_numbers_are_constant_bags():
     positional, bag = scores([[1, 2], [2, 1]], [[0, 0], [1, 0]])
     assert positional.value == 1
@@ -141,14 +93,6 @@ def test_null_and_interval_of_a_perfect_language():
         assert score.ci95[0] > 0.9
         assert score.details["null_high"] < 0.2
         assert score.details["p_value"] == 0.1
-
-
-def test_a_random_language_scores_as_its_null():
-    rng = np.random.default_rng(0)
-    for score in scores(rng.integers(0, 5, (200, 3)), rng.integers(0, 4, (200, 2))):
-        assert score.details["null_mean"] > 0  # plug-in information is never less
-        assert score.details["null_mean"] == pytest.approx(score.value, abs=0.02)
-        assert score.ci95[0] <= score.value <= score.ci95[1]
 
 
 def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():

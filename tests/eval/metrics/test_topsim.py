@@ -1,27 +1,22 @@
 """Topographic similarity: constructed languages, comparison with SciPy, sampling, distances."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from languages import grid, score_of
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
-from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import topsim as module
-from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
 
-GRID = np.array(list(itertools.product(range(3), range(3))))
+GRID = grid(3, 3)
 COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
-
-
-def score(messages, meanings=None, options=None, **known):
-    meanings = None if meanings is None else np.array(meanings)
-    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings, **known)
-    return topsim(corpus, options or Options())[0]
+score = partial(score_of, topsim)
 
 
 def levenshtein(first, second):
@@ -71,26 +66,9 @@ def test_definition(seed):
         assert result.value == pytest.approx(spearmanr(between_messages, between_meanings).statistic)
 
 
-def test_nothing_after_eos_counts():
-    assert score([[*row, 0, i] for i, row in enumerate(COMPOSITIONAL)], GRID, eos=0).value == pytest.approx(1)
-
-
 def test_ids_that_hash_alike_or_fall_among_surrogates_stay_apart():
-    symbols = Ragged.from_rows([[i] for i in range(60_000)])
-    every = Corpus(messages=symbols, meanings=np.arange(60_000)[:, None])
-    assert topsim(every, Options())[0].reason == "all distances between messages are equal"
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_renaming_and_reordering_change_nothing(random):
-    names = random.sample([0, 1, 55_296, 2**20, 2**31 - 2, 2**31 - 1], 6)
-    rng = np.random.default_rng(random.getrandbits(32))
-    symbols, meanings = rng.integers(0, 6, (12, 4)), rng.integers(0, 3, (12, 2))
-    order = rng.permutation(12)
-    renamed = [[names[symbol] for symbol in row] for row in symbols[order]]
-    other_meanings = np.array(["red", "green", "blue"])[meanings[order]]
-    assert score(renamed, other_meanings).value == pytest.approx(score(symbols, meanings).value)
+    every = np.arange(60_000)[:, None]
+    assert score(every, every).reason == "all distances between messages are equal"
 
 
 def test_features_are_compared_by_angle():
@@ -99,8 +77,6 @@ def test_features_are_compared_by_angle():
     result = score([[1] * i + [2] * (5 - i) for i in range(6)], features)
     assert result.value == pytest.approx(1)
     assert "mdist:cosine" in result.signature
-    features[0, 0] = np.nan
-    assert score([[i] for i in range(6)], features).reason == "a feature is not finite"
 
 
 def test_a_zero_feature_vector_is_far_from_all():
@@ -110,32 +86,14 @@ def test_a_zero_feature_vector_is_far_from_all():
 
 def test_concepts_alone():
     """Of three sets, the first two share one of three members; the third shares none."""
-    result = score([[1, 2], [1, 3], [4, 5]], concepts=Ragged.from_rows([[0, 1, 1], [2, 1], [3, 4]]))
+    result = score([[1, 2], [1, 3], [4, 5]], concepts=[[0, 1, 1], [2, 1], [3, 4]])
     assert result.value == pytest.approx(1)
     assert "mdist:jaccard" in result.signature
 
 
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reason"),
-    [
-        ([[1], [2], [3]], None, "the corpus has neither meanings nor concepts"),
-        ([], np.zeros((0, 2), int), "fewer than three messages"),
-        ([[1], [2]], [[0, 0], [0, 1]], "fewer than three messages"),
-        ([[1]] * 3, [[0, 0], [0, 1], [1, 1]], "all distances between messages are equal"),
-        ([[]] * 3, [[0, 0], [0, 1], [1, 1]], "all distances between messages are equal"),
-        ([[1], [1], [2]], [[0, 1]] * 3, "all distances between meanings are equal"),
-    ],
-)
-def test_undefined(messages, meanings, reason):
-    result = score(messages, meanings)
-    assert (result.value, result.reason) == (None, reason)
-
-
 def test_empty_after_eos():
-    assert (
-        score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason
-        == "all distances between messages are equal"
-    )
+    reason = "all distances between messages are equal"
+    assert score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason == reason
 
 
 def test_sampled_pairs(monkeypatch):
@@ -144,7 +102,7 @@ def test_sampled_pairs(monkeypatch):
     meanings = rng.integers(0, 4, (1_500, 3))
     messages = np.add(meanings, [0, 4, 8])
     noisy = np.where(rng.random(messages.shape) < 0.5, messages, 99)
-    first, again, other = (score(noisy, meanings, Options(seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (score(noisy, meanings, seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first.value != other.value
     assert first.value == pytest.approx(other.value, abs=0.01)
@@ -166,7 +124,7 @@ def test_the_interval_covers_the_language_that_was_sampled():
 
 
 def test_the_seed_of_the_interval_is_no_part_of_the_signature():
-    first, other = (score(COMPOSITIONAL[:5], GRID[:5], Options(seed=seed)) for seed in (1, 2))
+    first, other = (score(COMPOSITIONAL[:5], GRID[:5], seed=seed) for seed in (1, 2))
     assert (first.value, first.signature) == (other.value, other.signature)
 
 
@@ -190,7 +148,7 @@ def test_the_null_is_that_of_shuffled_meanings():
         spearmanr(pdist(messages, "hamming"), pdist(rng.permutation(meanings), "hamming")).statistic
         for _ in range(300)
     ]
-    nulls = [score(messages, meanings, Options(seed=seed)).details for seed in range(30)]
+    nulls = [score(messages, meanings, seed=seed).details for seed in range(30)]
     assert np.mean([null["null_mean"] for null in nulls]) == pytest.approx(np.mean(draws), abs=0.02)
     assert np.mean([null["null_high"] for null in nulls]) == pytest.approx(
         np.quantile(draws, 0.975), abs=0.05

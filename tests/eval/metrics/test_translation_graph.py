@@ -4,17 +4,15 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from languages import corpus_of
 
-from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.translation_graph import translate
 
 
 def translation_of(messages, concepts, count="tokens", **more):
-    corpus = Corpus(messages=Ragged.from_rows(messages), concepts=Ragged.from_rows(concepts), **more)
-    return translate(corpus, count)
+    return translate(corpus_of(messages, None, concepts, **more), count)
 
 
 def test_known_tables():
@@ -40,11 +38,6 @@ def test_names():
     assert [named.words.name(0), named.concepts.name(1)] == ["ba", "blue"]
     bare = translation_of([[4]], [[6]])
     assert [bare.words.name(0), bare.concepts.name(0)] == [4, 6]
-
-
-@pytest.mark.parametrize("concepts", [None, Ragged.from_rows([[], []])])
-def test_no_concepts(concepts):
-    assert translate(Corpus(messages=Ragged.from_rows([[1], [2]]), concepts=concepts)) is None
 
 
 tokens = st.lists(st.integers(0, 4), max_size=5)

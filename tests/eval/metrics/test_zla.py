@@ -1,20 +1,18 @@
 """Zipf's law of abbreviation: languages with positive, negative and no correlation; comparison with SciPy."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from languages import scores_of
 from scipy.stats import spearmanr
 
-from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.zla import zla
 
-
-def scores(messages, **known):
-    return zla(Corpus(messages=Ragged.from_rows(messages), **known), Options())
+scores = partial(scores_of, zla)
 
 
 def law_abiding(num_messages=60):
@@ -74,17 +72,3 @@ def test_one_of_the_two_may_be_defined():
     in_segments, in_messages = scores(messages)
     assert in_messages.reason == "all messages have the same length or the same frequency"
     assert -1 <= in_segments.value <= 1
-
-
-def test_nothing_after_eos_counts():
-    marked = [[*row, 99, i] for i, row in enumerate(law_abiding())]
-    assert scores(marked, eos=99)[1].value == pytest.approx(-1)
-
-
-@pytest.mark.parametrize("messages", [[], [[]], [[], []]])
-def test_undefined(messages):
-    assert [score.reason for score in scores(messages)] == ["every message is empty"] * 2
-
-
-def test_one_row():
-    assert [score.value for score in scores([[1, 2, 3]])] == [None, None]

@@ -42,13 +42,9 @@ def text(card, width):
     return file.getvalue()
 
 
-def test_every_metric_is_described():
+def test_every_metric_loads_and_is_described():
+    assert [load_metric(name).__name__ for name in METRICS.parts] == list(METRICS.parts)
     assert all(METRICS.lines().values())
-
-
-@pytest.mark.parametrize("name", CORPUS_METRICS)
-def test_every_metric_loads(name):
-    assert load_metric(name).__name__ == name
 
 
 def test_unknown_metric():
@@ -72,17 +68,6 @@ def test_json():
         "num_concepts": 9,
     }
     assert [score["name"] for score in data["scores"]] == ["topsim", "cbm"]
-    assert set(data["scores"][1]["details"]) >= {
-        "ambiguity",
-        "paraphrase",
-        "unmatched",
-        "precision",
-        "recall",
-        "map",
-    }
-
-
-def test_eos_by_its_name():
     corpus = Corpus(messages=Ragged.from_rows([[1, 0], [2, 0]]), eos=0, symbol_names=(".", "ba", "gu"))
     assert score_corpus(corpus, []).corpus["eos"] == "."
 
@@ -93,7 +78,7 @@ def whole_card():
     return score_corpus(small_corpus(), CORPUS_METRICS)
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize("width", [80, 200])
 def test_table(width):
     card = whole_card()
     shown = text(card, width)
@@ -219,7 +204,7 @@ def corpora(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(corpora())
 def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
     card = score_corpus(corpus, CORPUS_METRICS)
@@ -247,18 +232,17 @@ def test_how_far_training_came_is_shown_where_it_is_known(training, shown):
     corpus = Corpus(messages=Ragged.from_rows([[1], [2]]), metadata={"training": training})
     card = score_corpus(corpus, ["elcc"])
     json.dumps(card.to_json(), allow_nan=False)
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(card.table())
-    assert ("trained 320 of 341,800 steps, accuracy 97.1%" in console.export_text()) == shown
+    assert ("trained 320 of 341,800 steps, accuracy 97.1%" in text(card, 120)) == shown
 
 
 def test_with_xferbench_it_has_the_keys_of_the_authors_results():
-    corpus = Corpus(messages=Ragged.from_rows([[1, 2, 0], [2, 1, 0]] * 400), eos=0)
-    data = score_corpus(corpus, ["elcc", "xferbench"], Options(preset="nano", device="cpu")).to_json()
-    assert data["score"] == next(score["value"] for score in data["scores"] if score["name"] == "xferbench")
-    assert list(data["by_target"]) == ["artificial-1", "artificial-2"]
+    card = score_corpus(Corpus(messages=Ragged.from_rows([[1, 2, 0], [2, 1, 0]])), ["elcc"])
+    assert set(card.to_json()) == {"format", "corpus", "scores"}
+    details = {"by_target": {"da": 5.5, "eu": 6.5}}
+    score = Score(name="xferbench", value=6.0, about="loss", signature="xferbench|v:1", details=details)
+    data = replace(card, scores=(*card.scores, score)).to_json()
+    assert (data["score"], data["by_target"]) == (6.0, details["by_target"])
     assert list(data["analysis"])[:2] == ["Token Count", "Line Count"] and len(data["analysis"]) == 13
-    assert set(score_corpus(corpus, ["elcc"]).to_json()) == {"format", "corpus", "scores"}
 
 
 def test_a_run_folder_keeps_scores_of_the_same_corpus(tmp_path):
@@ -297,7 +281,7 @@ own = sys.argv[1]
 Path(own).touch()
 while not (Path("a").exists() and Path("b").exists()):
     pass  # so that they write at the same time
-for number in range(40):
+for number in range(20):
     score = {"name": "cbm", "value": number, "signature": f"{own}{number}"}
     save_scores(Path("scores.json"), {"corpus": {"sha256": "a"}, "scores": [score]})
 """
@@ -306,5 +290,5 @@ for number in range(40):
     assert [writer.wait() for writer in writers] == [0, 0]
     kept = json.loads((tmp_path / "scores.json").read_text())["scores"]
     assert {score["signature"] for score in kept} == {
-        f"{own}{number}" for own in "ab" for number in range(40)
+        f"{own}{number}" for own in "ab" for number in range(20)
     }

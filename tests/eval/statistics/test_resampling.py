@@ -135,7 +135,7 @@ def test_draws_of_some_rows(all_draws):
         return np.array([numbers[rows].mean()])
 
     value = float(numbers.mean())
-    how = {"num_rows": 1_000, "seed": 0, "work": 1, "tails": ["high"], "bounds": (-9, 9)}
+    how = {"num_rows": 1_000, "seed": 0, "work": 1, "tail": "high", "bounds": (-9, 9)}
     (found,) = resample(statistic, [value], max_rows=30, **how)
     assert sizes == {30}
     assert found.details["null_rows"] == 30
@@ -151,7 +151,7 @@ def test_the_reference_value_is_compared_with_the_null(all_draws):
     def statistic(rows, partners):
         return np.array([0.5])
 
-    how = {"num_rows": 20, "seed": 0, "work": 1, "tails": ["high"]}
+    how = {"num_rows": 20, "seed": 0, "work": 1, "tail": "high"}
     (found,) = resample(statistic, [0.6], reference_values=[0.4], **how)
     assert (found.details["null_value"], found.details["p_value"], found.ci95) == (0.4, 1, (0.6, 0.6))
     (found,) = resample(statistic, [0.6], **how)
@@ -184,7 +184,7 @@ def test_slow_statistics_have_fewer_draws(all_draws):
 
 
 def test_a_metric_may_limit_its_half_samples(all_draws):
-    how = {"num_rows": 20, "seed": 0, "work": 1, "tails": ["high"]}
+    how = {"num_rows": 20, "seed": 0, "work": 1, "tail": "high"}
     (found,) = resample(lambda rows, partners: np.array([0.5]), [0.5], max_subsamples=30, **how)
     assert (found.details["permutations"], found.details["subsamples"]) == (100, 30)
 
@@ -197,7 +197,7 @@ def test_arguments_of_a_statistic():
         calls.append((rows, partners))
         return np.array([float(rows @ partners)])
 
-    (found,) = resample(statistic, [0.5], num_rows=12, seed=0, work=1, tails=["high"], bounds=(-1e9, 1e9))
+    (found,) = resample(statistic, [0.5], num_rows=12, seed=0, work=1, tail="high", bounds=(-1e9, 1e9))
     shuffled = [(rows, partners) for rows, partners in calls if len(rows) == 12]
     halved = [(rows, partners) for rows, partners in calls if len(rows) == 6]
     assert len(shuffled) == found.details["permutations"] == 9
@@ -211,7 +211,7 @@ def test_arguments_of_a_statistic():
 
 def test_few_rows_have_no_interval():
     (found,) = resample(
-        lambda rows, partners: np.array([0.5]), [0.5], num_rows=9, seed=0, work=1, tails=["high"]
+        lambda rows, partners: np.array([0.5]), [0.5], num_rows=9, seed=0, work=1, tail="high"
     )
     assert found.ci95 is None
     assert found.details["subsamples"] == 0

@@ -3,9 +3,8 @@
 import numpy as np
 
 from ecsuite.eval.learning.bart import Specials
-from ecsuite.eval.translation.encoding import held_out_pairs, training_pairs
+from ecsuite.eval.translation.encoding import held_out_pairs, learn, training_pairs
 from ecsuite.eval.translation.pairs import Pair
-from ecsuite.eval.translation.vocabulary import learn
 
 SPECIAL = Specials.of(300)
 LONG = Pair("abcdefghij", "x")  # ten letters that are no word of BPE's, and the end

@@ -31,7 +31,7 @@ def test_reads_plain_and_packed_files(tmp_path, name, pack):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\tb\nalone\n", ":2: expected a source, a tab and a target, found 1 columns"),
+        (b"a\tb\nalone\n", ":2: expected a source, a tab and a target, found 1 column"),
         (b"a\tb\tc\n", ":1: expected a source, a tab and a target, found 3 columns"),
         (b"a\tb\n\nc\t \n", ":3: expected a source, a tab and a target, found an empty sentence"),
         (b"a\tb\nc\t\xff\n", ":2: not UTF-8: byte 0xff"),

@@ -7,10 +7,10 @@ from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
+from ecsuite.eval.translation.encoding import decode, encode, learn
 from ecsuite.eval.translation.pairs import Pair
 from ecsuite.eval.translation.presets import NANO, Decoding
 from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
-from ecsuite.eval.translation.vocabulary import decode, encode, learn
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
 
@@ -61,7 +61,7 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     decoding = Decoding(num_new_tokens=12)
     special = Specials.of(300)
     words = [letter * length for letter, length in zip("abcdefghijkl", [*range(1, 7)] * 2, strict=True)]
-    rows = encode(tokenizer, words, special.end)
+    rows = list(encode(tokenizer, words, special.end))
     pairs = Encoded(sources=rows, targets=rows)
     torch.manual_seed(0)
     model = build(NANO.model, 300)

@@ -10,7 +10,7 @@ import torch
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.xferbench.authors_program import PADDING, source, source_shuffled, target, target_shuffled
+from ecsuite.eval.xferbench.authors_program import PADDING, source, target
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
 
@@ -36,7 +36,7 @@ def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed() -> None:
         assert made.tolist() == np.repeat(np.arange(16), 4).reshape(4, 16).tolist()
     order = np.random.default_rng(0).permutation(250)[:16]
     assert (
-        source_shuffled(corpus, SMALL, 0).windows.symbols.tolist()
+        source(corpus, SMALL, 0, shuffled=True).windows.symbols.tolist()
         == np.repeat(order, 4).reshape(4, 16).tolist()
     )
 
@@ -108,7 +108,7 @@ def test_tuning_begins_with_the_text_and_test_ends_are_scored(text: TextFile) ->
 
 
 def test_head_tunes_on_its_test(text: TextFile) -> None:
-    made = target_shuffled(text, NANO)
+    made = target(text, NANO, shuffled=True)
     tuned = made.tune.symbols.flatten().tolist()
     tested = made.test.symbols[:, 8:].flatten().tolist()
     said = [token for token in tested if token != 299]

@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.data import Target, stretches
 from ecsuite.eval.learning.machine import Machine
-from ecsuite.eval.xferbench.jobs import TextInput, plan, pretrain, read_target, tokenise, tune_and_test
+from ecsuite.eval.xferbench.jobs import plan, pretrain, read_target, tokenise, tune_and_test
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, TextSizes, Tuning
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
@@ -215,10 +215,10 @@ def test_a_text_is_known_by_its_content(tmp_path):
     here, there = tmp_path / "a.txt", tmp_path / "b.jsonl"
     here.write_text('"one"\n"two"')
     there.write_text('"one"\n"two"')
-    one, other = (TextInput.of(TextFile("x", path)) for path in (here, there))
+    one, other = (TextFile("x", path) for path in (here, there))
     assert one.job_key() == other.job_key()
     there.write_text('"one"\n"three"')
-    assert TextInput.of(TextFile("x", there)).job_key() != one.job_key()
+    assert TextFile("x", there).job_key() != one.job_key()
 
 
 def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):

@@ -8,7 +8,7 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.sources import SOURCES, Request, make_source
+from ecsuite.eval.xferbench.sources import SOURCES, Request
 
 REQUEST = Request(preset=NANO, protocol="strict", seed=0, text=None)
 
@@ -22,7 +22,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_sizes(name: str, text: Path) -> None:
-    corpus = make_source(name, replace(REQUEST, text=text))
+    corpus = SOURCES[name](replace(REQUEST, text=text))
     if name == "no_pretrain":
         assert corpus is None
         return
@@ -34,7 +34,7 @@ def test_sizes(name: str, text: Path) -> None:
 def test_parentheses_open_as_in_the_program_by_its_protocols() -> None:
     depths = {}
     for protocol in ("strict", "published-2024"):
-        corpus = make_source("paren_synth", replace(REQUEST, protocol=protocol))
+        corpus = SOURCES["paren_synth"](replace(REQUEST, protocol=protocol))
         assert corpus is not None
         depths[protocol] = corpus.metadata["open_probability"]
     assert depths == {"strict": 0.4, "published-2024": 0.5}
@@ -42,7 +42,7 @@ def test_parentheses_open_as_in_the_program_by_its_protocols() -> None:
 
 def test_seeds_draw_and_texts_do_not(text: Path) -> None:
     def values(name: str, seed: int) -> np.ndarray:
-        corpus = make_source(name, replace(REQUEST, seed=seed, text=text))
+        corpus = SOURCES[name](replace(REQUEST, seed=seed, text=text))
         assert corpus is not None
         return corpus.messages.values
 
@@ -53,9 +53,4 @@ def test_seeds_draw_and_texts_do_not(text: Path) -> None:
 @pytest.mark.parametrize("name", ["human", "paren_real"])
 def test_no_text(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} needs a text: give --text FILE"):
-        make_source(name, REQUEST)
-
-
-def test_unknown_name() -> None:
-    with pytest.raises(ValueError, match="unknown baseline 'randon'; did you mean 'random'"):
-        make_source("randon", REQUEST)
+        SOURCES[name](REQUEST)

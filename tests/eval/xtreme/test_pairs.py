@@ -1,34 +1,23 @@
 """Pairs: two sentences per row, and logits as labels."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from xtreme_data import BETWEEN, FIRST, LAST, PADDING, word_level
 
-from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.pairs import predictions, prepare
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TextPair
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 
-FIRST, BETWEEN, LAST, PADDING, UNKNOWN = range(10, 15)
 LABELS = ("no", "yes")
 
 
 @pytest.fixture
 def digits():
-    """Digits as words."""
-    tokenizer = Tokenizer(models.WordLevel({str(digit): digit for digit in range(10)}, unk_token="0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return SubWords(
-        tokenizer=tokenizer,
-        size=15,
-        first=(FIRST,),
-        between=(BETWEEN, BETWEEN),
-        last=(LAST,),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
+    """Digits as words, and two symbols between sentences."""
+    return replace(word_level("0123456789"), between=(BETWEEN, BETWEEN))
 
 
 def pair(first, second, label=None):
@@ -41,7 +30,7 @@ def test_position_of_the_target_of_encoders_and_decoders(digits, is_bidirectiona
     assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
     ((*targets,),) = prepared.rows.targets
     assert targets.pop(place) == 1 and targets == [IGNORED] * 6
-    assert (prepared.position, prepared.labels, prepared.rows.padding) == (place, LABELS, PADDING)
+    assert (prepared.positions, prepared.labels, prepared.rows.padding) == (((place,),), LABELS, PADDING)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, processors
+from xtreme_data import BETWEEN, FIRST, LAST, NUM_SUB_WORDS, word_level
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.learning.vocabulary import SubWords, train_subwords
+from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import questions
 from ecsuite.eval.xtreme.heads import SpanHead
 from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
@@ -18,26 +19,12 @@ from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "xtreme"
 
-FIRST, BETWEEN, LAST = 100, 101, 102
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @pytest.fixture
 def letters():
-    """One sub-word per letter: its position in the alphabet."""
-    model = models.WordLevel({letter: number for number, letter in enumerate(LETTERS)}, unk_token="z")
-    tokenizer = Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return SubWords(
-        tokenizer=tokenizer,
-        size=104,
-        first=(FIRST,),
-        between=(BETWEEN,),
-        last=(LAST,),
-        padding=103,
-        mask=103,
-        unknown=103,
-    )
+    return word_level(LETTERS)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +242,7 @@ def test_a_head_learns_spans(letters):
         for number, context in enumerate(contexts)
     ]
     prepared = prepare(examples, letters, 12)
-    embedding = torch.randn(104, 32, generator=generator)
+    embedding = torch.randn(NUM_SUB_WORDS, 32, generator=generator)
 
     def states(ids):  # of a body that sees its neighbours
         own = embedding[ids]

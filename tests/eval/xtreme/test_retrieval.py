@@ -1,108 +1,71 @@
 """Sentence vectors of a backbone with known states, and retrieval with them."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
+from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, word_level
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
-from ecsuite.eval.learning.vocabulary import SubWords, train_subwords
+from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import retrieval as module
-from ecsuite.eval.xtreme.retrieval import EmbeddedBitext, embed, retrieve, run_retrieval
+from ecsuite.eval.xtreme.presets import Tuning
+from ecsuite.eval.xtreme.retrieval import embed, run_retrieval
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.splits import find_examples
 
-CPU = torch.device("cpu")
-FIRST, LAST, PADDING, UNKNOWN = 4, 5, 6, 7
-SIZE = 8
+SENTENCES = ("a b c", "d", "a", "b b", "c d a b", "c")
 
 
 class Spelling(nn.Module):
     """The state of a position is its sub-word, one-hot; noise in training mode."""
 
     context = 6
+    embedding = nn.Embedding(1, 1)
+    is_bidirectional = True
 
-    def states(self, ids, mask):
-        return nn.functional.dropout(torch.eye(SIZE)[ids], 0.9, self.training)
+    def retrieval_states(self, ids, mask):
+        return nn.functional.dropout(torch.eye(NUM_SUB_WORDS)[ids], 0.9, self.training)
 
 
-@pytest.fixture
-def letters():
-    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "c": 2, "d": 3}, unk_token="d"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return SubWords(
-        tokenizer=tokenizer,
-        size=SIZE,
-        first=(FIRST,),
-        between=(LAST,),
-        last=(LAST,),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
+def vectors(*sentences, pooling="mean", batch=2, context=99, special=True):
+    letters = word_level("abcd")
+    sub_words = letters if special else replace(letters, first=(), last=())
+    tuning = Tuning(lr=0, epochs=0, batch=batch, context=context)
+    return embed(Spelling(), sub_words, sentences, tuning, pooling)
 
 
 def counts(*ids):
-    return (np.bincount(ids, minlength=SIZE) / len(ids)).tolist()
+    return np.bincount(ids, minlength=NUM_SUB_WORDS) / len(ids)
 
 
-def test_the_mean_excludes_padding(letters):
-    vectors = embed(Spelling(), letters, ["a b", "c", "a a b c"], 3, CPU)
-    assert vectors.dtype == np.float32
-    wanted = [[FIRST, 0, 1, LAST], [FIRST, 2, LAST], [FIRST, 0, 0, 1, 2, LAST]]
-    assert vectors == pytest.approx(np.array([counts(*ids) for ids in wanted]))
+@pytest.mark.parametrize(
+    ("sentences", "options", "wanted"),
+    [
+        # The mean excludes padding.
+        (("a b", "c", "a a b c"), {}, [(FIRST, 0, 1, LAST), (FIRST, 2, LAST), (FIRST, 0, 0, 1, 2, LAST)]),
+        (("a b", "c"), {"pooling": "first"}, [(FIRST,), (FIRST,)]),
+        (("a b", "c"), {"pooling": "last"}, [(LAST,), (LAST,)]),
+        (("a b", "c", ""), {"pooling": "last", "special": False}, [(1,), (2,), (UNKNOWN,)]),
+        # Long sentences are cut to the context of the backbone, or to a shorter one; an empty one is unknown.
+        (("a a a a b b b", ""), {}, [(FIRST, 0, 0, 0, 0, LAST), (FIRST, UNKNOWN, LAST)]),
+        (("a a a a b b b",), {"context": 4}, [(FIRST, 0, 0, LAST)]),
+    ],
+)
+def test_vectors_of_sentences(sentences, options, wanted):
+    found = vectors(*sentences, **options)
+    assert found.dtype == np.float32
+    assert found == pytest.approx(np.array([counts(*ids) for ids in wanted]))
 
 
-@pytest.mark.parametrize(("pooling", "symbol"), [("first", FIRST), ("last", LAST)])
-def test_pooling_of_one_position(letters, pooling, symbol):
-    vectors = embed(Spelling(), letters, ["a b", "c"], 2, CPU, pooling=pooling)
-    assert vectors.tolist() == [counts(symbol)] * 2
-
-
-def test_the_last_state_without_special_symbols(letters):
-    bare = SubWords(
-        tokenizer=letters.tokenizer,
-        size=SIZE,
-        first=(),
-        between=(),
-        last=(),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
-    vectors = embed(Spelling(), bare, ["a b", "c", ""], 3, CPU, pooling="last")
-    assert vectors.tolist() == [counts(1), counts(2), counts(UNKNOWN)]
-
-
-def test_long_sentences_are_cut_and_empty_ones_are_unknown(letters):
-    vectors = embed(Spelling(), letters, ["a a a a b b b", ""], 1, CPU)
-    assert vectors.tolist()[0] == pytest.approx(counts(FIRST, 0, 0, 0, 0, LAST))
-    assert vectors.tolist()[1] == pytest.approx(counts(FIRST, UNKNOWN, LAST))
-    (shorter,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=4).tolist()
-    assert shorter == pytest.approx(counts(FIRST, 0, 0, LAST))
-    (no_longer,) = embed(Spelling(), letters, ["a a a a b b b"], 1, CPU, context=99).tolist()
-    assert no_longer == vectors.tolist()[0]
-
-
-def test_batches_and_order_change_nothing(letters):
-    sentences = ["a b c", "d", "a", "b b", "c d a b", "c"]
-    whole = embed(Spelling(), letters, sentences, 6, CPU)
-    for batch in (1, 4):
-        assert embed(Spelling(), letters, sentences, batch, CPU) == pytest.approx(whole)
-    assert embed(Spelling(), letters, sentences[::-1], 2, CPU)[::-1] == pytest.approx(whole)
-
-
-def test_states_of_another_layer(letters):
-    vectors = embed(Spelling(), letters, ["a"], 1, CPU, states=lambda ids, mask: ids[..., None])
-    assert vectors.tolist() == [[(FIRST + 0 + LAST) / 3]]
-
-
-def test_an_unknown_pooling_is_refused(letters):
-    with pytest.raises(ConfigError, match="unknown pooling 'maen'; did you mean 'mean'"):
-        embed(Spelling(), letters, ["a"], 1, CPU, pooling="maen")
+@pytest.mark.parametrize("batch", [1, 4])
+def test_batches_and_order_change_nothing(batch):
+    whole = vectors(*SENTENCES, batch=6)
+    assert vectors(*SENTENCES, batch=batch) == pytest.approx(whole)
+    assert vectors(*SENTENCES[::-1], batch=batch)[::-1] == pytest.approx(whole)
 
 
 def bitext(sources, targets, gold):
@@ -115,44 +78,45 @@ def bitext(sources, targets, gold):
     )
 
 
-def test_tatoeba_uses_the_nearest_neighbour(letters):
+def retrieve(task, test, dev=None):
+    """Runs retrieval on bitexts with the spelling of words."""
+
+    def example_set(bitext):
+        return SimpleNamespace(task=task, language="de", read=lambda: ("test", bitext))
+
+    threshold = None if dev is None else example_set(dev)
+    tuning = Tuning(lr=0, epochs=0, batch=3, context=99)
+    return run_retrieval(Spelling(), lambda _: word_level("abcd"), tuning, example_set(test), threshold)
+
+
+def test_tatoeba_uses_the_nearest_neighbour():
     """A translation has the same letters in another order."""
     gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
-    examples = bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold)
-    sources, targets = (
-        embed(Spelling(), letters, side, 2, CPU) for side in (examples.sources, examples.targets)
-    )
-    found = retrieve("tatoeba", EmbeddedBitext(bitext=examples, sources=sources, targets=targets))
-    assert found == [2, 0, 1]
-    assert score_predictions("tatoeba", "fi", found, examples) == {"accuracy": 100}
+    found = retrieve("tatoeba", bitext(["a b", "b c c", "d d a"], ["c b c", "d a d", "b a"], gold))
+    assert found == {"split": "test", "metrics": {"accuracy": 100}}
 
 
-def embedded(cosines, gold):
-    """Orthogonal sources, and targets at the given cosines to them."""
-    number = len(cosines)
-    sources = np.eye(2 * number, dtype=np.float32)[:number] + 0.01
-    targets = np.zeros_like(sources)
-    targets[:, :number] = np.diag(cosines)
-    targets[:, number:] = np.diag(np.sqrt(1 - np.square(cosines)))
-    examples = bitext([f"x{row}" for row in range(number)], [f"y{row}" for row in range(number)], gold)
-    return EmbeddedBitext(bitext=examples, sources=sources, targets=targets + np.float32(0.01))
-
-
-def test_bucc_uses_the_best_threshold_of_dev():
+def test_bucc_uses_the_best_threshold_of_dev(monkeypatch):
+    """Orthogonal sources, and targets at these cosines to them."""
     cosines = [0.9, 0.8, 0.7, 0.3, 0.2]
-    right = frozenset((f"s{row}", f"t{row}") for row in range(3))
-    dev, test = embedded(cosines, right), embedded(cosines[::-1], None)
-    assert retrieve("bucc2018", test, dev) == {("s4", "t4"), ("s3", "t3"), ("s2", "t2")}
-    strict = embedded(cosines, frozenset({("s0", "t0")}))
-    assert retrieve("bucc2018", test, strict) == {("s4", "t4")}
-    assert score_predictions("bucc2018", "de", retrieve("bucc2018", dev, dev), dev.bitext)["f1"] == 100
+    number = len(cosines)
+    sides = np.eye(2 * number, dtype=np.float32)[:number] + 0.01, np.zeros((number, 2 * number), np.float32)
+    sides[1][:, :number] = np.diag(cosines)
+    sides[1][:, number:] = np.diag(np.sqrt(1 - np.square(cosines)))
+    sides[1][...] += np.float32(0.01)
+    monkeypatch.setattr(
+        module, "embed", lambda backbone, sub_words, sentences, *_: sides[sentences[0][0] == "y"]
+    )
 
+    def cosine_bitext(num_right):
+        gold = frozenset((f"s{row}", f"t{row}") for row in range(num_right))
+        return bitext([f"x{row}" for row in range(number)], [f"y{row}" for row in range(number)], gold)
 
-def test_bucc_needs_a_dev_set_with_translations():
-    test = embedded([0.9, 0.1], None)
-    for dev in (None, test):
-        with pytest.raises(ValueError, match="BUCC: expected a dev set with translations"):
-            retrieve("bucc2018", test, dev)
+    three, one = cosine_bitext(3), cosine_bitext(1)
+    assert retrieve("bucc2018", three, three)["metrics"]["f1"] == 100
+    # The strict threshold finds one of three pairs, the loose one three of which one is right.
+    assert retrieve("bucc2018", three, one)["metrics"]["recall"] == pytest.approx(100 / 3)
+    assert retrieve("bucc2018", one, three)["metrics"]["precision"] == pytest.approx(100 / 3)
 
 
 @pytest.fixture
@@ -195,9 +159,9 @@ def run(tiny, tiny_preset, write_data):
 def test_how_sentences_are_compared(run, monkeypatch, task, kind, pooling, sides):
     used = []
 
-    def recorded(*arguments, **options):
-        used.append(options["pooling"])
-        return embed(*arguments, **options)
+    def recorded(*arguments):
+        used.append(arguments[-1])
+        return embed(*arguments)
 
     monkeypatch.setattr(module, "embed", recorded)
     found, prepared_languages = run(task, kind)
@@ -210,8 +174,8 @@ def test_sentences_are_compared_on_the_device_of_the_backbone(run, monkeypatch, 
     """Preparing a vocabulary moves the backbone, here to the device `meta`."""
     devices = []
 
-    def embed(backbone, sub_words, sentences, batch, device, **options):
-        devices.append(device.type)
+    def embed(backbone, sub_words, sentences, *_):
+        devices.append(backbone.embedding.weight.device.type)
         return torch.eye(len(sentences), tiny.width).numpy()
 
     monkeypatch.setattr(module, "embed", embed)

@@ -4,39 +4,21 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from xtreme_data import FIRST, LAST, PADDING, UNKNOWN, word_level
 
-from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.tagging import predictions, prepare
 
 LETTERS = "abcdefgh"
-FIRST, LAST, PADDING, UNKNOWN = 10, 11, 12, 13
 LABELS = ("NOUN", "VERB", "X")
 NOUN, VERB, X = range(3)
 
 
 @pytest.fixture
 def letters():
-    """Each letter is a sub-word: a is 0, b is 1, and so on."""
-    tokenizer = Tokenizer(
-        models.WordLevel({letter: place for place, letter in enumerate(LETTERS)}, unk_token="h")
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Whitespace(), pre_tokenizers.Split(Regex("."), "isolated")]
-    )
-    return SubWords(
-        tokenizer=tokenizer,
-        size=14,
-        first=(FIRST,),
-        between=(LAST,),
-        last=(LAST,),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
+    return word_level(LETTERS, splits=True)
 
 
 def sentence(words, tags=None):
@@ -60,7 +42,7 @@ def test_positions_of_targets_of_encoders_and_decoders(letters, is_bidirectional
     prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
     assert prepared.rows.targets == [targets]
-    assert (prepared.positions, prepared.sentences_of_rows, prepared.labels) == ((places,), (0,), LABELS)
+    assert (prepared.positions, prepared.examples, prepared.labels) == ((places,), (0,), LABELS)
     assert prepared.rows.padding == PADDING
 
 
@@ -72,7 +54,7 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
         [FIRST, 2, 3, 4, LAST],
         [FIRST, 5, LAST],
     ]
-    assert prepared.sentences_of_rows == (0, 0, 1)
+    assert prepared.examples == (0, 0, 1)
     assert predictions([perfect_logits(row) for row in prepared.rows.targets], prepared) == [
         ["NOUN", "VERB", "X"],
         ["X"],

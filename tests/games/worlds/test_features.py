@@ -212,7 +212,7 @@ def test_all_rows_of_a_split_may_be_candidates(path):
 
 def test_rules_of_images_are_their_features(path, tmp_path):
     world = make(path, task="discrimination")
-    assert world.rules.meanings is world.file.features and len(world.rules) == 384
+    assert world.rules.meanings is world.file.features and len(world.rules.meanings) == 384
     assert world.rules.concept_names[15] == "class=class15" and world.rules.concepts[383].tolist() == [15]
     write_features(tmp_path / "bare.npz", {"features": np.zeros((400, 2))})
     bare = make(tmp_path / "bare.npz", task="discrimination")

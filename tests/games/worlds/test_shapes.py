@@ -9,8 +9,8 @@ from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import make_world
 from ecsuite.games.worlds import shapes
-from ecsuite.games.worlds.rules import FREE
 from ecsuite.games.worlds.shapes import ShapesWorld
+from ecsuite.games.worlds.world import FREE
 
 SPLITS = ("train", "valid", "test", "seen", "all")
 
@@ -165,7 +165,7 @@ def test_held_out_rules_are_never_trained_on(drawn, length):
         for split in SPLITS
     }
     assert not (rules["train"] | rules["seen"]) & (rules["valid"] | rules["test"])
-    assert len(rules["valid"]) == round(0.2 * len(world.rules))
+    assert len(rules["valid"]) == round(0.2 * len(world.table))
     assert world.extra_evaluations() == {"seen rules": (world, "seen")}
     assert make("world.held_out=0.2").extra_evaluations() == {}
 

@@ -50,14 +50,6 @@ def test_states_and_gradients_equal_the_module(spec):
             )
 
 
-def test_replicas_are_independent():
-    modules = [receiver("hier:gru", seed) for seed in range(3)]
-    symbols = torch.randint(1, VOCAB + 1, (LENGTH, 3, BATCH))
-    together = make_fused_receiver(modules[0]).final_state(stacked(modules), symbols)
-    alone = make_fused_receiver(modules[1]).final_state(stacked(modules[1:2]), symbols[:, 1:2])
-    torch.testing.assert_close(together[1], alone[0], atol=1e-6, rtol=1e-5)
-
-
 @pytest.mark.parametrize("spec", ["sru", "cnn", "fc2l", "hier:gru,stop=first", "hier:lstm,reset=on"])
 def test_other_receivers_have_no_fused_implementation(spec):
     assert make_fused_receiver(receiver(spec)) is None

@@ -2,43 +2,40 @@
 
 import numpy as np
 import pytest
+from compared_sources import FULL
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.comparison.anchors import (
-    ELCC,
+    CONTENT,
     NO_PRETRAIN,
     PAPER_CHRF,
     PAPER_CROSS_ENTROPIES,
     PAPER_SCORES,
     PUBLISHED_NAME,
-    SEARCHED,
     SOURCES,
     anchors_for,
     paper_results,
     published_baseline,
 )
 
-FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|seed:0|precision:fp32|v:2"
-BY_NAME = {anchor.name: anchor.score for anchor in SOURCES}
-
 
 def test_no_pretraining_is_the_mean_of_its_languages():
-    assert round(float(np.mean(list(NO_PRETRAIN.values()))), 3) == BY_NAME["no pretrain"] == 6.072
+    assert round(float(np.mean(list(NO_PRETRAIN.values()))), 3) == SOURCES["no pretrain"] == 6.072
     assert tuple(NO_PRETRAIN) == XFERBENCH_TARGETS
 
 
 def test_human_languages_are_best_and_random_is_worst():
-    assert [anchor.score for anchor in SOURCES] == sorted(anchor.score for anchor in SOURCES)
-    assert max(BY_NAME, key=BY_NAME.get) == "random"
-    assert max(
-        BY_NAME[name] for name in ("Chinese", "Arabic", "Korean", "Spanish", "Russian", "French", "Hindi")
-    ) < min(BY_NAME[name] for name in ("paren, real", "paren, synth", "no pretrain"))
+    assert list(SOURCES.values()) == sorted(SOURCES.values())
+    assert list(SOURCES)[-1] == "random"
+    assert max(list(SOURCES.values())[:7]) == SOURCES["Hindi"] < SOURCES["paren, real"]
 
 
 def test_ranges_and_searched_games_lie_between_the_extremes():
-    assert all(low <= high for low, high in ELCC.values())
-    assert (min(low for low, _ in ELCC.values()), max(high for _, high in ELCC.values())) == (5.971, 6.279)
-    assert all(BY_NAME["Chinese"] < score < BY_NAME["no pretrain"] for score in SEARCHED.values())
+    lows, highs = zip(*CONTENT["wikipedia"]["elcc"].values(), strict=True)
+    assert all(low <= high for low, high in zip(lows, highs, strict=True))
+    assert (min(lows), max(highs)) == (5.971, 6.279)
+    searched = CONTENT["wikipedia"]["searched"].values()
+    assert all(SOURCES["Chinese"] < score < SOURCES["no pretrain"] for score in searched)
 
 
 def test_the_papers_scores_are_the_means_of_its_cross_entropies():
@@ -51,33 +48,25 @@ def test_the_papers_scores_are_the_means_of_its_cross_entropies():
 
 def test_tables_have_the_same_17_sources():
     assert len(PAPER_SCORES) == 17
-    for chrf in PAPER_CHRF.values():
-        assert tuple(chrf) == tuple(PAPER_SCORES)
+    assert all(tuple(chrf) == tuple(PAPER_SCORES) for chrf in PAPER_CHRF.values())
     assert PAPER_CHRF["frozen"]["Paren, synth"] == 12.0
     assert PAPER_CROSS_ENTROPIES["No pretrain"]["ur"] == 4.65
 
 
 def test_oscar_and_wikipedia_are_levels_apart():
-    assert BY_NAME["no pretrain"] - PAPER_SCORES["No pretrain"] > 0.6
-    assert BY_NAME["Chinese"] > max(PAPER_SCORES.values())
+    assert SOURCES["no pretrain"] - PAPER_SCORES["No pretrain"] > 0.6
+    assert SOURCES["Chinese"] > max(PAPER_SCORES.values())
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        FULL.replace("full", "mini"),
-        FULL.replace("published-2024", "strict"),
-        FULL.replace("published-2024", "published-2024-2"),
-        "unsigned (another program)",
-    ],
-)
-def test_other_signatures_have_no_anchors(signature):
-    assert anchors_for(signature) == ()
-    assert published_baseline(signature) is None
+@pytest.mark.parametrize("other", ["preset:mini", "protocol:strict", "protocol:published-2024-2"])
+def test_other_signatures_have_no_anchors(other):
+    part = other.partition(":")[0]
+    signature = "|".join(other if each.startswith(part) else each for each in FULL.split("|"))
+    assert anchors_for(signature) == {} and published_baseline(signature) is None
 
 
 def test_the_published_protocol_has_them():
-    assert anchors_for(FULL) is SOURCES
+    assert anchors_for(f"{FULL}|seed:0") is SOURCES
     baseline = published_baseline(FULL)
     assert (baseline.name, baseline.signature) == (PUBLISHED_NAME, FULL)
     assert baseline.score == pytest.approx(6.072, abs=0.0005)

@@ -4,31 +4,22 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from compared_sources import FULL, source
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison import drawing
 from ecsuite.eval.xferbench.comparison.anchors import SOURCES, paper_results
 from ecsuite.eval.xferbench.comparison.comparison import compare
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison, spread
 
-FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
+PAPER = compare(paper_results())
 
 
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 999)
-
-
-def source(name, level, signature, num_seeds=2):
-    rows = [
-        {target: level + place + 0.01 * seed * place for place, target in enumerate(XFERBENCH_TARGETS)}
-        for seed in range(num_seeds)
-    ]
-    return Result(name=name, by_target=tuple(rows), seeds=tuple(range(num_seeds)), signature=signature)
+def of_level(name, level, signature=FULL):
+    rows = [[level + place + 0.01 * seed * place for place in range(10)] for seed in range(2)]
+    return source(name, *rows, targets=XFERBENCH_TARGETS, signature=signature)
 
 
 @pytest.fixture
@@ -63,7 +54,7 @@ def test_labels_keep_apart_and_within_bounds():
 
 
 def test_published_scores_are_drawn_where_they_hold(figure):
-    drawn = figure(compare([source("words", 2.0, FULL), source("nothing", 2.1, FULL)]))
+    drawn = figure(compare([of_level("words", 2.0), of_level("nothing", 2.1)]))
     scores, differences = drawn.axes
     assert {" no pretrain 6.072", " random 6.145"} <= set(texts(scores))
     assert len(texts(scores)) == len(SOURCES)
@@ -75,12 +66,12 @@ def test_published_scores_are_drawn_where_they_hold(figure):
 
 def test_they_are_not_drawn_elsewhere(figure):
     other = FULL.replace("published-2024", "strict")
-    scores, _ = figure(compare([source("words", 2.0, other), source("nothing", 2.1, other)])).axes
+    scores, _ = figure(compare([of_level("words", 2.0, other), of_level("nothing", 2.1, other)])).axes
     assert texts(scores) == []
 
 
 def test_rows_are_named_the_best_above(figure):
-    drawn = figure(compare(paper_results()))
+    drawn = figure(PAPER)
     scores, differences = drawn.axes
     names = [label.get_text() for label in scores.get_yticklabels()]
     assert (names[0], names[-1], len(names)) == ("Chinese", "Random", 17)
@@ -95,13 +86,11 @@ def test_rows_are_named_the_best_above(figure):
 
 
 def test_without_a_baseline_there_is_one_panel(figure):
-    drawn = figure(compare([source("words", 2.0, FULL), source("more", 2.1, FULL)]))
-    assert len(drawn.axes) == 1
+    assert len(figure(compare([of_level("words", 2.0), of_level("more", 2.1)])).axes) == 1
 
 
 def test_one_source_and_few_languages(figure):
-    few = Result(name="words", by_target=({"da": 4.0},), seeds=(0,), signature="xferbench|preset:mini|v:1")
-    [axes] = figure(compare([few])).axes
+    [axes] = figure(compare([source("words", [4.0])])).axes
     assert [label.get_text() for label in axes.get_legend().get_texts()] == ["score"]
 
 
@@ -109,8 +98,8 @@ def test_one_source_and_few_languages(figure):
 def test_files_come_out_equal(tmp_path, suffix):
     comparison = compare(paper_results()[-3:])
     first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
-    draw_comparison(comparison, first)
-    draw_comparison(comparison, second)
+    for file in (first, second):
+        draw_comparison(comparison, file)
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 5000
 

@@ -2,24 +2,15 @@
 
 import numpy as np
 import pytest
+from compared_sources import source
 from scipy import stats
 
-from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison.normalising import normalise, normalised_scores
-
-TARGETS = tuple("abcdef")
 
 
 def sources(values):
-    return [
-        Result(
-            name=str(number),
-            by_target=(dict(zip(TARGETS, map(float, row), strict=False)),),
-            seeds=(0,),
-            signature="s",
-        )
-        for number, row in enumerate(values)
-    ]
+    return [source(str(number), row) for number, row in enumerate(values)]
 
 
 VALUES = np.random.default_rng(1).normal(5, 0.2, (4, 6)) + np.arange(6) + 0.1 * np.arange(4)[:, None]
@@ -34,7 +25,8 @@ def test_equation_4_takes_out_level_and_scale_of_a_language():
     np.testing.assert_allclose(normalise(VALUES), stats.zscore(VALUES, ddof=1))
 
 
-def test_bounds_by_both_procedures():
+def test_bounds_by_both_procedures(monkeypatch):
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 9_999)
     found = normalised_scores(sources(VALUES))
     spread = VALUES.std(0, ddof=1)
     for each, row, score in zip(found, stats.zscore(VALUES, ddof=1), VALUES.mean(1), strict=True):

@@ -3,13 +3,13 @@
 import pytest
 
 from ecsuite.eval.xtreme.scoring.averaging import (
+    Sides,
     average,
     average_gap,
-    english_and_others,
     group_scores,
     main_score,
+    sides,
     task_score,
-    transfer_gap,
 )
 
 ANSWERS = {
@@ -43,19 +43,15 @@ def test_the_score_of_a_language():
 
 
 def test_the_gap_of_questions_is_that_of_exact_match():
-    assert transfer_gap("xquad", ANSWERS) == 40
-    assert english_and_others("xquad", ANSWERS) == (70, 30)
+    assert sides("xquad", ANSWERS) == Sides(english=70, others=30)
+    assert sides("xquad", ANSWERS).gap == 40
 
 
 def test_no_gap_without_english_or_without_others():
     english, german = {"accuracy": 80.0}, {"accuracy": 60.0}
-    assert transfer_gap("tatoeba", {"de": german}) is None
-    assert transfer_gap("xnli", {"en": english}) is None
-    assert english_and_others("tatoeba", {"de": german}) == (None, 60)
-
-
-def test_equal_scores_have_no_gap():
-    assert transfer_gap("xnli", {code: {"accuracy": 33.3} for code in ("en", "de", "fr")}) == pytest.approx(0)
+    assert sides("tatoeba", {"de": german}) == Sides(english=None, others=60)
+    assert sides("tatoeba", {"de": german}).gap is None
+    assert sides("xnli", {"en": english}).gap is None
 
 
 def test_overall_is_the_mean_of_tasks_as_in_table_2():

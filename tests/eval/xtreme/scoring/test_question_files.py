@@ -81,21 +81,28 @@ def test_an_answer_outside_the_context_is_an_error(stored):
     assert str(error.value) == f"{path}: question b: expected the answer 'Bergen' in the context, found none"
 
 
-EXPECTED = "expected data, paragraphs, context, qas, id, question, answers, text, answer_start"
+def squad(context="c", **question):
+    return json.dumps({"data": [{"paragraphs": [{"context": context, "qas": [question]}]}]})
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"data":\n[}', ":2: not JSON: Expecting value"),
-        ('{"data": 3}',
-         f": not as SQuAD 1.1 at its beginning (TypeError: 'int' object is not iterable); {EXPECTED}"),
-        ("{}", f": not as SQuAD 1.1 at its beginning (KeyError: 'data'); {EXPECTED}"),
-        ('{"data": []}', ": expected questions, found none"),
-        ('{"data": [{"paragraphs": [{"context": 3, "qas": []}]}]}',
-         f": not as SQuAD 1.1 at its beginning (TypeError: context is not a string); {EXPECTED}"),
-        ('{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 7, "question": "q"}, {"id": 8}]}]}]}',
-         f": not as SQuAD 1.1 after question 7 (KeyError: 'question'); {EXPECTED}"),
+        ('{"data":\n[}', "not JSON: Expecting value: line 2 column 2 (char 10)"),
+        ("[" * 100_000, "not JSON: nesting that is too deep"),
+        (squad(id=8, question="\ud800"), "not JSON: a lone surrogate"),
+        ('{"data": 3}', "not as SQuAD 1.1: Expected `array`, got `int` - at `$.data`"),
+        ("{}", "not as SQuAD 1.1: Object missing required field `data`"),
+        ('{"data": []}', "expected questions, found none"),
+        (squad(3, id=8, question="q"),
+         "not as SQuAD 1.1: Expected `str`, got `int` - at `$.data[0].paragraphs[0].context`"),
+        (squad(id=8),
+         "not as SQuAD 1.1: Object missing required field `question` - at `$.data[0].paragraphs[0].qas[0]`"),
+        (squad(id=8, question="q", answers=[{"text": "c", "answer_start": "x"}]),
+         "not as SQuAD 1.1: Expected `int`, got `str` - at `$.data[0].paragraphs[0].qas[0].answers[0].answer_start`"),
+        (squad(id=8, question="q", answers=[{"text": "c", "answer_start": 0}]).replace(" 0}", " 1e400}"),
+         "not as SQuAD 1.1: Expected `int`, got `float`"
+         " - at `$.data[0].paragraphs[0].qas[0].answers[0].answer_start`"),
     ],
 )  # fmt: skip
 def test_errors_in_other_json(tmp_path, text, message):
@@ -103,4 +110,4 @@ def test_errors_in_other_json(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ConfigError) as error:
         read_questions(path)
-    assert str(error.value) == f"{path}{message}"
+    assert str(error.value) == f"{path}: {message}"

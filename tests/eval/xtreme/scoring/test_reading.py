@@ -1,31 +1,19 @@
 """Each layout is found and read; labelled files have priority; missing data are an error."""
 
-import gzip
 import json
-import lzma
-from pathlib import Path
 
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.scoring.reading import LAYOUTS, available, find_file, read_examples, scored_split
+from ecsuite.eval.xtreme.scoring.reading import (
+    FORMATS,
+    LAYOUTS,
+    available,
+    find_file,
+    read_examples,
+    scored_split,
+)
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-
-DATA = Path(__file__).parents[3].parent / "shared" / "data" / "xtreme"
-
-
-@pytest.fixture
-def store(tmp_path):
-    """Writes a file below `tmp_path`, compressed as its name says."""
-
-    def store(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pack = {".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)
-        path.write_bytes(pack(text.encode()))
-        return path
-
-    return store
 
 
 def conllu(form, tag):
@@ -222,13 +210,6 @@ def test_every_task_has_a_layout():
     assert LAYOUTS.keys() == TASKS.keys()
 
 
-@pytest.fixture(scope="module")
-def data():
-    if not DATA.is_dir():
-        pytest.skip("shared/data/xtreme is not there")
-    return DATA
-
-
 @pytest.mark.parametrize(
     ("task", "language", "split", "number"),
     [
@@ -268,7 +249,9 @@ def test_a_treebank_in_both_forms_has_the_same_words(data):
     """Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions."""
     both = [
         read_examples(data, "udpos", "fi", "dev"),
-        LAYOUTS["udpos"][1].read(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),
+        FORMATS["conllu"].read(
+            sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "udpos", "fi"
+        ),
     ]
     one, other = ([sentence.words for sentence in sentences] for sentences in both)
     assert one == other

@@ -83,13 +83,16 @@ def test_answers(read):
         ("pawsx", "no\nyes\n", "0\n1\n", "predicted:1: expected labels such as 0, 1, got 'no'"),
         ("tatoeba", "0\n1.5\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '1.5'"),
         ("tatoeba", "0\n-1\n", "0\n1\n", "predicted:2: expected the row of a sentence, 0 or above, got '-1'"),
+        ("tatoeba", f"{'9' * 5000}\n", "0\n",
+         f"predicted:1: expected the row of a sentence, 0 or above, got '{'9' * 27}...{'9' * 28}'"),
         ("bucc2018", "a\tx\nb\n", "a\tx\n", "predicted:2: expected two names separated by a tab, got 'b'"),
         ("udpos", "X\n\nX\nX\n", "X\n\nX\n", "predicted:3: expected a sentence of 1 tags as at right:3, got 2"),
         ("udpos", "X\n\nX\n", "X\n\nX\n\nX\n", "predicted:5: expected 3 sentences as in right, got 2"),
         ("udpos", "X\n\nX\n\n\nX\n", "X\n", "predicted:3: expected 1 sentences as in right, got 3"),
         ("udpos", "", "X\n", "predicted:1: expected 1 sentences as in right, got 0"),
         ("udpos", "X\nthe\tDET\n", "X\nX\n", "predicted:2: expected one tag, got 'the\\tDET'"),
-        ("xquad", "{", squad(q="a"), "predicted:1: not JSON: Expecting property name enclosed in double quotes"),
+        ("xquad", "{", squad(q="a"), "predicted: not JSON: Expecting property name enclosed in double quotes:"
+         " line 1 column 2 (char 1)"),
         ("xquad", "[]", squad(q="a"), "predicted: expected a JSON object of answers by question id"),
         ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a string as answer, got 1"),
         ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
@@ -97,7 +100,7 @@ def test_answers(read):
         ("xquad", "{}", '{"version": 1}', "right: data: expected SQuAD's keys: 'data'"),
         ("xquad", "{}", entry(id="q"), "right: question q: expected SQuAD's keys: 'answers'"),
         ("xquad", "{}", entry(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
-        ("xquad", "[" * 100000, squad(q="a"), "predicted: expected questions or answers, found JSON nested too deeply"),
+        ("xquad", "[" * 100000, squad(q="a"), "predicted: not JSON: nesting that is too deep"),
     ],
 )  # fmt: skip
 def test_errors_name_their_place(refused, task, predicted, right, message):

@@ -103,6 +103,11 @@ def test_a_cycle_of_heads_ends(stored):
     assert plain(read_conllu([path], "xx")) == [("ab", "NOUN")]
 
 
+def test_a_head_that_is_no_number_is_the_root(stored):
+    path = stored(row("1-2", "ab", "_") + row(1, "a", "X", "²") + row(2, "b", "NOUN", "9" * 5000))
+    assert plain(read_conllu([path], "xx")) == [("ab", "NOUN")]
+
+
 def test_empty_nodes_are_skipped(stored):
     path = stored(row(1, "a b\u200cc", "NOUN") + row("1.1", "unsaid", "VERB") + row(2, "d", "SYM"))
     assert plain(read_conllu([path], "xx")) == [("abc d", "NOUN SYM")]
@@ -132,6 +137,8 @@ def test_several_treebanks_and_no_last_blank_line(stored):
         (row(1, "dog", "N"), ":1: tag 'N'; expected one of ADJ, ADP, ADV"),
         (row("a", "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found 'a'"),
         (row("1-", "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found '1-'"),
+        (row("²", "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found '²'"),
+        (row("9" * 5000, "dog", "NOUN"), ":1: expected a word index such as 1, 1-2 or 1.1, found '999"),
         (
             row("1-2", "ab", "_") + row(1, "a", "X"),
             ":1: expected words 1-2 in the sentence, found none or only some",
@@ -140,6 +147,7 @@ def test_several_treebanks_and_no_last_blank_line(stored):
             row("2-1", "ab", "_") + row(1, "a", "X"),
             ":1: expected words 2-1 in the sentence, found none or only some",
         ),
+        (row(1, "dog", "N" * 5000), ":1: tag 'NNN"),
         ("# nothing\n", ": expected CoNLL-U with text, found no sentence"),
     ],
 )
@@ -147,4 +155,4 @@ def test_errors_in_conllu(stored, text, message):
     path = stored(text)
     with pytest.raises(ConfigError) as error:
         read_conllu([path], "xx")
-    assert str(error.value).startswith(f"{path}{message}")
+    assert str(error.value).startswith(f"{path}{message}") and len(str(error.value)) < 400

@@ -1,10 +1,13 @@
 """Reads text files, plain or compressed; errors are one line with file and line number."""
 
 import gzip
+import hashlib
 import lzma
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any
 
 from ecsuite.config import ConfigError
 
@@ -18,11 +21,8 @@ def read_text(path: Path) -> str:
     Raises:
         ConfigError: If the file cannot be read or decompressed, or is not UTF-8.
     """
-    try:
-        with _open(path) as file:
-            data = file.read()
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as file:
+        data = file.read()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -43,11 +43,21 @@ def read_beginning(path: Path, num_bytes: int) -> str:
     Raises:
         ConfigError: If the file cannot be read or decompressed.
     """
-    try:
-        with _open(path) as file:
-            return file.read(num_bytes).decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as file:
+        return file.read(num_bytes).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def digest_of(path: Path) -> str:
+    """BLAKE2b hash of the uncompressed content, 12 bytes in hexadecimal digits.
+
+    Raises:
+        ConfigError: If the file cannot be read or decompressed.
+    """
+    content = hashlib.blake2b(digest_size=12)
+    with _opened(path) as file:
+        while piece := file.read(1 << 20):
+            content.update(piece)
+    return content.hexdigest()
 
 
 def num_columns_in_words(number: int) -> str:
@@ -55,11 +65,12 @@ def num_columns_in_words(number: int) -> str:
     return f"{number} column" + "s" * (number != 1)
 
 
-def _open(path: Path) -> IO[bytes]:
-    if path.suffix == ".xz":
-        return cast(IO[bytes], lzma.open(path))
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def _unreadable(path: Path, error: Exception) -> ConfigError:
-    return ConfigError(f"{path}: cannot be read: {error}")
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The uncompressed content; what fails while it is read is told as well."""
+    openers: dict[str, Callable[[Path], Any]] = {".xz": lzma.open, ".gz": gzip.open}
+    try:
+        with openers[path.suffix](path) if path.suffix in openers else path.open("rb") as file:
+            yield file
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error

@@ -6,7 +6,7 @@ import lzma
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme.scoring.stored_text import read_beginning, read_lines, read_text
+from ecsuite.formats.stored_text import read_beginning, read_lines, read_text
 
 TEXT = "a\tb\r\n\u2028c\x85d\r\n\nlast"
 PACK = {"": bytes, ".xz": lzma.compress, ".gz": gzip.compress}

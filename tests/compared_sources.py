@@ -1,0 +1,22 @@
+"""Sources with scores, for tests of comparisons."""
+
+import numpy as np
+
+from ecsuite.eval.comparison.results import Result
+
+TARGETS = tuple("abcdefgh")
+LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])
+"""A score for each of the targets."""
+MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"
+FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
+
+
+def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None):
+    """A source with a row of scores, one for each target, for each seed."""
+    return Result(
+        name=name,
+        by_target=tuple(dict(zip(targets, map(float, row), strict=False)) for row in rows),
+        seeds=tuple(range(len(rows)) if seeds is None else seeds),
+        signature=signature,
+        ci95=ci95,
+    )

@@ -1,0 +1,260 @@
+"""What holds for every metric of a corpus: languages with known answers, invariances, and reasons for no value."""
+
+import numpy as np
+import pytest
+from languages import corpus_of, grid
+
+from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics.score import Options
+
+MEANINGS = np.tile(grid(4, 4), (6, 1))
+PERFECT = np.add(MEANINGS, [10, 20])
+UNDEFINED = None
+OF_CORPORA = [name for name in METRICS.parts if name != "xferbench"]
+
+ANSWERS = {
+    # name: (metric, perfect code, constant message)
+    "topsim": ("topsim", 1, UNDEFINED),
+    "posdis": ("posdis", 1, UNDEFINED),
+    "bosdis": ("bosdis", 1, UNDEFINED),
+    "ami": ("ami", 1, UNDEFINED),
+    "ami_arithmetic": ("ami", 1, UNDEFINED),
+    "ncnpmi": ("ncnpmi", 1, 0),
+    "context_independence": ("context_independence", 1, 1 / 4),
+    "synonymy": ("synonymy", 0, 0),
+    "polysemy": ("synonymy", 0, 3),
+    "conflict_count": ("conflict_count", 0, 3 / 4 * MEANINGS.size),
+    "hce": ("hce", 1, 0),
+    "has": ("has", 0, 0),
+    "zla_segments": ("zla", UNDEFINED, UNDEFINED),
+    "zla_messages": ("zla", UNDEFINED, UNDEFINED),
+}
+
+
+def found_in(metrics, corpus, seed=0):
+    """The scores of several metrics by name."""
+    return {score.name: score for name in metrics for score in load_metric(name)(corpus, Options(seed=seed))}
+
+
+def answers_to(messages, **known):
+    metrics = dict.fromkeys(metric for metric, *_ in ANSWERS.values())
+    return found_in(metrics, corpus_of(messages, MEANINGS, **known))
+
+
+def check(found, place):
+    expected = {name: answers[place] for name, answers in ANSWERS.items()}
+    assert {name: score.value for name, score in found.items()} == pytest.approx(expected)
+
+
+def test_perfect_code():
+    found = answers_to(PERFECT)
+    check(found, 1)
+    for name in ("topsim", "posdis", "bosdis", "ami", "ncnpmi", "context_independence", "hce"):
+        assert found[name].details["null_high"] < 0.9
+        assert found[name].details["p_value"] == 0.1  # nine draws
+        assert found[name].ci95[1] == pytest.approx(1)
+    for name in ("synonymy", "polysemy", "conflict_count"):
+        assert found[name].details["null_low"] > 0.5
+        assert found[name].details["p_value"] == 0.1
+        assert found[name].ci95[0] == 0
+
+
+def test_permuted_code():
+    """Positions exchanged, values renamed, rows shuffled."""
+    names = np.random.default_rng(0).permutation(8).reshape(2, 4)
+    check(answers_to(np.stack([names[1][MEANINGS[:, 1]], names[0][MEANINGS[:, 0]]], axis=1)), 1)
+
+
+def test_constant_message():
+    found = answers_to([[7, 7]] * len(MEANINGS))
+    check(found, 2)
+    for score in found.values():
+        assert score.value is UNDEFINED or score.details["p_value"] == 1
+
+
+def test_random_code(all_draws):
+    """A random code scores within its null distribution."""
+    rng = np.random.default_rng(1)
+    for name, score in answers_to(rng.integers(0, 4, PERFECT.shape)).items():
+        if score.value is not UNDEFINED:
+            assert score.details["p_value"] > 0.01, name
+            spread = max(0.01, score.details["null_high"] - score.details["null_low"])
+            assert abs(score.value - score.details["null_mean"]) < 1.5 * spread, name
+            assert score.ci95[0] <= score.value <= score.ci95[1], name
+
+
+def test_one_row():
+    found = found_in([name for name in OF_CORPORA if name != "elcc"], corpus_of([[1, 2]], [[0, 3]]))
+    known = {"context_independence": 1, "synonymy": 1, "polysemy": 1, "conflict_count": 0, "has": 0}
+    assert {name: score.value for name, score in found.items() if score.value is not UNDEFINED} == known
+    assert all(score.ci95 is None for score in found.values())
+
+
+def language(seed, *, has_attributes, varies):
+    """A noisy language of 24 messages of three symbols, or up to three, about attributes or their concepts."""
+    rng = np.random.default_rng(seed)
+    meanings = rng.integers(0, 3, (24, 3))
+    symbols = np.where(rng.random((24, 3)) < 0.5, meanings, rng.integers(0, 6, (24, 3)))
+    messages = [row[: rng.integers(0, 4) if varies else 3] for row in symbols.tolist()]
+    return (
+        messages,
+        (meanings if has_attributes else None),
+        (None if has_attributes else np.add(meanings, [0, 3, 6])),
+    )
+
+
+@pytest.fixture(
+    params=[(True, False), (True, True), (False, True)], ids=["attributes", "varying", "concepts"]
+)
+def some(request):
+    return language(1, has_attributes=request.param[0], varies=request.param[1])
+
+
+def same(found, expected):
+    """Whether scores have equal values and reasons."""
+    assert [score.reason for score in found] == [score.reason for score in expected]
+    values = [[score.value for score in scores] for scores in (found, expected)]
+    assert values[0] == pytest.approx(values[1], nan_ok=False)
+    return True
+
+
+@pytest.mark.parametrize("name", [name for name in OF_CORPORA if name != "elcc"])
+def test_nothing_after_eos_counts(some, name):
+    messages, *about = some
+    marked = [[*row, 99, *range(i % 3)] for i, row in enumerate(messages)]
+    metric, options = load_metric(name), Options()
+    assert same(
+        metric(corpus_of(marked, *about, eos=99), options), metric(corpus_of(messages, *about), options)
+    )
+
+
+@pytest.mark.parametrize("name", OF_CORPORA)
+def test_renaming_and_reordering_change_nothing(some, name):
+    """Symbols, values and concepts renamed, rows shuffled, attributes exchanged."""
+    messages, meanings, concepts = some
+    rng = np.random.default_rng(2)
+    names = rng.permutation([0, 1, 55_296, 2**20, 2**31 - 2, 2**31 - 1])
+    order, concept_ids = rng.permutation(24), rng.permutation(50)
+    renamed = [names[messages[i]].tolist() for i in order]
+    if meanings is not None:
+        meanings = np.array(["red", "green", "blue"])[meanings[order]]
+        meanings = (
+            meanings if name == "hce" else meanings[:, ::-1]
+        )  # it breaks ties by the order of attributes
+    else:
+        concepts = concept_ids[concepts[order]]
+    metric, options = load_metric(name), Options()
+    assert same(metric(corpus_of(renamed, meanings, concepts), options), metric(corpus_of(*some), options))
+
+
+@pytest.mark.parametrize("name", OF_CORPORA)
+def test_the_seed_decides_about_draws_alone(some, name):
+    corpus, metric = corpus_of(*some), load_metric(name)
+    first, again, other = (metric(corpus, Options(seed=seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert same(other, first) and [s.signature for s in other] == [s.signature for s in first]
+
+
+NEITHER = "the corpus has neither attribute values nor concepts"
+CONSTANT = "every attribute is constant over all messages"
+SAME_SCORE = "every permutation has the same score"
+BY_POSITION = "posdis bosdis conflict_count hce residual_entropy tre7"
+REASONS = {
+    "nothing known": (
+        ([[1], [2], [2]],),
+        {
+            NEITHER: "ami ncnpmi context_independence synonymy",
+            "the corpus has no meanings": BY_POSITION,
+            "the corpus has neither meanings nor concepts": "topsim",
+            "the corpus has no concepts": "cbm cbm_types",
+        },
+    ),
+    "features": (
+        ([[1], [2], [3]], [[0.5, 1], [1, 2], [1, 3]]),
+        {
+            NEITHER: "ami ncnpmi context_independence synonymy",
+            "features are not attribute values": BY_POSITION,
+            "all distances between messages are equal": "topsim",
+        },
+    ),
+    "a feature that is not finite": (
+        ([[1], [1, 2], [3]], [[0.5, 1], [1, np.nan], [1, 3]]),
+        {"a feature is not finite": "topsim"},
+    ),
+    "no messages": (
+        ([], np.zeros((0, 2), int)),
+        {
+            "every message is empty": "posdis bosdis conflict_count hce residual_entropy tre7 has zla",
+            NEITHER: "context_independence synonymy",
+            f"there is only one distinct message: {SAME_SCORE}": "ami",
+            "there is only one distinct message and one distinct meaning": "ncnpmi",
+            "fewer than three messages": "topsim",
+        },
+    ),
+    "empty messages": (
+        ([[]] * 3, [[0, 0], [0, 1], [1, 1]]),
+        {
+            "every message is empty": f"{BY_POSITION} has zla context_independence synonymy",
+            f"there is only one distinct message: {SAME_SCORE}": "ami",
+            "all distances between messages are equal": "topsim",
+        },
+    ),
+    "no symbol beside a concept": (
+        ([[1], []], None, [[], [3]]),
+        {"no message has both a symbol and a concept": "synonymy"},
+    ),
+    "empty phrases": (([[1], [2]], None, [[], []]), {"the corpus has no concepts": "cbm cbm_types"}),
+    "one attribute": (
+        ([[1], [2], [2]], [[0], [1], [1]]),
+        {"fewer than two attributes": "posdis bosdis tre7"},
+    ),
+    "constant meanings": (
+        ([[1], [2]] * 9, [[3, 4]] * 18),
+        {
+            CONSTANT: "posdis bosdis hce residual_entropy tre7",
+            f"there is only one distinct meaning: {SAME_SCORE}": "ami",
+            "all distances between meanings are equal": "topsim",
+        },
+    ),
+    "constant messages": (
+        ([[1, 2]] * 3, [[0, 0], [0, 1], [1, 1]]),
+        {
+            "every position is constant over all messages": "posdis tre7",
+            "every symbol is constant over all messages": "bosdis",
+            "all distances between messages are equal": "topsim",
+        },
+    ),
+    "one message and one meaning": (
+        ([[1], [1]], [[0], [0]]),
+        {"there is only one distinct message and one distinct meaning": "ncnpmi"},
+    ),
+    "no message recurs": (
+        ([[1], [2], [3]], [[0], [0], [1]]),
+        {f"no message occurs twice: {SAME_SCORE}": "ami"},
+    ),
+    "no meaning recurs": (
+        ([[1], [1], [2]], [[0], [1], [2]]),
+        {f"no meaning occurs twice: {SAME_SCORE}": "ami"},
+    ),
+    "more parts than messages": (
+        ([[1], [2]], [[0, 0], [1, 0]]),
+        {"at least as many free parameters as messages": "tre7"},
+    ),
+    "three symbols for two attributes": (
+        ([[1, 2, 3]], [[0, 0]]),
+        {"expected 2 symbols per message (one per attribute), got 3": "conflict_count"},
+    ),
+    "messages of other lengths": (
+        ([[1, 2], [1]], [[0, 0], [0, 1]]),
+        {"expected 2 symbols per message (one per attribute), got 1 to 2": "conflict_count"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "reasons"), REASONS.values(), ids=REASONS)
+def test_undefined(rows, reasons):
+    corpus = corpus_of(*rows)
+    for reason, names in reasons.items():
+        for name in names.split():
+            for score in load_metric(name)(corpus, Options()):
+                assert (score.name, score.value, score.reason) == (score.name, None, reason)
