@@ -1,8 +1,49 @@
 """ecsuite: train agents that invent languages, and measure the languages they invent."""
 
-from ecsuite.corpus import Corpus, CorpusError, Ragged
-from ecsuite.formats import read_corpus, write_corpus
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ecsuite.api import list_parts, load_run, score, train
+    from ecsuite.corpus import Corpus, CorpusError, Ragged
+    from ecsuite.formats import read_corpus, write_corpus
 
 __version__ = "0.1.0"
 
-__all__ = ["Corpus", "CorpusError", "Ragged", "__version__", "read_corpus", "write_corpus"]
+_PLACES = {
+    "Corpus": "corpus",
+    "CorpusError": "corpus",
+    "Ragged": "corpus",
+    "list_parts": "api",
+    "load_run": "api",
+    "read_corpus": "formats",
+    "score": "api",
+    "train": "api",
+    "write_corpus": "formats",
+}
+"""The module of each public name; imported when the name is used."""
+
+__all__ = [
+    "Corpus",
+    "CorpusError",
+    "Ragged",
+    "__version__",
+    "list_parts",
+    "load_run",
+    "read_corpus",
+    "score",
+    "train",
+    "write_corpus",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a public name stands for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'ecsuite' has no attribute '{name}'")
+    return getattr(import_module(f"ecsuite.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

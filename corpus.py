@@ -97,11 +97,17 @@ class Ragged:
         return Ragged(table[self.values], self.offsets), np.flatnonzero(is_used).astype(np.int32)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Corpus:
-    """Messages, with meanings and concepts where they are known, plus metadata."""
+    """Messages, with meanings and concepts where they are known, plus metadata.
 
-    messages: Ragged
+    Lists are taken as well: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
+
+    Raises:
+        CorpusError: If messages are no rows of integers from 0, or there are not as many meanings.
+    """
+
+    messages: Ragged = field(kw_only=False)
     """The messages as symbol ids, including EOS where the channel has one."""
     eos: int | None = None
     """The id of EOS; None where the language has none."""
@@ -117,6 +123,66 @@ class Corpus:
     """Provenance: config, seed, versions, task accuracy. If read from a file also `source_format`, `source_path` and
     `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
 
+    def __post_init__(self) -> None:
+        """Convert lists, and check them."""
+        if self.meanings is not None and not isinstance(self.meanings, np.ndarray):
+            object.__setattr__(self, "meanings", np.asarray(self.meanings))
+        if not isinstance(self.messages, Ragged):
+            object.__setattr__(self, "messages", _rows(self.messages))
+            if self.meanings is not None and len(self.meanings) != len(self.messages):
+                raise CorpusError(f"{len(self.messages)} messages, and {len(self.meanings)} meanings")
+
+    @classmethod
+    def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:
+        """Build from messages that are texts.
+
+        Args:
+            messages: Such as `the red box`; each different word, or character, is a symbol.
+            meanings: Attribute values or features, (num_messages, num_attributes), or None.
+            by_word: Whether symbols are words between spaces; otherwise characters.
+        """
+        rows = [message.split() if by_word else list(message) for message in messages]
+        names = sorted({symbol for row in rows for symbol in row})
+        ids = {name: number for number, name in enumerate(names)}
+        symbols = Ragged.from_rows([[ids[symbol] for symbol in row] for row in rows])
+        return cls(symbols, symbol_names=tuple(names), meanings=meanings)
+
+    @classmethod
+    def from_arrays(
+        cls, messages: Any, lengths: Any = None, meanings: Any = None, *, eos: int | None = None
+    ) -> Self:
+        """Build from a rectangular array.
+
+        Args:
+            messages: Symbol ids, (num_messages, max_len).
+            lengths: Symbols of each message, (num_messages,); None: all columns.
+            meanings: Attribute values or features, (num_messages, num_attributes), or None.
+            eos: The id of EOS, at which messages end; None: there is none.
+        """
+        ids = np.asarray(messages)
+        ends = np.full(len(ids), ids.shape[1]) if lengths is None else np.asarray(lengths)
+        rows = _rows(row[:end] for row, end in zip(ids, ends, strict=True))
+        return cls(rows, eos=eos, meanings=meanings)
+
+    def __repr__(self) -> str:
+        """Three lines: sizes, where it is from, and the first messages."""
+        content, symbols = self.reindexed()
+        has = "no meanings" if self.meanings is None else f"meanings of shape {self.meanings.shape}"
+        first = "  ".join(
+            " ".join(self._named(content[index], symbols)) for index in range(min(4, len(content)))
+        )
+        origin = self.metadata.get("source_path", "made in Python")
+        return (
+            f"Corpus: {len(content):,} messages, {len(content.values):,} symbols, {len(symbols):,} distinct, {has}\n"
+            f"from {origin}\n"
+            f"first: {first:.100}"
+        )
+
+    def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:
+        """The symbols of a row as texts."""
+        ids = symbols[row].tolist()
+        return [str(symbol) if self.symbol_names is None else self.symbol_names[symbol] for symbol in ids]
+
     def content(self) -> Ragged:
         """The messages truncated before EOS: content symbols only."""
         return self.messages if self.eos is None else self.messages.before(self.eos)
@@ -124,6 +190,21 @@ class Corpus:
     def reindexed(self) -> tuple[Ragged, NDArray[np.int32]]:
         """The content with dense ids, and the original id of each dense one (see `Ragged.reindexed`)."""
         return self.content().reindexed()
+
+
+def _rows(messages: Any) -> Ragged:
+    """Lists of symbol ids as rows.
+
+    Raises:
+        CorpusError: If they are anything else.
+    """
+    rows: list[Any] = []
+    for number, message in enumerate(messages):
+        row = np.asarray(message)
+        if row.ndim != 1 or (row.size and (row.dtype.kind not in "iu" or row.min() < 0)):
+            raise CorpusError(f"message {number}: expected a list of integers from 0, got {message!r:.60}")
+        rows.append(row.astype(np.int32))
+    return Ragged.from_rows(rows)
 
 
 def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:

@@ -225,9 +225,17 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
     """
-    changes = assignments_tree(assignments)
+    return _with_layer(experiment, "--set", assignments_tree(assignments))
+
+
+def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
+    """Set values by `section.key`; an error is a `ConfigError`."""
+    return _with_layer(experiment, "changes", settings_tree(changes.items()))
+
+
+def _with_layer(experiment: Experiment, source: str, changes: Tree) -> Experiment:
     foreign.trust(foreign.foreign_kinds(changes))
-    return _read([("experiment", experiment.to_tree()), ("--set", changes)])
+    return _read([("experiment", experiment.to_tree()), (source, changes)])
 
 
 def with_training(experiment: Experiment, **changes: object) -> Experiment:

@@ -128,9 +128,7 @@ class Reconstruction(nn.Module):
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
         """Compare the decoded states with the attribute values. See `Task`."""
         assert truth.values is not None
-        logits = self.decode(answer).float().unflatten(-1, (self.num_attributes, -1))
-        if isinstance(self.missing, Tensor):
-            logits = logits.masked_fill(self.missing, -torch.inf)
+        logits = self.logits(answer)
         labels = truth.values.expand(len(answer), -1, -1)  # (num_ends, batch, num_attributes)
         loss = (
             cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none").view_as(labels).mean(-1)
@@ -139,6 +137,17 @@ class Reconstruction(nn.Module):
         return TaskOutput(
             loss=loss, measures={"accuracy": correct.amin(-1), "attribute_accuracy": correct.mean(-1)}
         )
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Logits of the values, (num_ends, batch, num_attributes, most values)."""
+        logits: Tensor = self.decode(states).float().unflatten(-1, (self.num_attributes, -1))
+        if isinstance(self.missing, Tensor):
+            logits = logits.masked_fill(self.missing, -torch.inf)
+        return logits
+
+    def values(self, states: Tensor) -> Tensor:
+        """The most likely attribute values, (num_ends, batch, num_attributes)."""
+        return self.logits(states).argmax(-1)
 
     def chance(self) -> Mapping[str, float]:
         """Every attribute is guessed."""

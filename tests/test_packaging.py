@@ -38,6 +38,7 @@ def test_no_stray_module_at_the_root():
     """Every Python file at the root ships as a module of the package."""
     assert {file.name for file in ROOT.glob("*.py")} == {
         "__init__.py",
+        "api.py",
         "cli.py",
         "components.py",
         "config.py",
@@ -102,6 +103,7 @@ FLOORS = [
     "eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation "
     "eval.xtreme.scoring eval.xtreme",
     "testing",
+    "api",
     "commands",
     "cli",
 ]

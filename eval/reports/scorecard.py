@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Options, Score
@@ -31,13 +34,63 @@ _NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scorecard:
-    """The scores of one corpus."""
+class Scorecard(Mapping[str, Score]):
+    """The scores of one corpus: a mapping from their names, in the order of the requested metrics."""
 
     corpus: dict[str, Any]
     """Origin and sizes of the corpus (the baseline without a corpus has no sizes), JSON-ready."""
     scores: tuple[Score, ...]
     """The scores, in the order of the requested metrics."""
+
+    def __getitem__(self, name: str) -> Score:
+        """The score of a name, the first if there are several."""
+        for score in self.scores:
+            if score.name == name:
+                return score
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the scores."""
+        return iter(dict.fromkeys(score.name for score in self.scores))
+
+    def __len__(self) -> int:
+        """Number of names."""
+        return len(list(iter(self)))
+
+    def __str__(self) -> str:
+        """The table as text."""
+        console = Console(file=StringIO(), width=100)
+        console.print(self.table())
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_frame(self) -> Any:
+        """A row a score, as a `pandas.DataFrame` with name, value, low and high (95 %), reason and signature.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ConfigError("a frame needs pandas: pip install pandas") from None
+        rows = [
+            {
+                "name": score.name,
+                "value": score.value,
+                "low": score.ci95[0] if score.ci95 else None,
+                "high": score.ci95[1] if score.ci95 else None,
+                "reason": score.reason,
+                "signature": score.signature,
+            }
+            for score in self.scores
+        ]
+        return pandas.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:
         """The scorecard as JSON-ready data, without NaN.

@@ -1,0 +1,191 @@
+"""A finished or unfinished run: its config, log, corpus, and its agents, ready to be asked."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.formats import read_corpus
+from ecsuite.games.checkpoints import load_checkpoint
+from ecsuite.games.experiment import Experiment, ignore, load_experiment
+from ecsuite.games.game import Game, View, make_world
+from ecsuite.games.registry import OPTIMIZERS
+from ecsuite.games.tasks import Reconstruction
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder.
+
+    Its agents are loaded from the newest checkpoint when they are first asked, on the CPU and in fp32.
+    """
+
+    folder: Path
+    """Where it lies."""
+    experiment: Experiment
+    """Its config."""
+    note: Callable[[str], None] = ignore
+    """Called with each message about its files."""
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """What the sender said of every meaning."""
+        return read_corpus(self.folder)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Loss, accuracy and so on of the last evaluation; empty before the first."""
+        log = self.log
+        return {
+            name.removeprefix("valid."): float(values[-1])
+            for name, values in log.items()
+            if name.startswith("valid.")
+        }
+
+    @property
+    def log(self) -> dict[str, NDArray[np.float64]]:
+        """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
+        file = self.folder / "log.jsonl"
+        lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        rows = [_flat(line) for line in lines]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
+
+    @cached_property
+    def game(self) -> Game:
+        """The game with its trained agents, in evaluation mode.
+
+        Raises:
+            ConfigError: If the folder has no checkpoint.
+            DamagedError: If none of its checkpoints can be read.
+        """
+        game = Game(self.experiment, make_world(self.experiment))
+        made = OPTIMIZERS.load(self.experiment.optimizer.kind)(self.experiment.optimizer.options)
+        if load_checkpoint(self.folder, game, made.optimizer(game.parameters()), self.note) is None:
+            raise ConfigError(f"{self.folder}: no checkpoint yet")
+        return game.eval()
+
+    @torch.inference_mode()
+    def speak(self, meanings: ArrayLike) -> list[list[int]]:
+        """What the sender says, most likely symbols, without EOS.
+
+        Args:
+            meanings: Attribute values, (number, num_attributes), or objects as the world has them.
+
+        Raises:
+            ConfigError: If these are no meanings of the world, or the sender sees more than one object.
+        """
+        game = self.game
+        if game.world.rounds.sender_sees_all or game.world.rounds.num_targets > 1:
+            raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
+        message = game.message(self._view(meanings), 1, "greedy", None, 0)
+        if game.channel.num_levels is not None:
+            raise ConfigError("the words of this channel are values: its messages are in `corpus`")
+        rows = message.symbols.t().tolist()
+        return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
+
+    @torch.inference_mode()
+    def understand(
+        self, messages: Sequence[Sequence[int]], candidates: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
+
+        Args:
+            messages: Content symbols of each message, without EOS.
+            candidates: Meanings to choose from, (number, num_attributes); None: those of the corpus, each once.
+
+        Returns:
+            A meaning for each message, (num_messages, num_attributes).
+
+        Raises:
+            ConfigError: If a symbol is not in the vocabulary, a message is too long, or there is none.
+        """
+        game = self.game
+        states, _ = call_receiver(game.receiver, self._message(messages), torch.float32)
+        if isinstance(game.task, Reconstruction):
+            values: NDArray[Any] = game.task.values(states)[0].numpy()
+            return values
+        if candidates is None:
+            if self.corpus.meanings is None:
+                raise ConfigError("the corpus has no meanings: give the candidates")
+            candidates = np.unique(self.corpus.meanings, axis=0)
+        choices = np.asarray(candidates)
+        view = self._view(choices)
+        everyone = torch.arange(len(choices)).expand(states.shape[1], -1)
+        scores = game.scores(
+            states, View(features=view.features, num_seen=len(choices), indices=everyone), None
+        )
+        return choices[scores[0].argmax(-1).numpy()]
+
+    def _view(self, meanings: ArrayLike) -> View:
+        """Meanings as objects that an agent sees, one a round."""
+        world, given = self.game.world, np.asarray(meanings)
+        if world.num_values is not None:
+            fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
+            if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
+                raise ConfigError(
+                    f"meanings: expected rows of {len(world.num_values)} attribute values below {world.num_values}"
+                )
+            given = given.astype(np.int64)
+        elif given.shape[1:] != world.object_shape:
+            raise ConfigError(
+                f"meanings: expected objects of shape {world.object_shape}, got {given.shape[1:]}"
+            )
+        features = world.features(torch.from_numpy(np.array(given)), torch.float32)
+        return View(features=features, num_seen=1, indices=None)
+
+    def _message(self, messages: Sequence[Sequence[int]]) -> Message:
+        """Messages of content symbols as the receiver gets them."""
+        channel = self.game.channel
+        if channel.num_levels is not None:
+            raise ConfigError("the words of this channel are values, which messages of ids can't give")
+        if not messages:
+            raise ConfigError("expected at least one message")
+        for row in messages:
+            if len(row) > channel.max_len or not all(0 < symbol <= channel.vocab_size for symbol in row):
+                raise ConfigError(
+                    f"message {list(row)}: expected up to {channel.max_len} symbols from 1 to {channel.vocab_size}"
+                )
+        rows = [[*row, EOS] if channel.has_eos else list(row) for row in messages]
+        width = max(map(len, rows))
+        ids = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
+        return Message(symbols=ids.t(), ends=None, length=torch.tensor([float(len(row)) for row in rows]))
+
+
+def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[str], None] = ignore) -> Run:
+    """Open a run folder.
+
+    Args:
+        folder: The folder, which has a `config.yaml`.
+        trust_code: Whether the foreign parts of its config are imported.
+        note: Called with each message about its files.
+
+    Raises:
+        ConfigError: If it is no run folder, or its config can't be used.
+        UntrustedError: If its config names foreign parts that nobody else named.
+    """
+    config = Path(folder) / "config.yaml"
+    if not config.is_file():
+        raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
+    return Run(Path(folder), load_experiment(str(config), note=note, trust_code=trust_code), note)
+
+
+def _flat(line: dict[str, Any]) -> dict[str, float]:
+    """The figures of a line of the log, those of sections by `section.name`."""
+    figures: dict[str, float] = {}
+    for name, value in line.items():
+        if isinstance(value, dict):
+            figures |= {f"{name}.{inner}": each for inner, each in value.items()}
+        elif isinstance(value, int | float):
+            figures[name] = value
+    return figures

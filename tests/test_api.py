@@ -1,0 +1,165 @@
+"""The Python interface: train, open, ask, score."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import ecsuite as ec
+from ecsuite.config import ConfigError
+from ecsuite.corpus import CorpusError
+
+QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("api")
+
+
+def trained(folder, **changes):
+    return ec.train(
+        "disc_tiny",
+        out=folder,
+        overrides=QUICK | changes,
+        progress=lambda *_: None,
+        note=lambda _: None,
+        device="cpu",
+    )
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    return trained(folder / "run")
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    script = "import sys, ecsuite; print(*sorted({'torch', 'numpy', 'rich', 'typer'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_every_public_name_is_there():
+    assert set(ec.__all__) <= set(dir(ec)) and all(getattr(ec, name) is not None for name in ec.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ec.nothing  # noqa: B018
+
+
+def test_a_run_has_measures_curves_and_a_corpus(run, folder):
+    assert set(run.measures) == {"loss", "accuracy", "length"}
+    assert run.folder == folder / "run" and len(run.corpus.messages) == 16
+    assert run.log["step"].tolist() == [32.0] and run.log["train.loss"].shape == (1,)
+
+
+def test_its_sender_says_what_the_corpus_holds(run):
+    expected = [row.tolist() for row in run.corpus.content()]
+    assert run.speak(run.corpus.meanings) == expected
+    again = ec.load_run(run.folder)
+    assert again.speak(run.corpus.meanings[:3].tolist()) == expected[:3]
+
+
+def test_its_receiver_understands_as_in_the_game(run):
+    """Among all 16 meanings, a message's own is found more often than by chance, and always if it is the only one."""
+    meanings = run.corpus.meanings
+    found = run.understand(run.speak(meanings))
+    assert found.shape == meanings.shape and (found == meanings).all(1).mean() > 2 / 16
+    assert (run.understand(run.speak(meanings[:1]), candidates=meanings[:1]) == meanings[:1]).all()
+
+
+def test_a_receiver_that_reconstructs(folder):
+    run = trained(folder / "reconstruction", task="reconstruction")
+    meanings = run.corpus.meanings
+    right = (run.understand(run.speak(meanings)) == meanings).all(1).mean()
+    assert right == pytest.approx(run.measures["accuracy"], abs=0.2)
+
+
+def test_training_in_a_thread(folder):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(trained(folder / "thread")))
+    thread.start()
+    thread.join()
+    assert found[0].measures["accuracy"] > 0.2
+
+
+def test_an_experiment_may_be_changed(run, folder):
+    again = ec.train(
+        run.experiment,
+        out=folder / "again",
+        overrides={"training.seed": 2},
+        progress=lambda *_: None,
+        note=lambda _: None,
+    )
+    assert again.experiment.training.seed == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: run.speak([[9, 9]]), r"meanings: expected rows of 2 attribute values below \(4, 4\)"),
+        (lambda run: run.speak([1, 2]), "meanings: expected rows of 2"),
+        (lambda run: run.understand([[77]]), r"message \[77\]: expected up to 3 symbols from 1 to 5"),
+        (lambda run: run.understand([]), "expected at least one message"),
+        (lambda run: ec.load_run(run.folder.parent), "no run folder: it has no config.yaml"),
+        (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channel'"),
+        (lambda run: ec.score(run, "topsimm"), "unknown metric 'topsimm'; did you mean 'topsim'"),
+        (lambda run: ec.train("disk_tiny"), "unknown game 'disk_tiny'; did you mean 'disc_tiny'"),
+        (lambda run: ec.train("disc_tiny", overrides={"channel.vocab": 3}), "unknown key 'channel.vocab'"),
+    ],
+)
+def test_mistakes(run, call, message):
+    with pytest.raises(ConfigError, match=message):
+        call(run)
+
+
+def test_parts_are_listed():
+    assert "gumbel" in ec.list_parts("channel") and "topsim" in ec.list_parts("metric")
+
+
+def test_a_scorecard_is_a_mapping_a_table_and_a_frame(run):
+    card = ec.score(run, ["topsim", "posdis"])
+    assert list(card) == ["topsim", "posdis"] and len(card) == 2 and "cbm" not in card
+    assert card["topsim"].value == ec.score(run.corpus, "topsim", seed=0)["topsim"].value
+    assert "topsim" in str(card) and repr(card) == str(card) and card._repr_html_().startswith("<pre>")
+    with pytest.raises(KeyError):
+        card["cbm"]
+
+
+def test_a_scorecard_as_a_frame(run):
+    pandas = pytest.importorskip("pandas")
+    frame = ec.score(run, "topsim").to_frame()
+    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim"]
+
+
+def test_a_corpus_takes_lists_and_says_what_it_is():
+    corpus = ec.Corpus([[1, 2], [3], []], meanings=[[0], [1], [1]])
+    assert corpus.messages[0].tolist() == [1, 2] and corpus.meanings.shape == (3, 1)
+    assert repr(corpus).splitlines() == [
+        "Corpus: 3 messages, 3 symbols, 3 distinct, meanings of shape (3, 1)",
+        "from made in Python",
+        "first: 1 2  3  ",
+    ]
+
+
+def test_a_corpus_of_texts_and_of_arrays():
+    corpus = ec.Corpus.from_strings(["red box", "box"])
+    assert corpus.symbol_names == ("box", "red") and corpus.messages[0].tolist() == [1, 0]
+    assert ec.Corpus.from_strings(["ab"], by_word=False).symbol_names == ("a", "b")
+    array = np.array([[1, 2, 0], [3, 0, 0]])
+    assert [row.tolist() for row in ec.Corpus.from_arrays(array, eos=0).content()] == [[1, 2], [3]]
+    assert [row.tolist() for row in ec.Corpus.from_arrays(array, lengths=[2, 1]).messages] == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "message"),
+    [
+        ([[1.5]], None, r"message 0: expected a list of integers from 0, got \[1.5\]"),
+        ([[1], "ab"], None, "message 1: expected a list of integers from 0, got 'ab'"),
+        ([[-1]], None, "message 0: expected a list of integers from 0"),
+        ([[1], [2]], [[0]], "2 messages, and 1 meanings"),
+    ],
+)
+def test_what_is_no_corpus_fails_at_once(messages, meanings, message):
+    with pytest.raises(CorpusError, match=message):
+        ec.Corpus(messages, meanings=meanings)
