@@ -125,7 +125,8 @@ class Run:
         scores = game.scores(
             states, View(features=view.features, num_seen=len(choices), indices=everyone), None
         )
-        return choices[scores[0].argmax(-1).numpy()]
+        best: NDArray[Any] = choices[scores[0].argmax(-1).numpy()]
+        return best
 
     def _view(self, meanings: ArrayLike) -> View:
         """Meanings as objects that an agent sees, one a round."""
