@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.registry import CELLS
-from ecsuite.agents.spec import FAMILIES
+from ecsuite.agents.spec import families
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import override
@@ -15,7 +15,7 @@ def names(role, *more):
     """Each name of an agent that plays games, with every cell where it stands for all."""
     return [
         name.replace("CELL", cell)
-        for name in FAMILIES[role]
+        for name in families(role)
         for cell in (CELLS.parts if "CELL" in name else [""])
         if name != "hashtable"
     ] + [*more]
