@@ -30,24 +30,6 @@ def levenshtein(first, second):
     )
 
 
-def test_compositional_language():
-    result = score(COMPOSITIONAL, GRID)
-    assert result.value == pytest.approx(1)
-    assert result.signature == "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:9|v:2"
-    assert result.details["num_pairs"] == 36
-
-
-def test_holistic_language():
-    """A different word for each meaning: all distances between messages are equal."""
-    result = score([[i] for i in range(9)], GRID)
-    assert (result.value, result.reason) == (None, "all distances between messages are equal")
-
-
-def test_scrambled_language():
-    scrambled = np.random.default_rng(0).permutation(COMPOSITIONAL).tolist()
-    assert abs(score(scrambled, GRID).value) < 0.5
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
