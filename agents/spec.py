@@ -10,60 +10,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
-from ecsuite.agents.registry import CELLS, SHORT_OPTIONS
-from ecsuite.components import KIND
+from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
+from ecsuite.components import KIND, option_types
 from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
 
 Role = Literal["sender", "receiver"]
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "blocks": (),
-    "form": ("flat", "sum"),
-    "hidden": (),
-    "init": ("independent", "copied"),
-    "reset": ("off", "on"),
-    "stop": ("each", "first"),
-}
-"""Options of agents and the values of each, the default first; () means any integer from 1."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Family:
-    """Agents that differ only in cell, number of layers and input."""
-
-    options: tuple[str, ...] = ()
-    has_layers: bool = False
-    """Whether the name may have the suffix `-2l`."""
-    has_zero_input: bool = False
-    """Whether the name may have the suffix `-z`."""
-
-
-RECURRENT = {
-    "sender": Family(options=("hidden",), has_layers=True, has_zero_input=True),
-    "receiver": Family(options=("hidden",), has_layers=True),
-}
-"""The families whose name is only a cell, by role."""
-
-FAMILIES: dict[Role, dict[str, Family]] = {
-    "sender": {
-        **dict.fromkeys(CELLS.parts, RECURRENT["sender"]),
-        "husenda:CELL": Family(options=("hidden",)),
-        "husendz:CELL": Family(options=("hidden",)),
-        "fc1l": Family(),
-        "fc2l": Family(options=("hidden",)),
-        "transformer": Family(options=("hidden", "init"), has_layers=True),
-    },
-    "receiver": {
-        **dict.fromkeys(CELLS.parts, RECURRENT["receiver"]),
-        "hier:CELL": Family(options=("hidden", "reset", "stop")),
-        "cnn": Family(options=("blocks", "hidden")),
-        "fc1l": Family(),
-        "fc2l": Family(options=("form", "hidden")),
-    },
-}
-"""All families by role and pattern; CELL stands for any name in `CELLS`."""
+NAME_OPTIONS = ("blocks", "form", "hidden", "init", "reset", "stop")
+"""Options that a name may have after a comma, where the agent has them."""
 
 NOT_IN_GAMES: dict[tuple[Role, str], str] = {
     ("sender", "hashtable"): "learns from a given language only; see `ecsuite icy`",
@@ -92,7 +48,7 @@ class AgentSpec:
     name: str
     """Canonical name without options: `husendz:dgsend`, `lstm-2l-z`."""
     family: str
-    """Key in `FAMILIES`."""
+    """See `families`."""
     options: tuple[tuple[str, str], ...] = ()
     """Options that differ from their default, sorted by name."""
     cell: str | None = None
@@ -101,11 +57,6 @@ class AgentSpec:
 
     def __str__(self) -> str:
         return ",".join([self.name, *(f"{key}={value}" for key, value in self.options)])
-
-    def option(self, key: str) -> str | None:
-        """The value of an option or its default; None for an integer option that is not set."""
-        default = OPTIONS[key][0] if OPTIONS[key] else None
-        return dict(self.options).get(key, default)
 
     def section(self) -> dict[str, Any]:
         """The section of a config with the same agent."""
@@ -125,7 +76,7 @@ class AgentSpec:
 
     def number(self, key: str) -> int | None:
         """The value of an integer option; None if it is not set."""
-        value = self.option(key)
+        value = dict(self.options).get(key)
         return None if value is None else int(value)
 
 
@@ -139,13 +90,28 @@ def receiver_section(name: str) -> dict[str, Any]:
     return parse_agent("receiver", name).section()
 
 
-def parse_agent(role: Role, text: str, more: Mapping[str, Family] = MappingProxyType({})) -> AgentSpec:
+def families(role: Role) -> dict[str, type]:
+    """The `Options` of agents that differ only in cell, layers and input, by pattern.
+
+    In a pattern CELL stands for any name in `CELLS`; the names of recurrent agents are those of cells.
+    """
+    registry, found = SENDERS if role == "sender" else RECEIVERS, dict[str, type]()
+    for kind in registry.parts:
+        options = registry.load(kind).Options
+        if kind == "recurrent":
+            found |= dict.fromkeys(CELLS.parts, options)
+        else:
+            found[f"{kind}:CELL" if "cell" in option_types(options) else kind] = options
+    return found
+
+
+def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyType({})) -> AgentSpec:
     """Parse the name and options of a sender or receiver; case is ignored.
 
     Args:
         role: sender or receiver.
         text: `name[,key=value]*`.
-        more: Families beside those of `FAMILIES`.
+        more: Families beside those of `families`.
 
     Raises:
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
@@ -154,48 +120,56 @@ def parse_agent(role: Role, text: str, more: Mapping[str, Family] = MappingProxy
     name = given_name.lower()
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
-    families = {**FAMILIES[role], **more}
+    known = {**families(role), **more}
     cell: str | None = None
     prefix, colon, suffix = name.partition(":")
     num_layers, zero_input = 1, False
     if colon:
-        cell_families = {
-            family.removesuffix(":CELL"): family for family in families if family.endswith(":CELL")
-        }
+        cell_families = {each.removesuffix(":CELL"): each for each in known if each.endswith(":CELL")}
         pattern = look_up(f"{role} with a cell", prefix, cell_families)
         cell = suffix
         look_up("cell", cell, CELLS.parts)
     else:
         match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
         pattern, layers, zero = match.groups() if match else (name, None, None)
-        family = families.get(pattern)
-        if family is None or (layers and not family.has_layers) or (zero and not family.has_zero_input):
+        has = option_types(known[pattern]) if pattern in known else {}
+        if not has or (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
             if (role, name) in NOT_IN_GAMES:
                 raise ConfigError(f"{role} {name} {NOT_IN_GAMES[role, name]}")
-            raise unknown_name(role, given_name, families)
+            raise unknown_name(role, given_name, known)
         num_layers, zero_input = int(layers or 1), zero is not None
         cell = pattern if pattern in CELLS.parts else None
-    options = _read_options(name, families[pattern], assignments)
+    options = _read_options(name, known[pattern], assignments)
     return AgentSpec(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
     )
 
 
-def _read_options(name: str, family: Family, assignments: list[str]) -> tuple[tuple[str, str], ...]:
+def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tuple[str, str], ...]:
     """The options that differ from their default, sorted."""
-    options: dict[str, str] = {}
+    choices, given = _choices(options), dict[str, str]()
     for assignment in assignments:
         key, equals, value = (part.strip() for part in assignment.lower().partition("="))
         if not equals:
             raise ConfigError(f"{name}: expected key=value after the comma, got '{assignment}'")
-        if not family.options:
+        if not choices:
             raise ConfigError(f"{name} has no options; leave out ',{assignment}'")
-        look_up(f"option of {name}", key, dict.fromkeys(family.options))
-        if not OPTIONS[key]:
-            if not re.fullmatch("[1-9][0-9]{0,5}", value):
-                raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got '{value}'")
-        else:
-            look_up(f"value of {key}", value, dict.fromkeys(OPTIONS[key]))
-        options[key] = value
-    kept = ((key, value) for key, value in options.items() if OPTIONS[key][:1] != (value,))
-    return tuple(sorted(kept))
+        values = look_up(f"option of {name}", key, choices)
+        if values:
+            look_up(f"value of {key}", value, dict.fromkeys(values))
+        elif not re.fullmatch("[1-9][0-9]{0,5}", value):
+            raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got '{value}'")
+        given[key] = value
+    return tuple(sorted((key, value) for key, value in given.items() if choices[key][:1] != (value,)))
+
+
+def _choices(options: type) -> dict[str, tuple[str, ...]]:
+    """The values of each option that a name may have, the default first; () means any integer from 1."""
+    found = {}
+    for name in NAME_OPTIONS:
+        hint = option_types(options).get(SHORT_OPTIONS.get(name, name))
+        if hint is not None:
+            found[name] = (
+                ("off", "on") if hint is bool else get_args(hint) if get_origin(hint) is Literal else ()
+            )
+    return found

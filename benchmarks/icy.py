@@ -187,7 +187,7 @@ def flops_per_update(role: Role, spec: AgentSpec) -> float:
     above = (spec.num_layers - 1) * cell(size)
     if role == "receiver":
         blocks = spec.number("blocks") or length.bit_length() - 1
-        read_at = length if spec.family == "fc2l" and spec.option("form") == "flat" else 1
+        read_at = length if spec.family == "fc2l" and dict(spec.options).get("form") != "sum" else 1
         convolved = sum(3 * size**2 * (length >> block) for block in range(blocks))
         forward = {
             "hier:CELL": length * (cell(symbols) + cell(size) + size) + size * features,

@@ -23,7 +23,7 @@ from torch import nn
 
 from ecsuite.devices import PRECISIONS, choose_device, routed_products
 from ecsuite.eval.learning.gpt2 import LanguageModel
-from ecsuite.eval.xferbench.presets import FULL, MINI
+from ecsuite.eval.xferbench.presets import FULL, MINI, Preset
 from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import choose_texts
@@ -92,9 +92,8 @@ def speed(device: torch.device, options: argparse.Namespace) -> None:
         print(f"{name}: danish {minutes[0]:,.1f} minutes, full {minutes[1]:,.1f} minutes")
     if options.peer:
         for name in PRECISIONS:
-            print(
-                f"{name} relative to Trainer fp32: {medians['Trainer fp32'] / medians[f'train {name}']:.2f} x"
-            )
+            ratio = medians["Trainer fp32"] / medians[f"train {name}"]
+            print(f"{name} relative to Trainer fp32: {ratio:.2f} x")
 
 
 def estimate(num_languages: int, tokens_per_second: dict[str, float]) -> float:
@@ -206,19 +205,9 @@ def shift(device: torch.device, minutes: float) -> None:
         corpus = zipf_parentheses(
             preset.pretrain_tokens, np.random.default_rng(seed), num_types=preset.vocab_size
         )
-        fp32, bf16 = (
-            measure(
-                make_study(
-                    corpus,
-                    texts,
-                    replace(preset, precision=precision),  # type: ignore[arg-type]
-                    [seed],
-                    device=device.type,
-                ),
-                Runner(),
-            ).means[0]
-            for precision in ("fp32", "auto")
-        )
+        presets: list[Preset] = [replace(preset, precision="fp32"), replace(preset, precision="auto")]
+        studies = [make_study(corpus, texts, each, [seed], device=device.type) for each in presets]
+        fp32, bf16 = (measure(study, Runner()).means[0] for study in studies)
         differences.append(bf16 - fp32)
         values.append(fp32)
         print(f"seed {seed}: fp32 {fp32:.4f}, bf16 {bf16:.4f}, shift {bf16 - fp32:+.4f}", flush=True)

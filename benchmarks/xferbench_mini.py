@@ -16,8 +16,9 @@ import argparse
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import yaml
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.reports.canvas import new_figure, prepare_picture, save
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.sources import SOURCES, Request
@@ -44,8 +46,7 @@ PUBLISHED = {
 discrimination of 6 attributes of 6 values and of 4 of 4 (each the mean of three corpora), reconstruction of 4 of 4."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StandIn:
+class StandIn(NamedTuple):
     """Statistics of a published corpus that is not available."""
 
     published: float
@@ -65,21 +66,15 @@ class StandIn:
 
 
 STAND_INS = {
-    name: StandIn(
-        published=published, num_types=types, length=length, num_lines=lines, num_different=different,
-        unigram=unigram, bigram=bigram,
-    )
-    for name, published, types, length, lines, different, unigram, bigram in (
-        ("yao_coco", 5.971, 902, 15, 40_000, 40_000, 6.60, 12.88),
-        ("ec_at_scale", 6.028, 20, 10, 60_000, 60_000, 4.21, 7.14),
-        ("rlupus", 6.030, 9, 415, 1000, 1000, 3.09, 5.98),
-        ("disc66'", 6.035, 10, 11, 10_000, 3279, 2.89, 4.31),
-        ("disc44'", 6.050, 9, 11, 10_000, 187, 2.56, 3.54),
-        ("nav_cold", 6.132, 4, 7, 10_000, 1437, 1.99, 3.41),
-        ("babyai_goto", 6.185, 5, 21, 6116, 653, 1.24, 1.54),
-        ("babyai_32", 6.270, 3, 12, 5496, 18, 0.36, 0.42),
-    )
-}  # fmt: skip
+    "yao_coco": StandIn(5.971, 902, 15, 40_000, 40_000, 6.60, 12.88),
+    "ec_at_scale": StandIn(6.028, 20, 10, 60_000, 60_000, 4.21, 7.14),
+    "rlupus": StandIn(6.030, 9, 415, 1000, 1000, 3.09, 5.98),
+    "disc66'": StandIn(6.035, 10, 11, 10_000, 3279, 2.89, 4.31),
+    "disc44'": StandIn(6.050, 9, 11, 10_000, 187, 2.56, 3.54),
+    "nav_cold": StandIn(6.132, 4, 7, 10_000, 1437, 1.99, 3.41),
+    "babyai_goto": StandIn(6.185, 5, 21, 6116, 653, 1.24, 1.54),
+    "babyai_32": StandIn(6.270, 3, 12, 5496, 18, 0.36, 0.42),
+}
 """From the analysis files of ELCC (Boldt & Mortensen 2024b): score, types, length, lines, different lines, entropies;
 the two longest corpora have fewer lines here, because no more are read."""
 
@@ -90,27 +85,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--texts", type=Path, required=True, help="folder of da.txt.gz, fr.txt.gz …")
-    parser.add_argument(
-        "--targets", nargs="+", help="texts to use as targets; the artificial languages if not given"
-    )
+    parser.add_argument("--targets", nargs="+", help="texts as targets; default the artificial languages")
     parser.add_argument("--corpus", action="append", default=[], help="NAME=PATH, NAME as in PUBLISHED")
     parser.add_argument("--stand-ins", action="store_true", help="also run the stand-ins")
     parser.add_argument("--sources", nargs="+", help="run only these sources")
     parser.add_argument("--preset", default="mini")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the preset"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the preset")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--cache", type=Path, default=Path("runs/xferbench"))
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=num_cores(),
-        help="number of processes; the number of cores if not given",
-    )
+    parser.add_argument("--workers", type=int, default=num_cores(), help="processes; default one a core")
     parser.add_argument("--picture", type=Path, help="SVG file for a plot of the ranking")
     options = parser.parse_args(arguments)
-
+    if options.picture:
+        prepare_picture(options.picture)
     changes = {key: yaml.safe_load(value) for key, _, value in (each.partition("=") for each in options.set)}
     preset = replace(PRESETS[options.preset], **changes)
     texts = read_texts(options.texts)
@@ -203,13 +190,8 @@ def stand_in(like: StandIn) -> Corpus:
     weights = [np.exp(power * (likely - likely.max())) for power in np.linspace(0, 1, 11)]
     pairs = (lines[:, :-1] * like.num_types + lines[:, 1:]).ravel()
     num_more = like.num_lines - len(lines)
-    off = [
-        abs(
-            _bits(np.bincount(pairs, np.repeat(1 + num_more * each / each.sum(), like.length - 1)))
-            - like.bigram
-        )
-        for each in weights
-    ]
+    counts = [np.repeat(1 + num_more * each / each.sum(), like.length - 1) for each in weights]
+    off = [abs(_bits(np.bincount(pairs, each)) - like.bigram) for each in counts]
     chosen = weights[int(np.argmin(off))]
     more = rng.choice(len(lines), size=num_more, p=chosen / chosen.sum())
     return Corpus(messages=Ragged.from_rows(lines[np.concatenate([np.arange(len(lines)), more])].tolist()))
@@ -256,16 +238,8 @@ def summary(values: Mapping[str, Sequence[float]]) -> str:
 
 def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
     """Plot scores at the reduced size over published scores, as an SVG."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    matplotlib.rcParams |= {
-        "svg.hashsalt": "ladder",
-        "svg.fonttype": "none",
-    }  # equal bytes for equal figures
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 5), layout="constrained")
+    figure = new_figure(7, 5, layout="constrained")
+    axes = figure.add_subplot()
     points: list[tuple[float, float, str]] = []
     for label, names in _groups(values).items():
         if label == "all" or not names:
@@ -280,7 +254,7 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
     axes.set_xlabel("published score at full size, nats per token")
     axes.set_ylabel("mini, mean and deviation over seeds, nats per token")
     axes.legend()
-    figure.canvas.draw()  # computes the positions of points
+    figure.draw_without_rendering()  # computes the positions of points
     label_places: list[tuple[float, float]] = []
     for x, y, name in sorted(points, key=lambda point: point[1]):
         across, up = axes.transData.transform((x, y)) * 72 / figure.dpi
@@ -289,9 +263,7 @@ def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
             free += 1
         label_places.append((across, free))
         axes.annotate(name, (x, y), (5, free - up), textcoords="offset points", fontsize=7)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else None)
-    pyplot.close(figure)
+    save(figure, path)
 
 
 def _published(name: str) -> float:

@@ -24,6 +24,11 @@ def corpus_of(messages, meanings=None, concepts=None, **known):
     )
 
 
+def rows_of(ragged):
+    """The rows of a ragged array as lists."""
+    return [ragged[index].tolist() for index in range(len(ragged))]
+
+
 def scores_of(metric, *rows, seed=0, **known):
     """All scores of a metric of `corpus_of`."""
     return metric(corpus_of(*rows, **known), Options(seed=seed))

@@ -5,20 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from languages import rows_of
 
 from ecsuite.corpus import SECONDS_UNTIL_ABANDONED, Corpus, Ragged, remove_abandoned, write_atomically
-
-
-def rows(ragged: Ragged) -> list[list[int]]:
-    return [ragged[index].tolist() for index in range(len(ragged))]
-
 
 # Ragged
 
 
 def test_from_rows_and_back():
     ragged = Ragged.from_rows([[4, 5], [], [6]])
-    assert rows(ragged) == [[4, 5], [], [6]]
+    assert rows_of(ragged) == [[4, 5], [], [6]]
     assert ragged.lengths.tolist() == [2, 0, 1]
     assert len(Ragged.from_rows([])) == 0
 
@@ -33,20 +29,20 @@ def test_from_rows_and_back():
     ],
 )
 def test_before_cuts_at_the_first_occurrence(before, after):
-    assert rows(Ragged.from_rows(before).before(0)) == after
+    assert rows_of(Ragged.from_rows(before).before(0)) == after
 
 
 @pytest.mark.parametrize("huge", [7, 2_147_483_647])
 def test_reindexed_is_dense_in_order_of_id(huge):
     dense, originals = Ragged.from_rows([[huge, 3], [], [3, 5]]).reindexed()
-    assert rows(dense) == [[2, 0], [], [0, 1]]
+    assert rows_of(dense) == [[2, 0], [], [0, 1]]
     assert originals.tolist() == [3, 5, huge]
     assert dense.values.dtype == originals.dtype == np.int32
 
 
 def test_reindexed_of_nothing():
     dense, originals = Ragged.from_rows([[], []]).reindexed()
-    assert rows(dense) == [[], []]
+    assert rows_of(dense) == [[], []]
     assert originals.size == 0
 
 
@@ -54,7 +50,7 @@ def test_corpus_reindexes_its_content():
     dense, originals = Corpus(
         messages=Ragged.from_rows([[1, 2, 0], [], [3, 0], [0], [2147483647, 5, 0]]), eos=0
     ).reindexed()
-    assert rows(dense) == [[0, 1], [], [2], [], [4, 3]]
+    assert rows_of(dense) == [[0, 1], [], [2], [], [4, 3]]
     assert originals.tolist() == [1, 2, 3, 5, 2147483647]
 
 

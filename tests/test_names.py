@@ -4,12 +4,11 @@ Each entry is a former name, in the part where it had that sense; the same word 
 """
 
 import ast
+import functools
 import io
 import re
 import tokenize
 from pathlib import Path
-
-import pytest
 
 import ecsuite
 from ecsuite.cli import COMMANDS, FORMER_COMMANDS, FORMER_OPTIONS
@@ -60,18 +59,23 @@ KEYS = ('"born"',)
 """Strings that are keys of cached results, which are found by them."""
 
 
+@functools.cache
+def tokens_of(file: Path) -> list[tokenize.TokenInfo]:
+    """The tokens of a file; found once for all tests."""
+    return list(tokenize.generate_tokens(io.StringIO(file.read_text()).readline))
+
+
+@functools.cache
 def names_in(file: Path) -> set[str]:
     """The names in the code of a file."""
-    tokens = tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
-    return {token.string for token in tokens if token.type == tokenize.NAME}
+    return {token.string for token in tokens_of(file) if token.type == tokenize.NAME}
 
 
-@pytest.mark.parametrize("folder", FORMER_NAMES)
-def test_no_former_name_is_in_use(folder):
-    former = set(FORMER_NAMES[folder].split())
-    for file in SOURCES:
-        if f"{file.relative_to(ROOT)}".startswith(folder):
-            assert not former & names_in(file), f"{file.relative_to(ROOT)}"
+def test_no_former_name_is_in_use():
+    for folder, names in FORMER_NAMES.items():
+        for file in SOURCES:
+            if f"{file.relative_to(ROOT)}".startswith(folder):
+                assert not set(names.split()) & names_in(file), f"{file.relative_to(ROOT)}"
 
 
 def test_no_module_has_a_former_name():
@@ -90,8 +94,7 @@ def test_former_names_of_commands_and_options_are_only_aliases():
 def test_comments_and_messages_have_no_figures_of_speech():
     words = re.compile(rf"\b({FORMER_WORDS})\b", re.IGNORECASE)
     for file in SOURCES:
-        tokens = tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
-        for token in tokens:
+        for token in tokens_of(file):
             if token.type in (tokenize.COMMENT, tokenize.STRING):
                 found = words.search(token.string)
                 if token.string in KEYS:
@@ -99,12 +102,12 @@ def test_comments_and_messages_have_no_figures_of_speech():
                 assert not found, f"{file.relative_to(ROOT)}:{token.start[0]}: {found[0]}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.stem)
-def test_pages_have_no_figures_of_speech(document):
+def test_pages_have_no_figures_of_speech():
     words = re.compile(rf"\b({FORMER_WORDS})\b", re.IGNORECASE)
-    for number, line in enumerate(document.read_text().splitlines(), 1):
-        found = words.search(line)
-        assert not found, f"{document.name}:{number}: {found[0]}"
+    for document in DOCUMENTS:
+        for number, line in enumerate(document.read_text().splitlines(), 1):
+            found = words.search(line)
+            assert not found, f"{document.name}:{number}: {found[0]}"
 
 
 def test_public_docstrings_exist():

@@ -13,7 +13,6 @@ from torch.func import functional_call
 from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.message import Message
 from ecsuite.agents.senders import Decoder
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.agent_kernels import submodule_parameters
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
@@ -87,16 +86,12 @@ def make_learner(
         geometry: Sizes of the language.
         link: The channel of its logits; soft if not given. Learners over other channels have one replica.
         seed: Seed of the channel's noise.
-
-    Raises:
-        ConfigError: If a hashtable is given a channel other than soft: it has no logits.
     """
     link = link or SupervisedChannel()
     if isinstance(agent, AttributeClassifier):
         return ReceiverLearner(agent, geometry, link, seed)
     if isinstance(agent, HashtableSender):
-        if link.channel != "soft":
-            raise ConfigError(f"hashtable cannot be trained over the channel {link}; use --channel soft")
+        assert link.channel == "soft", "a hashtable has no logits"
         return LookupTableLearner(agent)
     fused = make_fused_sender(agent) if link.channel == "soft" else None
     return fused or SenderLearner(agent, geometry, link, seed)
@@ -118,13 +113,11 @@ class ModuleLearner(Learner):
         assert self.link.channel == "soft" or len(examples.features) == 1, "noise is that of one run"
         self.source.at(self.updates)
         self.updates += torch.is_grad_enabled()
-        losses, rights = zip(
-            *(
-                self.replica_loss({name: value[index] for name, value in parameters.items()}, examples, index)
-                for index in range(len(examples.features))
-            ),
-            strict=True,
-        )
+        results = [
+            self.replica_loss({name: value[index] for name, value in parameters.items()}, examples, index)
+            for index in range(len(examples.features))
+        ]
+        losses, rights = zip(*results, strict=True)
         examples.accuracy = torch.stack(rights)
         return torch.stack(losses).sum()
 

@@ -8,12 +8,13 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.feedforward import FC1LReceiver
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
+from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.receivers import state_size
-from ecsuite.agents.spec import AgentSpec, Family, Role, parse_agent
+from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.grammars.geometry import Geometry
 
-BASELINES: dict[Role, dict[str, Family]] = {"sender": {"hashtable": Family()}, "receiver": {}}
+BASELINES: dict[Role, dict[str, type]] = {"sender": {"hashtable": AgentOptions}, "receiver": {}}
 """Models that learn from a given language only, by role, so that no game can train them."""
 
 

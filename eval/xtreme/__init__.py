@@ -7,7 +7,7 @@ which examples are for training and which for the test. Examples become rows (`r
 `questions.py`), on which a head (`heads.py`) is trained (`tuning.py`); retrieval compares sentences without a head
 (`retrieval.py`).
 
-`result.py` is what came out, without what failed (`failures.py`), beside a baseline without a model and chance level,
-with notes (`notes.py`). It is reported as gains over controls (`gains.py`) in tables (`report.py`) and pictures
-(`drawing.py`); sizes are in `presets.py`.
+`result.py` is what came out, without what failed (`failures.py`), beside a baseline without a model and chance level.
+It is reported as gains over controls (`gains.py`) in tables (`report.py`) and pictures (`drawing.py`); sizes are in
+`presets.py`.
 """

@@ -61,30 +61,24 @@ def verdict_line(result: TransferResult, headline: Gain | None) -> str:
 
 def _tables_of_bodies(result: TransferResult, gains: Sequence[Gain]) -> list[Table]:
     """Scores and gains, one row per backbone."""
-    if not gains:
-        return [_bodies("Scores", result, gains, with_scores=True, with_gains=False)]
-    if len(result.splits) <= MOST_WITH_GAINS:
-        return [_bodies("Scores and gains", result, gains, with_scores=True, with_gains=True)]
-    return [
-        _bodies("Scores", result, gains, with_scores=True, with_gains=False),
-        _bodies("Gains", result, gains, with_scores=False, with_gains=True),
-    ]
+    if gains and len(result.splits) <= MOST_WITH_GAINS:
+        return [_bodies("Scores and gains", result, gains)]
+    scores = _bodies("Scores", result, ())
+    return [scores, _bodies("Gains", result, gains, with_scores=False)] if gains else [scores]
 
 
-def _bodies(
-    title: str, result: TransferResult, gains: Sequence[Gain], *, with_scores: bool, with_gains: bool
-) -> Table:
+def _bodies(title: str, result: TransferResult, gains: Sequence[Gain], *, with_scores: bool = True) -> Table:
     gain_of = {gain.body: gain for gain in gains}
     headings = [_heading(task) for task in result.splits] if with_scores else []
     table = _table(title, "backbone", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
-    if with_gains:
+    if gains:
         for heading in ("gain", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column(f"over {REFERENCE}", no_wrap=True)
     for backbone in result.bodies:
         scores = result.scores(backbone)
         figures = [_short(score) for score in scores.mean(0)] if with_scores else []
-        estimates = _cells_of(gain_of.get(backbone)) if with_gains else []
+        estimates = _cells_of(gain_of.get(backbone)) if gains else []
         table.add_row(backbone, *figures, _short(float(scores.mean())), *estimates)
     return table
 
@@ -109,14 +103,11 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
     table.add_column("verdict", no_wrap=True)
     for index, (task, codes) in enumerate(result.languages.items()):
         estimates, all_codes = headline.by_task[task], TASKS[task].languages
-        scores = [
-            _short(float(result.scores(backbone)[:, index].mean()))
-            for backbone in (headline.body, headline.over)
-        ]
+        scores = (result.scores(each)[:, index].mean() for each in (headline.body, headline.over))
         table.add_row(
             TASKS[task].title,
             str(len(codes)) if set(codes) >= set(all_codes) else f"{len(codes)}/{len(all_codes)}",
-            *scores,
+            *(_short(float(score)) for score in scores),
             f"{estimates.mean:+.1f}",
             _interval(estimates),
             estimates.verdict,

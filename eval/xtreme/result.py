@@ -9,13 +9,13 @@ import numpy as np
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xtreme.failures import complete_part
 from ecsuite.eval.xtreme.jobs import plan
-from ecsuite.eval.xtreme.notes import study_notes
 from ecsuite.eval.xtreme.scoring import averaging
 from ecsuite.eval.xtreme.scoring.averaging import ByLanguage, ByTask, Metrics, Sides
 from ecsuite.eval.xtreme.scoring.baselines import fit_baseline
 from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import RANDOM_INIT
+from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
@@ -198,7 +198,7 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
         },
         baselines=baselines,
         chance=chance_level,
-        notes=(*study_notes(study, learnt_from), *found.notes),
+        notes=(*_study_notes(study, learnt_from), *found.notes),
         signature=study.signature,
     )
 
@@ -221,6 +221,36 @@ def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
             baselines.setdefault(task, {})[language] = metrics
             chance_level.setdefault(task, {})[language] = chance(task, language, labels_of(task, examples))
     return baselines, chance_level
+
+
+def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None]]) -> list[str]:
+    """Notes on sizes, training data (`learnt_from` by task and language), and labels that are missing."""
+    preset = study.preset
+    lines = []
+    if preset.is_reduced:
+        limits = f"at most {preset.max_train:,} training and {preset.max_test:,} test examples per language"
+        trained = (
+            "only heads trained, on frozen states"
+            if preset.scope == "head"
+            else "heads and backbones trained"
+        )
+        lines.append(f"Preset {preset.name}: not the benchmark's settings; {limits}; {trained}.")
+    for task, parts in learnt_from.items():
+        unusual = {language: part for language, part in parts.items() if part not in (None, "train")}
+        if unusual:
+            parts_by_language = ", ".join(f"{language} {part}" for language, part in unusual.items())
+            lines.append(f"{TASKS[task].title} was trained on: {parts_by_language}.")
+    if study.protocol.learns_text and all(text.folder is None for text in study.texts.values()):
+        lines.append("Training text: tagged sentences outside the test sets (choose another with --texts).")
+    for task, languages in study.tested.items():
+        requested = study.languages_asked or TASKS[task].languages
+        missing = [one for one in requested if one not in languages and one != ENGLISH]
+        if missing:
+            lines.append(f"{TASKS[task].title}: no labels in {', '.join(missing)}.")
+    left_out = [TASKS[task].title for task in study.tasks if task not in study.tested]
+    if left_out:
+        lines.append(f"Left out, as there are no labels: {', '.join(left_out)}.")
+    return lines
 
 
 def _in_order(task: str, languages: Sequence[str]) -> list[str]:

@@ -45,7 +45,7 @@ class ExampleSet:
         Raises:
             ConfigError: If the data have changed since they were found.
         """
-        found = _read(self.data, self.task, self.language, self.part, is_zero_shot=self.is_zero_shot)
+        found = self._found()
         if digest_of(found) != self.digest:
             raise ConfigError(
                 f"{self.data}: the examples of {self.task} in '{self.language}' have changed while they were in use: "
@@ -53,116 +53,86 @@ class ExampleSet:
             )
         return found
 
+    def _found(self) -> tuple[str, Any]:
+        if self.part == "train":
+            return self._training()
+        if self.part == "test":
+            return self._tested()
+        bitext = self._examples_of("dev")
+        if bitext.gold is None:
+            raise ConfigError(
+                f"{self.data}: expected translations of the dev set of {self.task} in '{self.language}' "
+                f"({self.language}-en.dev.gold) to tune the threshold, found none"
+            )
+        return "dev", bitext
+
+    def _tested(self) -> tuple[str, Any]:
+        """The split with labels; its end, if the rest is for training."""
+        split = self._scored_split()
+        if split is None:
+            raise ConfigError(
+                f"{self.data}: expected labels of {self.task} in '{self.language}' (test or dev), found none; exclude "
+                "the language by --languages or the task by --tasks"
+            )
+        examples = self._examples_of(split)
+        substitute = SUBSTITUTES.get(self.task, self.task)
+        if self.is_zero_shot or self._training_split(split) is not None or self._has("train", substitute):
+            return split, examples
+        return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
+
+    def _training(self) -> tuple[str, Any]:
+        """Train, else dev unless it is the test set, else those of another task, else most of the test set."""
+        tested_split = self._scored_split()
+        split = self._training_split(tested_split)
+        if split is not None:
+            return split, self._examples_of(split)
+        substitute = SUBSTITUTES.get(self.task)
+        if substitute is not None and self._has("train", substitute):
+            return f"train of {substitute}", read_examples(self.data, substitute, self.language, "train")
+        can_divide = tested_split is not None and not self.is_zero_shot
+        examples = self._examples_of(tested_split) if can_divide else []
+        training = examples[: -_num_held_out(examples)]
+        if not training:
+            raise ConfigError(
+                f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
+            )
+        return f"{tested_split}, first {1 - 1 / NUM_PARTS:.0%}", training
+
+    def _training_split(self, tested_split: str | None) -> str | None:
+        """The split for training that is not the test split; None if there is none."""
+        if self._has("train", self.task):
+            return "train"
+        # XQuAD's dev split is SQuAD's, from which its test split was translated.
+        is_apart = tested_split == "test" and self.task != "xquad"
+        return "dev" if is_apart and self._has("dev", self.task) else None
+
+    def _scored_split(self) -> str | None:
+        return scored_split(self.data, self.task, self.language)
+
+    def _has(self, split: str, task: str) -> bool:
+        return find_file(self.data, task, self.language, split) is not None
+
+    def _examples_of(self, split: str | None) -> Any:
+        assert split is not None
+        return read_examples(self.data, self.task, self.language, split)
+
 
 def find_examples(
     data: Path, task: str, language: str, part: Literal["train", "test", "dev"], *, is_zero_shot: bool
 ) -> ExampleSet:
-    """Read examples once, to identify them.
-
-    Args:
-        data: The data folder of the tasks.
-        task: A name in `TASKS`.
-        language: Code of the language.
-        part: See `ExampleSet`.
-        is_zero_shot: See `ExampleSet`.
+    """Read examples once, to identify them; for the arguments see `ExampleSet`.
 
     Raises:
         ConfigError: If there are none.
     """
-    return ExampleSet(
-        data=data.resolve(),
-        task=task,
-        language=language,
-        part=part,
-        is_zero_shot=is_zero_shot,
-        digest=digest_of(_read(data, task, language, part, is_zero_shot=is_zero_shot)),
+    found = ExampleSet(
+        data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot, digest=""
     )
-
-
-def _read(data: Path, task: str, language: str, part: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    if part == "train":
-        return training_examples(data, task, language, is_zero_shot=is_zero_shot)
-    if part == "test":
-        return tested_examples(data, task, language, is_zero_shot=is_zero_shot)
-    examples = read_examples(data, task, language, "dev")
-    assert isinstance(examples, Bitext)
-    if examples.gold is None:
-        raise ConfigError(
-            f"{data}: expected translations of the dev set of {task} in '{language}' ({language}-en.dev.gold) to tune "
-            "the threshold, found none"
-        )
-    return "dev", examples
-
-
-def tested_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """The name of the test set of a task in a language, and its examples.
-
-    Raises:
-        ConfigError: If the task has no labelled split in the language.
-    """
-    split = scored_split(data, task, language)
-    if split is None:
-        raise ConfigError(
-            f"{data}: expected labels of {task} in '{language}' (test or dev), found none; exclude the language by "
-            "--languages or the task by --tasks"
-        )
-    examples = read_examples(data, task, language, split)
-    if is_zero_shot or not _is_divided(data, task, language, split):
-        return split, examples
-    assert isinstance(examples, list)
-    return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
-
-
-def training_examples(data: Path, task: str, language: str, *, is_zero_shot: bool) -> tuple[str, Any]:
-    """Training examples of a task in a language: train, else dev unless it is the test set, else most of the test set.
-
-    Args:
-        data: The data folder of the tasks.
-        task: A name in `TASKS`.
-        language: Code of the language.
-        is_zero_shot: Whether the test split must not be used for training.
-
-    Returns:
-        The name of the training set, and its examples.
-
-    Raises:
-        ConfigError: If there are no training examples.
-    """
-    split = scored_split(data, task, language)
-    part = _training_part(data, task, language, split)
-    if part is not None:
-        return part, read_examples(data, task, language, part)
-    substitute = SUBSTITUTES.get(task)
-    if substitute is not None and find_file(data, substitute, language, "train") is not None:
-        return f"train of {substitute}", read_examples(data, substitute, language, "train")
-    examples = [] if split is None or is_zero_shot else read_examples(data, task, language, split)
-    assert isinstance(examples, list)
-    training = examples[: -_num_held_out(examples)]
-    if not training:
-        raise ConfigError(f"{data}: expected training examples of {task} in '{language}', found none")
-    return f"{split}, first {1 - 1 / NUM_PARTS:.0%}", training
+    return replace(found, data=data.resolve(), digest=digest_of(found._found()))
 
 
 def _num_held_out(examples: Sequence[Any]) -> int:
     return max(1, len(examples) // NUM_PARTS)
-
-
-def _training_part(data: Path, task: str, language: str, tested_split: str | None) -> str | None:
-    """The split for training that is not the test split; None if there is none."""
-    if find_file(data, task, language, "train") is not None:
-        return "train"
-    # XQuAD's dev split is SQuAD's, from which its test split was translated.
-    is_apart = tested_split == "test" and task != "xquad"
-    return "dev" if is_apart and find_file(data, task, language, "dev") is not None else None
-
-
-def _is_divided(data: Path, task: str, language: str, tested_split: str) -> bool:
-    """Whether one split is divided into training and test examples."""
-    substitute = SUBSTITUTES.get(task, task)
-    return (
-        _training_part(data, task, language, tested_split) is None
-        and find_file(data, substitute, language, "train") is None
-    )
 
 
 def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:

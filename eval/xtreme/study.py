@@ -179,12 +179,22 @@ def make_study(
     }
     if not any(tested.values()):
         raise ConfigError(f"{data}: expected labels of at least one task, found none")
-    training, tests = _find_all_examples(data, tested, rules)
-    human_text = None if human is None else TextFile(human.name, human)
+    zero_shot = rules.is_zero_shot
+    training = {
+        (task, language): find_examples(data, task, language, "train", is_zero_shot=zero_shot)
+        for task, languages_of_task in tested.items()
+        if languages_of_task and TASKS[task].kind != "retrieval"
+        for language in ((ENGLISH,) if zero_shot else languages_of_task)
+    }
+    tests = {
+        (task, language): find_examples(data, task, language, "test", is_zero_shot=zero_shot)
+        for task, languages_of_task in tested.items()
+        for language in languages_of_task
+    }
     study = Study(
         corpus=corpus,
         model=published,
-        human=human_text,
+        human=None if human is None else TextFile(human.name, human),
         body=body,
         protocol=rules,
         preset=sizes,
@@ -238,24 +248,6 @@ def _test_languages(
         f"{data}: expected labels of {task} in one of {', '.join(asked or info.languages)}, found none; choose others "
         "by --languages or exclude the task by --tasks"
     )
-
-
-def _find_all_examples(
-    data: Path, tested: Mapping[str, Sequence[str]], protocol: Protocol
-) -> tuple[dict[tuple[str, str], ExampleSet], dict[tuple[str, str], ExampleSet]]:
-    """Training and test examples, by task and language."""
-    training, tests = {}, {}
-    for task, languages in tested.items():
-        if languages and TASKS[task].kind != "retrieval":
-            for language in (ENGLISH,) if protocol.is_zero_shot else languages:
-                training[task, language] = find_examples(
-                    data, task, language, "train", is_zero_shot=protocol.is_zero_shot
-                )
-        for language in languages:
-            tests[task, language] = find_examples(
-                data, task, language, "test", is_zero_shot=protocol.is_zero_shot
-            )
-    return training, tests
 
 
 def _all_languages(protocol: Protocol, tests: Iterable[tuple[str, str]]) -> tuple[str, ...]:

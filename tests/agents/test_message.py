@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 import torch
 
@@ -96,16 +95,6 @@ def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
     assert message.symbols.min() >= 0 and message.symbols.max() <= 1
     assert (message.length == max_len).all() and message.length.shape == (batch,)
     assert message.ends is message.log_probability is message.entropy is None
-
-
-@pytest.mark.parametrize("kind", WORDS_OF_VALUES)
-def test_words_of_values_are_exported_as_symbols_from_1(kind):
-    experiment, game, _ = make(kind, max_len=6, word_size=3, num_levels=3)
-    corpus = record_corpus(game, experiment)
-    assert len(corpus.messages) == 16 and corpus.eos is None
-    assert (corpus.messages.lengths == 6).all()
-    symbols = np.concatenate([corpus.messages[index] for index in range(16)])
-    assert 1 <= symbols.min() and symbols.max() <= 27 == corpus.metadata["vocab_size"]
 
 
 @pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)

@@ -46,17 +46,6 @@ def test_width_of_vectors(name):
     assert size == WIDTHS.get(name, 12)
 
 
-def test_linear_and_mlp_equal_explicit_products():
-    linear, mlp = (make(name, (3,), 2)[0] for name in ("linear", "mlp"))
-    objects = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, -1.0]])
-    (weight, bias) = linear.parameters()
-    torch.testing.assert_close(linear(objects)[0], weight[:, 0] + bias)
-    torch.testing.assert_close(linear(objects)[1], 2 * weight[:, 1] - weight[:, 2] + bias)
-    first, first_bias, second, second_bias = mlp.parameters()
-    hidden = (objects @ first.T + first_bias).clamp(min=0)
-    torch.testing.assert_close(mlp(objects), hidden @ second.T + second_bias)
-
-
 def test_tanh_is_as_wide_as_the_receivers_states_unless_it_has_a_size():
     objects = torch.randn(4, 3)
     for given, states, width in ((None, 9, 9), (2, 9, 2), (2, None, 2)):
@@ -129,16 +118,6 @@ def test_images_are_independent_in_evaluation_but_not_in_training(name):
     perception.train()
     assert (perception(image_batch[2:4]) - perception(image_batch)[2:4]).abs().max() > 0.01
     assert not perception.norms[0].running_mean.equal(before["norms.0.running_mean"])
-
-
-@pytest.mark.parametrize("size", [16, 32, 48])
-def test_images_of_other_sizes(size):
-    torch.manual_seed(0)
-    for name in OF_IMAGES:
-        perception = without_size(name, size)
-        assert perception(torch.rand(2, size, size, 3)).shape == (2, perception.out_features)
-        cells = {"conv_max": 2, "conv_grid": 1 + 4 * 4}.get(name, (size // 16) ** 2)
-        assert perception.out_features == 64 * cells
 
 
 def test_conv_max_does_not_depend_on_positions_but_others_do():

@@ -88,16 +88,6 @@ def test_one_plain_agent_plays_with_one_of_ours(kind, plain, dtype):
     assert game.play(world.batch("valid", 0), "greedy").objective.isfinite()
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-def test_plain_agents_play_a_game_on_sets(dtype):
-    settings = {
-        "world.kind": "thing", "game.task": "concept", "game.num_targets": 2, "sender.perception_size": NUM_FEATURES,
-    }  # fmt: skip
-    game, world, _ = make(dtype=dtype, **settings)
-    game.play(world.batch("train", 0), "train", noise()).objective.backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in game.parameters())
-
-
 def test_they_compute_in_the_precision_of_the_game_and_the_channel_in_fp32():
     """In bf16 logits and states are rounded; the expected length and the ends are not."""
     low, world, _ = make(dtype=torch.bfloat16)

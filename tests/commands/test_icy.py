@@ -184,11 +184,9 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
         "--seeds",
         "1",
     ]
-    data = as_json(*command, "--picture", "deep/bars.png")
-    assert as_json(*command, "--picture", "bars.svg") == data
-    assert Path("bars.svg").read_text().startswith("<?xml ")
+    data = as_json(*command, "--picture", "deep/bars.svg")
     assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}
-    assert Path("deep/bars.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("deep/bars.svg").read_text().startswith("<?xml ")
     assert all(
         row["mean"] == 1 for row in data["rows"] if (row["grammar"], row["measure"]) == ("concat", "posdis")
     )

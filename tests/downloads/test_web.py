@@ -83,34 +83,34 @@ def test_an_interrupted_download_is_resumed(get, server):
     assert server.asked == [None, "bytes=1000-"]
 
 
-def test_a_server_that_cannot_go_on_begins_again(get, server):
-    server.ranges = False
-    get.part.write_bytes(b"something else")
+@pytest.mark.parametrize(
+    ("ranges", "part", "asked"),
+    [
+        (False, b"something else", ["bytes=14-"]),
+        (True, CONTENT + b"more", ["bytes=2052-", None]),
+    ],
+    ids=["a server without ranges", "a part that is too long"],
+)
+def test_a_part_that_cannot_be_continued_is_thrown_away(get, server, ranges, part, asked):
+    server.ranges = ranges
+    get.part.write_bytes(part)
     assert get() == CONTENT
-    assert server.asked == ["bytes=14-"]
-
-
-def test_a_part_that_is_too_long_is_thrown_away(get, server):
-    get.part.write_bytes(CONTENT + b"more")
-    assert get() == CONTENT
-    assert server.asked == ["bytes=2052-", None]
+    assert server.asked == asked
 
 
 def test_another_file_than_expected_is_thrown_away(get, server):
-    with pytest.raises(ConfigError) as error:
-        get("0" * 64)
     found = hashlib.sha256(CONTENT).hexdigest()
-    assert str(error.value) == (
-        f"{server.url}: expected SHA-256 {'0' * 64}, found {found}; the file has changed"
-    )
+    message = f"{server.url}: expected SHA-256 {'0' * 64}, found {found}; the file has changed"
+    with pytest.raises(ConfigError, match=f"^{message}$"):
+        get("0" * 64)
     assert not get.part.exists()
 
 
 def test_what_the_server_does_not_have(get, server):
     server.status = 404
-    with pytest.raises(ConfigError) as error:
+    message = f"{server.url}: the server answered 404 Not Found. Ask a friend"
+    with pytest.raises(ConfigError, match=f"^{message}$"):
         get()
-    assert str(error.value) == f"{server.url}: the server answered 404 Not Found. Ask a friend"
 
 
 def test_nobody_answers(get):

@@ -1,8 +1,6 @@
 """Sentence pairs become compressed lines of two columns; no character of a sentence ends a column or a line."""
 
 import gzip
-import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,67 +19,43 @@ PAIRS = [
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    asked = []
-
-    def load_dataset(path, name, **options):
-        asked.append((path, name, options))
-        return [{"translation": {"en": english, "fr": french}} for english, french in PAIRS]
-
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    return asked
+def pairs(hub):
+    hub.rows["fr-en"] = [{"translation": {"en": english, "fr": french}} for english, french in PAIRS]
+    return hub
 
 
-def test_pairs_in_order_each_a_line(asked, tmp_path, monkeypatch):
+def test_pairs_in_order_each_a_line(pairs, tmp_path, monkeypatch):
     monkeypatch.setattr(downloads, "ROWS_BETWEEN_REPORTS", 2)
-    shown = []
-    file = prepare_wmt14(tmp_path / "deep" / "en-fr.tsv.gz", num_pairs=3, progress=lambda *x: shown.append(x))
+    shown, notes = [], []
+    file = prepare_wmt14(
+        tmp_path / "deep" / "en-fr.tsv.gz", progress=lambda *report: shown.append(report), note=notes.append
+    )
     assert gzip.decompress(file.read_bytes()).decode().split("\n") == [
         "One.\tUn.",
         "Two or more ?\tDeux  ou plus\u00a0\u202f?",
         "4\t4",
         "",
     ]
-    options = {"revision": SOURCE.revision, "split": "train", "streaming": True}
-    assert asked == [("wmt/wmt14", "fr-en", options)]
+    assert pairs.asked == [("wmt/wmt14", "fr-en", SOURCE.revision)]
     entry = read_sources(file.parent)["en-fr.tsv.gz"]
-    assert (entry["pairs"], entry["asked"]) == (3, 3)
+    assert (entry["pairs"], entry["asked"]) == (3, NUM_PAIRS)
     assert entry["characters"] == len("One.\tUn.") + len("Two or more ?\tDeux  ou plus  ?") + len("4\t4")
-    assert shown == [("2 pairs", 2, 3)]
+    assert shown == [("2 pairs", 2, NUM_PAIRS)]
+    assert notes[-1] == "en-fr.tsv.gz: expected 3,000,000 pairs, fr-en has 3: all were used"
 
 
-def test_a_whole_file_is_not_made_again(asked, tmp_path):
-    notes = []
-    for _ in range(2):
-        prepare_wmt14(tmp_path / "pairs.gz", num_pairs=2, note=notes.append)
-    assert len(asked) == 1
-    assert notes[-1] == "pairs.gz: already complete"
-
-
-def test_as_many_pairs_as_there_are(asked, tmp_path):
-    notes = []
-    prepare_wmt14(tmp_path / "pairs.gz", note=notes.append)
-    assert NUM_PAIRS == 3_000_000
-    assert notes[-1] == "pairs.gz: expected 3,000,000 pairs, fr-en has 3: all were used"
-
-
-def test_names_and_numbers_are_checked_first(asked, tmp_path):
+def test_names_and_numbers_are_checked_first(pairs, tmp_path):
     for file in (tmp_path / "pairs.tsv", tmp_path):
         with pytest.raises(ConfigError, match=r"expected the name of a gzip file, such as en-fr\.tsv\.gz"):
             prepare_wmt14(file)
     with pytest.raises(ConfigError, match="expected at least one pair, got 0"):
         prepare_wmt14(tmp_path / "pairs.gz", num_pairs=0)
-    assert asked == []
+    assert pairs.asked == []
 
 
-def test_no_network(monkeypatch, tmp_path):
-    def load_dataset(*_, **__):
-        raise ConnectionError("no route")
-
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    with pytest.raises(ConfigError) as caught:
+def test_without_a_network_there_is_another_way(pairs, tmp_path):
+    pairs.faults[None] = ConnectionError("no route")
+    with pytest.raises(
+        ConfigError, match=r"Without a network, translate with your own pairs, .* --pairs FILE"
+    ):
         prepare_wmt14(tmp_path / "pairs.gz")
-    assert str(caught.value) == (
-        "wmt/wmt14 fr-en: huggingface.co cannot be reached (ConnectionError: no route). Without a network, translate"
-        " with your own pairs, `source<TAB>target` per line: --pairs FILE"
-    )

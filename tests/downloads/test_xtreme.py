@@ -18,27 +18,11 @@ from ecsuite.downloads.xtreme import OFFLINE_ADVICE, ORIGINS, prepare_xtreme
 from ecsuite.eval.xtreme.scoring.reading import available, read_examples
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
-SQUAD = json.dumps(
-    {
-        "data": [
-            {
-                "paragraphs": [
-                    {
-                        "context": "a b",
-                        "qas": [
-                            {
-                                "id": f"{language}-1",
-                                "question": "?",
-                                "answers": [{"text": "b", "answer_start": 2}],
-                            }
-                            for language in ("english", "korean")
-                        ],
-                    }
-                ]
-            }
-        ]
-    }
-)
+ENTRIES = [
+    {"id": f"{language}-1", "question": "?", "answers": [{"text": "b", "answer_start": 2}]}
+    for language in ("english", "korean")
+]
+SQUAD = json.dumps({"data": [{"paragraphs": [{"context": "a b", "qas": ENTRIES}]}]})
 XNLI = "language\tgold_label\tsentence1\tsentence2\nur\tneutral\ta\tb\n"
 PAWSX = "id\tsentence1\tsentence2\tlabel\n1\ta\tb\t1\n"
 CONLLU = "1\ta\t_\tNOUN\t_\t_\t0\t_\t_\t_\n"
@@ -299,7 +283,7 @@ def test_an_archive_without_what_is_expected(web, prepare):
     )
 
 
-def test_no_name_in_an_archive_leads_out_of_the_folder(web, prepare, tmp_path):
+def test_no_name_in_an_archive_leads_out_of_the_folder(web, prepare):
     (web / "x-final.tar.gz").write_bytes(
         tar({"x-final/../../../en/train.tsv": PAWSX, "x-final/en/train.tsv": PAWSX})
     )
@@ -322,15 +306,18 @@ def test_progress_counts_the_files_of_the_web(web, prepare):
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
-def test_mistakes_have_one_line(prepare, tmp_path):
-    with pytest.raises(ConfigError, match="unknown task 'panks'; did you mean 'panx'\\?"):
-        prepare("panks")
-    with pytest.raises(ConfigError, match="expected task names such as udpos,panx, got none"):
-        prepare()
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        (["panks"], "unknown task 'panks'; did you mean 'panx'\\?"),
+        ([], "expected task names such as udpos,panx, got none"),
+        (["panx"], "data: expected a folder, got a file$"),
+    ],
+)
+def test_mistakes_have_one_line(prepare, tmp_path, tasks, message):
     (tmp_path / "data").write_text("")
-    with pytest.raises(ConfigError) as error:
-        prepare("panx")
-    assert str(error.value) == f"{tmp_path / 'data'}: expected a folder, got a file"
+    with pytest.raises(ConfigError, match=message):
+        prepare(*tasks)
 
 
 def test_every_task_has_an_origin():

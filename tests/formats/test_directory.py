@@ -3,13 +3,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from languages import rows_of
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import read_corpus, write_corpus
-
-
-def rows(ragged: Ragged) -> list[list[int]]:
-    return [ragged[index].tolist() for index in range(len(ragged))]
 
 
 def make_corpus(**changes: Any) -> Corpus:
@@ -34,11 +31,8 @@ def assert_equal(one: Corpus, other: Corpus) -> None:
     assert (one.meanings is None) == (other.meanings is None)
     if one.meanings is not None:
         np.testing.assert_array_equal(one.meanings, other.meanings, strict=True)
-    assert (one.eos, one.symbol_names, one.concept_names) == (
-        other.eos,
-        other.symbol_names,
-        other.concept_names,
-    )
+    names = [(corpus.eos, corpus.symbol_names, corpus.concept_names) for corpus in (one, other)]
+    assert names[0] == names[1]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +127,7 @@ def test_another_tools_metadata_is_tolerated(tmp_path):
     (variant / "corpus.jsonl").write_text("[1,2,0,0]\n[3,0,0,0]\n")
     (variant / "metadata.json").write_text('{"metrics": {"analysis": {"Token Count": 8, "x": NaN}}}')
     corpus = read_corpus(variant)
-    assert rows(corpus.content()) == [[1, 2], [3]]
+    assert rows_of(corpus.content()) == [[1, 2], [3]]
     assert corpus.metadata == {
         "eos_source": "detected",
         "source_format": "jsonl of integer arrays",
@@ -147,5 +141,5 @@ def test_meanings_beside_a_plain_corpus_are_used(tmp_path):
     corpus = read_corpus(tmp_path)
     assert corpus.meanings is None
     assert corpus.concepts is not None
-    assert rows(corpus.concepts) == [[0], [1, 0]]
+    assert rows_of(corpus.concepts) == [[0], [1, 0]]
     assert corpus.concept_names == ("b", "a")

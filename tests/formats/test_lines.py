@@ -1,15 +1,12 @@
 from pathlib import Path
 
 import pytest
+from languages import rows_of
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 
 CBM_SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
-
-
-def rows(ragged: Ragged) -> list[list[int]]:
-    return [ragged[index].tolist() for index in range(len(ragged))]
 
 
 def read_text(tmp_path: Path, text: str) -> Corpus:
@@ -23,28 +20,28 @@ def read_text(tmp_path: Path, text: str) -> Corpus:
 )
 def test_integer_arrays(tmp_path, text, end):
     corpus = read_text(tmp_path, text + end)
-    assert rows(corpus.messages) == [[1, 2], [], [30]]
+    assert rows_of(corpus.messages) == [[1, 2], [], [30]]
     assert corpus.metadata["source_format"] == "jsonl of integer arrays"
     assert corpus.metadata["source_path"] == str(tmp_path / "file.jsonl")
 
 
 def test_a_byte_order_mark_is_skipped(tmp_path):
-    assert rows(read_text(tmp_path, "\ufeff[1, 2]\n").messages) == [[1, 2]]
+    assert rows_of(read_text(tmp_path, "\ufeff[1, 2]\n").messages) == [[1, 2]]
 
 
 def test_strings(tmp_path):
     corpus = read_text(tmp_path, '"da  bu da"\n""\n"\\u00e9 bu"\n')
-    assert rows(corpus.messages) == [[0, 1, 0], [], [2, 1]]
+    assert rows_of(corpus.messages) == [[0, 1, 0], [], [2, 1]]
     assert corpus.symbol_names == ("da", "bu", "é")
     assert corpus.metadata["source_format"] == "jsonl of strings"
 
 
 def test_cbm_pairs(tmp_path):
     corpus = read_text(tmp_path, '["4.7.0", "19.2"]\n["7.0", ""]\n["", "2"]\n')
-    assert rows(corpus.messages) == [[0, 1, 2], [1, 2], []]
+    assert rows_of(corpus.messages) == [[0, 1, 2], [1, 2], []]
     assert corpus.symbol_names == ("4", "7", "0")
     assert corpus.concepts is not None
-    assert rows(corpus.concepts) == [[0, 1], [], [1]]
+    assert rows_of(corpus.concepts) == [[0, 1], [], [1]]
     assert corpus.concept_names == ("19", "2")
     assert corpus.metadata["source_format"] == "jsonl of CBM pairs"
 
@@ -66,10 +63,10 @@ def test_the_cbm_sample():
 def test_csar_pairs(tmp_path, gap):
     lines = [f'[4, 7, 9]{gap}["red", "disc"]', '[[4], ["red"]]', f"[]{gap}[]"]
     corpus = read_text(tmp_path, "\n".join(lines))
-    assert rows(corpus.messages) == [[4, 7, 9], [4], []]
+    assert rows_of(corpus.messages) == [[4, 7, 9], [4], []]
     assert corpus.symbol_names is None
     assert corpus.concepts is not None
-    assert rows(corpus.concepts) == [[0, 1], [0], []]
+    assert rows_of(corpus.concepts) == [[0, 1], [0], []]
     assert corpus.concept_names == ("red", "disc")
     assert corpus.metadata["source_format"] == "jsonl of CSAR pairs"
 

@@ -5,13 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from languages import rows_of
 
-from ecsuite.corpus import CorpusError, Ragged
+from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
-
-
-def rows(ragged: Ragged) -> list[list[int]]:
-    return [ragged[index].tolist() for index in range(len(ragged))]
 
 
 def write_parquet(path: Path, **columns: list[Any]) -> None:
@@ -23,7 +20,7 @@ def write_parquet(path: Path, **columns: list[Any]) -> None:
 def test_parquet_integers(tmp_path):
     write_parquet(tmp_path / "a.parquet", score=[0.5, 0.5, 0.5], input_ids=[[1, 2], [], [30]])
     corpus = read_corpus(tmp_path / "a.parquet")
-    assert rows(corpus.messages) == [[1, 2], [], [30]]
+    assert rows_of(corpus.messages) == [[1, 2], [], [30]]
     assert corpus.messages.values.dtype == np.int32
     assert corpus.messages.offsets.dtype == np.int64
     assert corpus.metadata["source_format"] == "table, column input_ids: a list of non-negative integers"
@@ -33,14 +30,14 @@ def test_a_folder_of_parquet_files(tmp_path):
     write_parquet(tmp_path / "1.parquet", text=["da bu"])
     write_parquet(tmp_path / "2.parquet", text=["bu", ""])
     corpus = read_corpus(tmp_path)
-    assert rows(corpus.messages) == [[0, 1], [1], []]
+    assert rows_of(corpus.messages) == [[0, 1], [1], []]
     assert corpus.symbol_names == ("da", "bu")
 
 
 def test_parquet_of_string_lists(tmp_path):
     write_parquet(tmp_path / "a.parquet", tokens=[["da", "bu"], ["bu"]])
     corpus = read_corpus(tmp_path / "a.parquet")
-    assert rows(corpus.messages) == [[0, 1], [1]]
+    assert rows_of(corpus.messages) == [[0, 1], [1]]
     assert corpus.symbol_names == ("da", "bu")
 
 
@@ -113,10 +110,10 @@ def test_saved_datasets(tmp_path):
     dataset = datasets.Dataset.from_dict({"input_ids": [[1, 2, 0], [3, 0]]})
     dataset.save_to_disk(tmp_path / "one")
     corpus = read_corpus(tmp_path / "one")
-    assert rows(corpus.messages) == [[1, 2, 0], [3, 0]]
+    assert rows_of(corpus.messages) == [[1, 2, 0], [3, 0]]
     assert corpus.eos == 0
     datasets.DatasetDict(train=dataset).save_to_disk(tmp_path / "single")
-    assert rows(read_corpus(tmp_path / "single").messages) == [[1, 2, 0], [3, 0]]
+    assert rows_of(read_corpus(tmp_path / "single").messages) == [[1, 2, 0], [3, 0]]
     datasets.DatasetDict(train=dataset, test=dataset).save_to_disk(tmp_path / "two")
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path / "two")

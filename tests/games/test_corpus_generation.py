@@ -18,8 +18,12 @@ def record(*overrides):
     return record_corpus(Game(experiment, world), experiment)
 
 
+def rows_of(messages):
+    return [message.tolist() for message in messages]
+
+
 def rows(corpus):
-    return [message.tolist() for message in corpus.messages]
+    return rows_of(corpus.messages)
 
 
 @pytest.mark.parametrize("size", [1, 5, 16])
@@ -77,11 +81,7 @@ def test_words_by_hand(num_levels, values, ids):
     assert rows_of(messages) == [ids] and names is None
 
 
-def rows_of(messages):
-    return [message.tolist() for message in messages]
-
-
-@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 1), (2, 5), (3, 4), (10, 3), (12, 2), (2, 30)])
+@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 1), (3, 4), (12, 2), (2, 30)])
 def test_ids_and_digits_of_words_are_one_to_one(num_levels, word_size):
     levels = np.random.default_rng(0).integers(num_levels, size=(50, 3, word_size))
     messages, names = words_to_symbols((levels / (num_levels - 1)).astype(np.float32), num_levels)
@@ -92,7 +92,7 @@ def test_ids_and_digits_of_words_are_one_to_one(num_levels, word_size):
     assert (back == levels).all()
 
 
-@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 31), (2, 64), (10, 12), (11, 9), (100, 64)])
+@pytest.mark.parametrize(("num_levels", "word_size"), [(2, 31), (10, 12), (100, 64)])
 def test_words_too_many_to_number_get_dense_ids_and_their_digits_as_names(num_levels, word_size):
     rng = np.random.default_rng(0)
     levels = rng.integers(num_levels, size=(7, word_size))[rng.integers(7, size=(20, 3))]
@@ -111,12 +111,6 @@ def test_the_largest_id_fits():
     messages, names = words_to_symbols(np.ones((1, 1, 30), dtype=np.float32), 2)
     assert rows_of(messages) == [[2**30]] and names is None
     assert words_to_symbols(np.ones((1, 1, 31), dtype=np.float32), 2)[1] == ("", "1" * 31)
-
-
-def test_no_words_at_all():
-    for word_size in (3, 40):
-        messages, names = words_to_symbols(np.zeros((0, 2, word_size), dtype=np.float32), 2)
-        assert len(messages) == 0 and names in (None, ("",))
 
 
 SETS = (

@@ -3,6 +3,7 @@
 import itertools
 import json
 import pickle
+import signal
 
 import pytest
 
@@ -54,10 +55,6 @@ def diverge(run, experiment, folder, **options):
     return error.value
 
 
-def files(folder):
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
-
-
 def test_it_is_written_down_with_the_last_evaluation(tmp_path, small, run, poison, log_of):
     poison(7)
     error = diverge(run, small(), tmp_path)
@@ -92,18 +89,10 @@ def test_without_an_evaluation_there_are_no_measures(tmp_path, small, run, poiso
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, poison, contents, name):
+def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, poison, contents, kill, name):
     """It is the checkpoint of a run that was asked to stop there, and goes on to the bytes of an undisturbed run."""
     experiment = small("training.num_epochs=1", *STATISTICS[name])
-    requests = iter([None] * 5 + ["preempted"])
-    training.train(
-        experiment,
-        tmp_path / "asked",
-        device="cpu",
-        progress=lambda *_: None,
-        note=lambda _: None,
-        should_stop=lambda: next(requests),
-    )
+    run(experiment, tmp_path / "asked", progress=kill(signal.SIGTERM, 5))
     patch = poison(7)
     diverge(run, experiment, tmp_path / "run")
     name = "checkpoint-000000006.safetensors"
@@ -121,31 +110,30 @@ def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, p
     assert gone_on == whole
 
 
-def test_with_the_same_settings_it_diverges_at_the_same_step(tmp_path, small, run, contents):
+def test_with_the_same_settings_it_diverges_at_the_same_step(tmp_path, small, run, contents, unchanged):
     experiment = small("optimizer.lr=1e30")
     first = diverge(run, experiment, tmp_path)
+    sent = pickle.loads(pickle.dumps(first))  # as to another process
     before = contents(tmp_path)
     again = diverge(run, experiment, tmp_path, resume=True)
-    assert str(again) == str(first) and again.outcome == first.outcome
+    assert str(again) == str(sent) and again.outcome == sent.outcome
     assert contents(tmp_path) == before
-    with pytest.raises(ConfigError) as error:
+    with unchanged(tmp_path), pytest.raises(ConfigError) as error:
         run(experiment, tmp_path)
     assert str(error.value) == (
         f"{tmp_path} holds this run, which diverged at step {first.outcome['step']}: try a smaller optimizer.lr, or "
         "training.precision=fp32, which replaces it; --resume tries again from its last checkpoint"
     )
-    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("change", ["optimizer.lr=0.001", "training.num_epochs=1", "channel.length=fixed"])
-def test_other_settings_replace_it(tmp_path, small, run, contents, change):
+def test_other_settings_replace_it(tmp_path, small, run, contents, unchanged, change):
     failed = diverge(run, small("optimizer.lr=1e30"), tmp_path / "run").outcome["step"]
-    before, notes = files(tmp_path / "run"), []
+    notes = []
     if change != "training.num_epochs=1":
         message = r"holds another run \(.*\), which diverged at step \d: without --resume it is replaced"
-        with pytest.raises(ConfigError, match=message):
+        with unchanged(tmp_path / "run"), pytest.raises(ConfigError, match=message):
             run(small(change), tmp_path / "run", resume=True)
-        assert files(tmp_path / "run") == before
     experiment = small("optimizer.lr=0.001", change)
     run(experiment, tmp_path / "run", notes=notes)
     assert notes == [f"{tmp_path / 'run'}: the run that diverged at step {failed} is replaced"]
@@ -153,7 +141,7 @@ def test_other_settings_replace_it(tmp_path, small, run, contents, change):
     assert contents(tmp_path / "run") == contents(tmp_path / "fresh")
 
 
-def test_a_replacement_that_is_killed_blocks_nothing(tmp_path, small, run, contents, monkeypatch):
+def test_a_replacement_that_is_killed_blocks_nothing(tmp_path, small, run, whole, contents, monkeypatch):
     """Where it dies, the run that began may begin again, also with --resume, and the log has its lines only."""
     write = run_folder.write_atomically
     for name, is_before in (("before", True), ("after", False)):
@@ -170,20 +158,17 @@ def test_a_replacement_that_is_killed_blocks_nothing(tmp_path, small, run, conte
             with pytest.raises(KeyboardInterrupt):
                 run(small(), folder)
         run(small(), folder, resume=not is_before)
-    run(small(), tmp_path / "fresh")
-    assert contents(tmp_path / "before") == contents(tmp_path / "after") == contents(tmp_path / "fresh")
+    assert contents(tmp_path / "before") == contents(tmp_path / "after") == contents(whole)
 
 
-def test_the_corpus_of_fewer_steps_stays_whole(tmp_path, small, run, poison, log_of):
+def test_the_corpus_of_fewer_steps_stays_whole(tmp_path, small, run, poison, log_of, unchanged):
     run(small("training.num_epochs=1"), tmp_path)
     poison(3)
     assert diverge(run, small(), tmp_path, resume=True).outcome["step"] == 11
     assert log_of(tmp_path)[-1]["stopped"] == "diverged"
     assert read_corpus(tmp_path).metadata["training"]["step"] == 8
-    before = files(tmp_path)
-    with pytest.raises(ConfigError, match="holds another run"):
+    with unchanged(tmp_path), pytest.raises(ConfigError, match="holds another run"):
         run(small("optimizer.lr=0.001"), tmp_path)
-    assert files(tmp_path) == before
 
 
 def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monkeypatch, log_of):
@@ -199,10 +184,3 @@ def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monk
     good, ending = log_of(tmp_path)
     assert error.outcome["measures"] == good["valid"] == ending["valid"]
     assert [file.name for file in tmp_path.glob("checkpoint*")] == ["checkpoint-000000004.safetensors"]
-
-
-def test_the_error_can_be_sent_to_another_process(tmp_path, small, run):
-    error = diverge(run, small("optimizer.lr=1e30"), tmp_path)
-    sent = pickle.loads(pickle.dumps(error))
-    assert isinstance(sent, DivergedError) and isinstance(sent, ArithmeticError)
-    assert (str(sent), sent.outcome) == (str(error), error.outcome)

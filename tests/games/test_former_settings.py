@@ -36,6 +36,21 @@ SAME = {
 """Present assignments by former ones, with assignments of the layer below."""
 
 
+def write(file, *assignments):
+    """A YAML file with these settings as nested sections."""
+    tree = {}
+    for assignment in assignments:
+        key, _, value = assignment.partition("=")
+        *sections, option = key.split(".")
+        inner = tree
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[option] = yaml.safe_load(value)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(yaml.safe_dump(tree))
+    return load_experiment(str(file))
+
+
 @pytest.mark.parametrize("former", SAME)
 def test_a_former_name_is_the_present_one(former, tmp_path):
     present, below = SAME[former]
@@ -45,32 +60,11 @@ def test_a_former_name_is_the_present_one(former, tmp_path):
     assert expected != load_experiment(file) or "targets" in present or "set_reference" in present
     assert load_experiment(file, [former]) == expected
     key, _, value = former.partition("=")
-    value = yaml.safe_load(value)
-    assert load_experiment(file, flags={key: value}) == expected
-    assert load_experiment(file, changes={key: value}) == expected
-
-
-@pytest.mark.parametrize("former", [former for former in SAME if not former.startswith("game.")])
-def test_a_former_name_in_a_file_is_the_present_one(former, tmp_path):
-    present, below = SAME[former]
-    tree = {}
-    for assignment in below:
-        key, _, value = assignment.partition("=")
-        section, _, option = key.partition(".")
-        tree.setdefault(section, {})[option] = value
-    files = []
-    for assignment in (former, present):
-        key, _, value = assignment.partition("=")
-        section, *options = key.split(".")
-        here = {**{name: dict(values) for name, values in tree.items()}}
-        inner = here.setdefault(section, {})
-        for option in options[:-1]:
-            inner = inner.setdefault(option, {})
-        inner[options[-1]] = yaml.safe_load(value)
-        files.append(tmp_path / f"{len(files)}" / "mine.yaml")
-        files[-1].parent.mkdir()
-        files[-1].write_text(yaml.safe_dump(here))
-    assert load_experiment(str(files[0])) == load_experiment(str(files[1]))
+    flags = {key: yaml.safe_load(value)}
+    assert load_experiment(file, flags=flags) == load_experiment(file, changes=flags) == expected
+    if not former.startswith("game."):
+        paths = [tmp_path / name / "mine.yaml" for name in ("former", "present")]
+        assert write(paths[0], *below, former) == write(paths[1], *below, present)
 
 
 FORMAT_1 = {
@@ -193,7 +187,6 @@ MISTAKES = {
     "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: game.task, ",
     "world: 3": "world: expected a section with keys, got 3",
     "sender: {perception: mpl}": "unknown perception 'mpl'; did you mean 'mlp'? choices: ",
-    "channel: {max_len: 0}": "channel.max_len: expected int >= 1, got 0",
     "training: {lr: fast}": "optimizer.lr: expected float, got 'fast'",
 }
 

@@ -58,30 +58,21 @@ def test_a_kind_with_options_is_short_for_them(key, tmp_path):
 @pytest.mark.parametrize("key", ["sender", "sender.kind", "sender.architecture"])
 def test_the_name_of_an_agent_is_short_for_its_options(key):
     options = load_experiment("disc_tiny", [f"{key}=gru-2l,hidden_size=8"]).sender.options
-    assert (options.cell, options.num_layers, options.hidden_size, options.embedding_size) == (
-        "gru",
-        2,
-        8,
-        16,
-    )
+    found = (options.cell, options.num_layers, options.hidden_size, options.embedding_size)
+    assert found == ("gru", 2, 8, 16)
     hierarchical = load_experiment("disc_tiny", [f"{key}=husendz:dgsend,hidden=8"]).sender
-    assert (hierarchical.kind, hierarchical.options.cell, hierarchical.options.hidden_size) == (
-        "husendz",
-        "dgsend",
-        8,
-    )
+    found = (hierarchical.kind, hierarchical.options.cell, hierarchical.options.hidden_size)
+    assert found == ("husendz", "dgsend", 8)
 
 
-def test_a_kind_of_agent_is_a_name_too():
+@pytest.mark.parametrize(
+    ("name", "kind", "cell"),
+    [("recurrent,cell=lstm", "recurrent", "lstm"), ("husenda,cell=dgsend", "husenda", "dgsend")],
+)
+def test_a_kind_of_agent_is_a_name_too(name, kind, cell):
     """Also where the short names of the papers are others."""
-    kinds = {
-        "recurrent,cell=lstm": "recurrent",
-        "husenda,cell=dgsend": "husenda",
-        "transformer,hidden=8": "transformer",
-    }
-    for name, kind in kinds.items():
-        assert load_experiment("disc_tiny", [f"sender={name}"]).sender.kind == kind
-    assert load_experiment("disc_tiny", ["sender=recurrent,cell=lstm"]).sender.options.cell == "lstm"
+    sender = load_experiment("disc_tiny", [f"sender={name}"]).sender
+    assert (sender.kind, sender.options.cell) == (kind, cell)
     assert load_experiment("disc_tiny", ["receiver=hier,cell=rnn"]).receiver.options.cell == "rnn"
 
 
@@ -104,14 +95,9 @@ def test_a_perception_is_a_part_of_an_agent():
 
 
 def test_the_world_sets_the_perceptions_that_a_config_leaves_open():
-    kinds = {}
-    for world in ("attributes", "thing"):
+    for world, kinds in {"attributes": ["identity", "tanh"], "thing": ["linear", "linear"]}.items():
         experiment = load_experiment("disc_tiny", [f"world.kind={world}"])
-        kinds[world] = [
-            experiment.sender.options.perception.kind,
-            experiment.receiver.options.perception.kind,
-        ]
-    assert kinds == {"attributes": ["identity", "tanh"], "thing": ["linear", "linear"]}
+        assert [part.options.perception.kind for part in (experiment.sender, experiment.receiver)] == kinds
 
 
 def test_data_files_given_as_flags_are_a_world_of_text(tmp_path):

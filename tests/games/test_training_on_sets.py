@@ -13,9 +13,6 @@ from ecsuite.games.game import Game, make_world
 from ecsuite.games.optimization import Adam
 from ecsuite.games.training import evaluate
 
-PRODUCTS = ("config.yaml", "corpus.jsonl", "meanings.jsonl", "metadata.json")
-
-
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",
     "task.kind=concept", "task.num_targets=2", "channel.kind=quantized", "training.num_epochs=1",
@@ -49,11 +46,9 @@ def test_games_about_sets_stop_and_go_on_to_the_same_bytes(tmp_path, small, run,
     run(experiment, tmp_path / "stopped", resume=True)
     run(experiment, tmp_path / "whole")
     gone_on, whole = contents(tmp_path / "stopped"), contents(tmp_path / "whole")
-    fallback = {file for file in gone_on if file.startswith("checkpoint") and file not in whole}
-    assert len(fallback) <= 1 and {file: gone_on[file] for file in gone_on if file not in fallback} == {
-        file: whole[file] for file in whole if file in gone_on
-    }
-    assert set(PRODUCTS) | {"log.jsonl"} <= set(whole)
+    for files in (gone_on, whole):  # the checkpoint before the last may be the one at the stop
+        files.pop(min(file for file in files if file.startswith("checkpoint")))
+    assert gone_on == whole
 
 
 def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatch):
@@ -90,19 +85,10 @@ def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
     assert metadata["probes"] == result.extra_evaluations and metadata["chance"] == result.chance
     assert {name: metadata["training"][name] for name in result.measures} == result.measures
     again = run(experiment, tmp_path)
-    assert again.was_done and (again.measures, again.extra_evaluations) == (
-        result.measures,
-        result.extra_evaluations,
-    )
+    assert again.was_done
+    assert (again.measures, again.extra_evaluations) == (result.measures, result.extra_evaluations)
     assert again.summary().splitlines()[-1].split()[:2] == ["seen", "rules"]
     assert set(log_of(tmp_path)[0]["train"]) == set(result.measures)
-
-
-def test_words_of_64_values_are_written_with_their_names(tmp_path, small, run):
-    run(small(*THINGS, "channel.word_size=64", "evaluation.corpus_size=20"), tmp_path)
-    corpus = read_corpus(tmp_path)
-    assert corpus.metadata["vocab_size"] == 2**64
-    assert all(len(name) == 64 for name in corpus.symbol_names[1:])
 
 
 def test_without_held_out_rules_there_is_no_further_evaluation(tmp_path, small, run):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import load_experiment, named_configs, override
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import TASKS, WORLDS
 from ecsuite.games.worlds.attributes import AttributeWorld
@@ -38,9 +38,8 @@ def load(*overrides):
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, feature_file):
     """Settings that name the files of a world, by world and task."""
-    write_features(tmp_path / "features.npz", synthetic_features(1, 8, 24, 5, 4))
     lines = {
         "discrimination": "0 1 . 2 3 . 1 1 . 3 3 . 2\n",
         "reconstruction": "0 1\n2 3\n",
@@ -49,7 +48,7 @@ def files(tmp_path):
 
     def files(kind, task):
         if kind == "features":
-            return [f"world.features={tmp_path}/features.npz"]
+            return [f"world.features={feature_file}"]
         if kind != "text":
             return []
         (tmp_path / "rounds.txt").write_text(lines[task] * 4)
@@ -117,18 +116,6 @@ def test_discrimination_in_worlds_of_rules_has_one_target(kind):
     assert (rounds.objects[rounds.candidate_indices()[rounds.labels]] == shown).all()
 
 
-@pytest.mark.parametrize("name", named_configs())
-def test_every_shipped_experiment_can_be_made(name, files):
-    experiment = override(
-        load_experiment(name, files("features", "") if name in ("mu_cub", "yao") else []), SMALL
-    )
-    if name == "yao":
-        experiment = override(experiment, ["task.num_distractors=3"])  # the file is small
-    world = make_world(experiment)
-    assert len(Game(experiment, world).task.chance()) >= 1
-    assert world.num_train == experiment.training.num_examples
-
-
 def test_the_game_is_that_of_the_world():
     one, sets = load(), load("world.kind=thing", "task.kind=concept")
     assert type(make_world(one)) is AttributeWorld and type(make_world(sets)) is ThingWorld
@@ -160,12 +147,9 @@ def test_worlds_and_tasks_that_do_not_fit(overrides):
 def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
     made = synthetic_features(1, 8, 24, 5, 4)
     write_features(tmp_path / "bare.npz", {"features": made["features"]})
-    experiment = load(
-        "world.kind=features", f"world.features={tmp_path}/bare.npz", "task.kind=reconstruction"
-    )
-    with pytest.raises(
-        ConfigError, match=r"^task: reconstruction needs objects with attribute values, and this world"
-    ):
+    experiment = load("world.kind=features", f"world.features={tmp_path}/bare.npz", *TASK["reconstruction"])
+    message = r"^task: reconstruction needs objects with attribute values, and this world"
+    with pytest.raises(ConfigError, match=message):
         Game(experiment, make_world(experiment))
 
 

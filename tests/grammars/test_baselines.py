@@ -8,7 +8,6 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.grammars.baselines import (
     BASELINES,
-    MESSAGE_LENGTH,
     text_parentheses,
     uniform_noise,
     zipf_mandelbrot,
@@ -45,14 +44,6 @@ def test_noise_has_the_expected_frequencies() -> None:
     assert uniform / 100_000 == pytest.approx(np.full(10, 0.1), abs=0.005)
     zipf = np.bincount(zipf_noise(100_000, np.random.default_rng(0), num_types=10).messages.values)
     assert zipf / 100_000 == pytest.approx(zipf_mandelbrot(10), abs=0.005)
-
-
-@pytest.mark.parametrize("name", ["zipf_parentheses", "zipf_noise", "uniform_noise"])
-def test_streams_are_cut_into_messages(name: str) -> None:
-    make = BASELINES[name]
-    corpus = make(1000, np.random.default_rng(0), num_types=20)
-    assert corpus.messages.lengths.tolist() == [MESSAGE_LENGTH, MESSAGE_LENGTH, MESSAGE_LENGTH, 232]
-    assert make(512, np.random.default_rng(0), num_types=20).messages.lengths.tolist() == [256, 256]
 
 
 @pytest.mark.parametrize("name", BASELINES)

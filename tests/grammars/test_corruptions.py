@@ -57,11 +57,6 @@ def test_proj_is_the_product_with_a_matrix(base: str, block: int, monkeypatch: p
     assert np.array_equal(project(messages, MEANINGS, GEOMETRY, rng()), expected)
 
 
-def test_proj_of_one_symbol_and_of_one_message() -> None:
-    geometry = Geometry(num_attributes=2, num_values=1, word_length=2, vocab_size=1)
-    assert project(np.zeros((1, 4), np.uint8), MEANINGS[:1], geometry, rng()).tolist() == [[0, 0, 0, 0]]
-
-
 def test_proj_rejects_a_matrix_that_does_not_fit() -> None:
     geometry = Geometry(num_attributes=2, vocab_size=2000)
     with pytest.raises(ConfigError) as error:
@@ -96,14 +91,6 @@ def test_pairsum_adds_the_next_word() -> None:
     assert np.array_equal(sums, np.hstack([first + second, second + third, third + first]) % 4)
     sums = add_pairs(CONCAT, MEANINGS, GEOMETRY, rng(), "program")
     assert np.array_equal(sums, np.hstack([first + second, second + third, third + first + second]) % 4)
-
-
-@pytest.mark.parametrize("last", ["first-word", "program"])
-def test_pairsum_of_one_word_doubles_it(last: str) -> None:
-    geometry = Geometry(num_attributes=1, num_values=3, word_length=2)
-    messages = np.array([[0, 1], [2, 3], [1, 1]], dtype=np.uint8)
-    doubled = add_pairs(messages, all_meanings(geometry), geometry, rng(), last)
-    assert doubled.tolist() == [[0, 2], [0, 2], [2, 2]]
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counting_jobs import LOG, square
+from counting_jobs import LOG, cube, square, total
 
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
 KILLS = 40
 """Kills of each study in the slow test; five studies make 200."""
-
 
 SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 
@@ -50,6 +49,13 @@ def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkey
     assert sorted((tmp_path / "log.txt").read_text().splitlines()) == sorted(
         f"square {start}" for start in range(num_starts)
     )
+
+
+def small_jobs(runner, *_):
+    """Jobs that read each other's results."""
+    parts = [Job(square, number=number) for number in range(30)]
+    found = runner.run([Job(total, parts=parts), *(Job(cube, number=number) for number in range(9))])
+    return [result.value for result in found.values()]
 
 
 def translation(runner, folder, _):
@@ -111,14 +117,8 @@ def xtreme(runner, _, ask):
     return measure(ask(seeds=(0, 1)), runner).to_json()
 
 
-STUDIES = {
-    "translation": translation,
-    "concept games": concept_games,
-    "xferbench": xferbench,
-    "icy": icy,
-    "xtreme": xtreme,
-}
-"""By name, a function that runs a small study and returns its result as JSON values."""
+STUDIES = (translation, concept_games, xferbench, icy, xtreme)
+"""Functions that run a small study and return its result as JSON values."""
 
 
 def without_times(value):
@@ -130,12 +130,13 @@ def without_times(value):
 
 
 @pytest.mark.parametrize(
-    ("name", "num_kills"),
-    [("xferbench", 1), *(pytest.param(name, KILLS, marks=SLOW) for name in STUDIES)],
+    ("study", "num_kills"), [(small_jobs, 3), *(pytest.param(study, KILLS, marks=SLOW) for study in STUDIES)]
 )
-def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, name, num_kills):
+def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, study, num_kills):
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+
     def run(folder):
-        result = STUDIES[name](Runner(folder=folder / "kept"), folder, ask)
+        result = study(Runner(folder=folder / "kept"), folder, ask)
         (folder / "result.json").write_text(json.dumps(without_times(result), sort_keys=True))
 
     whole = tmp_path / "whole"

@@ -48,6 +48,11 @@ class TaskResult:
         return averaging.task_score(self.task.name, self.chance)
 
     @property
+    def sides(self) -> averaging.Sides:
+        """Scores in English and in the other languages, and their gap."""
+        return averaging.sides(self.task.name, self.by_language)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Languages of the task without scores."""
         return tuple(language for language in self.task.languages if language not in self.by_language)
@@ -68,8 +73,8 @@ class TaskResult:
 class Evaluation:
     """The scores of all evaluated tasks."""
 
-    tasks: tuple[TaskResult, ...]
-    """In the order of the paper's tables; at least one."""
+    tasks: Mapping[str, TaskResult]
+    """By name, in the order of the paper's tables; at least one."""
     left_out: tuple[str, ...]
     """Tasks with predictions or labels only."""
     labels: str
@@ -78,60 +83,48 @@ class Evaluation:
     @property
     def groups(self) -> dict[str, float]:
         """Scores of groups of tasks, and the overall score; only groups with all their tasks."""
-        return averaging.group_scores({result.task.name: result.score for result in self.tasks})
-
-    @property
-    def sides(self) -> dict[str, averaging.Sides]:
-        """Scores in English and in the other languages by task, and their gap."""
-        return {
-            result.task.name: averaging.sides(result.task.name, result.by_language) for result in self.tasks
-        }
+        return averaging.group_scores({name: result.score for name, result in self.tasks.items()})
 
     @property
     def gaps(self) -> dict[str, float | None]:
         """The transfer gap by task."""
-        return {name: sides.gap for name, sides in self.sides.items()}
+        return {name: result.sides.gap for name, result in self.tasks.items()}
 
     @property
     def signature(self) -> str:
         """The scored tasks, languages and labels."""
-        partial = [_describe_languages(result) for result in self.tasks if result.missing]
-        names = [result.task.name for result in self.tasks]
+        partial = [_describe_languages(result) for result in self.tasks.values() if result.missing]
         return signature(
             "xtreme",
             VERSION,
-            tasks="all" if len(names) == len(TASKS) else "+".join(names),
+            tasks="all" if len(self.tasks) == len(TASKS) else "+".join(self.tasks),
             languages="; ".join(partial) or "all",
             labels=self.labels,
         )
 
     def to_json(self) -> dict[str, Any]:
         """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
-        tagging = [result for result in self.tasks if result.task.kind == "tagging"]
-        gaps = self.gaps
+        tasks, gaps = self.tasks.items(), self.gaps
         additional = {
             "signature": self.signature,
             "gap": gaps,
             "average_gap": averaging.average_gap(gaps),
             "gap_metric": {name: averaging.gap_metric(name) for name in gaps},
-            "english": {name: sides.english for name, sides in self.sides.items()},
-            "others": {name: sides.others for name, sides in self.sides.items()},
-            "chance": {result.task.name: result.chance_score for result in self.tasks},
+            "english": {name: result.sides.english for name, result in tasks},
+            "others": {name: result.sides.others for name, result in tasks},
+            "chance": {name: result.chance_score for name, result in tasks},
             "tag_accuracy": {
-                result.task.name: {
-                    language: metrics["accuracy"] for language, metrics in result.by_language.items()
-                }
-                for result in tagging
+                name: {language: metrics["accuracy"] for language, metrics in result.by_language.items()}
+                for name, result in tasks
+                if result.task.kind == "tagging"
             },
-            "missing_languages": {result.task.name: list(result.missing) for result in self.tasks},
-            "unanswered": {
-                result.task.name: dict(result.unanswered) for result in self.tasks if result.unanswered
-            },
+            "missing_languages": {name: list(result.missing) for name, result in tasks},
+            "unanswered": {name: dict(result.unanswered) for name, result in tasks if result.unanswered},
             "left_out": list(self.left_out),
         }
         return {
             **self.groups,
-            **{result.task.name: result.to_json() for result in self.tasks},
+            **{name: result.to_json() for name, result in tasks},
             "ecsuite": additional,
         }
 
@@ -159,10 +152,13 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
             f"{predictions} and {labels}: expected the folder of at least one task in both; tasks: {', '.join(TASKS)}"
         )
     digest = hashlib.sha256()
-    chosen = [task for task in TASKS.values() if task.name in predicted & labelled]
-    results = [_evaluate_task(task, predictions, labels, languages, digest) for task in chosen]
+    results = {
+        name: _evaluate_task(task, predictions, labels, languages, digest)
+        for name, task in TASKS.items()
+        if name in predicted & labelled
+    }
     return Evaluation(
-        tasks=tuple(results),
+        tasks=results,
         left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
     )

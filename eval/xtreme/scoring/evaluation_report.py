@@ -35,8 +35,8 @@ def _summary(evaluation: Evaluation) -> Table:
     table.add_column("metric", no_wrap=True)
     for heading in ("score", "English", "others", "gap", "chance"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for result in evaluation.tasks:
-        task, sides = result.task, evaluation.sides[result.task.name]
+    for result in evaluation.tasks.values():
+        task, sides = result.task, result.sides
         figures = (result.score, sides.english, sides.others, sides.gap, result.chance_score)
         table.add_row(
             task.title,
@@ -54,11 +54,11 @@ def _summary(evaluation: Evaluation) -> Table:
 def _by_language(evaluation: Evaluation) -> Table:
     """One row per language, grouped by family; one column per task."""
     with_names = len(evaluation.tasks) <= MOST_WITH_NAMES
-    scored = {language for result in evaluation.tasks for language in result.by_language}
+    scored = {language for result in evaluation.tasks.values() for language in result.by_language}
     table = _table(padding=0)
     for heading in ("", *(["language"] if with_names else []), "family", "script"):
         table.add_column(heading, no_wrap=True)
-    for result in evaluation.tasks:
+    for result in evaluation.tasks.values():
         table.add_column(
             SHORT_TITLES.get(result.task.name, result.task.title), justify="right", no_wrap=True, min_width=4
         )
@@ -69,7 +69,7 @@ def _by_language(evaluation: Evaluation) -> Table:
             main_score(result.task.name, result.by_language[language.code])
             if language.code in result.by_language
             else None
-            for result in evaluation.tasks
+            for result in evaluation.tasks.values()
         ]
         name = [language.name] if with_names else []
         table.add_row(language.code, *name, language.family, language.script, *map(_short, scores))
@@ -78,26 +78,28 @@ def _by_language(evaluation: Evaluation) -> Table:
 
 def _notes(evaluation: Evaluation) -> list[str]:
     """Notes for readers of the tables; the signature is last."""
-    kinds = {result.task.kind for result in evaluation.tasks}
+    kinds = {result.task.kind for result in evaluation.tasks.values()}
     lines = ["gap: English minus the mean of the others; it is also about 0 at chance level."]
     if "questions" in kinds:
         lines.append("Questions: the score is the mean of EM and F1; English, others and gap are EM only.")
     if "tagging" in kinds:
-        lines += [_tag_accuracy(result) for result in evaluation.tasks if result.task.kind == "tagging"]
+        lines += [
+            _tag_accuracy(result) for result in evaluation.tasks.values() if result.task.kind == "tagging"
+        ]
     gap = average_gap(evaluation.gaps)
     if gap is not None:
         lines.append(f"Average gap of XNLI, PAWS-X and question answering: {gap:.1f}.")
     lines += [
         f"{result.task.title}: {_num_languages(result)} languages, so not comparable with published scores; missing: "
         f"{' '.join(result.missing)}."
-        for result in evaluation.tasks
+        for result in evaluation.tasks.values()
         if result.missing
     ]
     lines += [
         f"{result.task.title}: questions without an answer, which count as wrong: "
         + ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
         + "."
-        for result in evaluation.tasks
+        for result in evaluation.tasks.values()
         if result.unanswered
     ]
     if evaluation.left_out:

@@ -9,17 +9,7 @@ from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.concept_games.study import load_study
 
-SHARES = (
-    "ambiguity",
-    "paraphrase",
-    "unmatched",
-    "precision",
-    "recall",
-    "accuracy",
-    "set_accuracy",
-    "ami",
-    "cbm",
-)
+SHARES = "ambiguity paraphrase unmatched precision recall accuracy set_accuracy ami cbm".split()
 
 
 def measured(study, spread=0.0):
@@ -82,22 +72,7 @@ def test_table_3_comes_with_table_4_and_notes_on_its_misprints():
     printed = text(found.tables)
     assert "…" not in printed
     counts = next(line.split() for line in text(found.tables[1:]).splitlines() if "3943" in line)
-    assert counts == [
-        "the",
-        "paper",
-        "1000",
-        "3991",
-        "50",
-        "50",
-        "4000",
-        "57",
-        "0",
-        "3943",
-        "1000",
-        "0",
-        ".01",
-        ".05",
-    ]
+    assert counts == "the paper 1000 3991 50 50 4000 57 0 3943 1000 0 .01 .05".split()
     assert found.notes[0].startswith("seed 1; chance level of acc: ")
     assert (
         "exp5: the paper's Table 3 prints a match score of 1.401 for experiment 5; its Table 4 gives 1605/4000."

@@ -45,9 +45,7 @@ def test_every_agent_acquires_a_small_language(role, model):
 def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
     """A batch of 32 misses (8/9)^32 = 2 % of nine meanings."""
     (outcome,) = learnt("hashtable", CONCAT, protocol=replace(PROTOCOL, window=1))
-    assert outcome.reached
-    assert outcome.steps <= 2
-    assert outcome.weights == {}
+    assert outcome.reached and outcome.steps <= 2 and outcome.weights == {}
 
 
 @pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
@@ -130,15 +128,6 @@ def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
     monkeypatch.setattr(acquisition, "HELD_OUT_BATCH", 3)
     (parts,) = learnt("fc2l", CONCAT, protocol=protocol)
     assert parts.held_out == pytest.approx(whole.held_out)
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_global_state_is_unchanged(precision):
-    torch.manual_seed(5)
-    state, products = torch.random.get_rng_state(), torch.get_float32_matmul_precision()
-    learnt("fc1l", CONCAT, protocol=replace(PROTOCOL, precision=precision))
-    assert torch.equal(state, torch.random.get_rng_state())
-    assert torch.get_float32_matmul_precision() == products
 
 
 def test_progress_is_reported(monkeypatch):

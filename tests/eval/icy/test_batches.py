@@ -45,26 +45,9 @@ def test_all_languages_of_a_seed_have_the_same_batches_and_held_out_meanings(hel
         assert (dataset.held_out == datasets[0].held_out).all()
 
 
-def test_a_block_depends_on_its_number_only():
-    """In any order, and if repeated."""
-    numbers = [0, 1, 7]
-    forwards, backwards = make(), make()
-    wanted = {number: drawn(forwards, [number]) for number in numbers}
-    for number in [*reversed(numbers), *numbers]:
-        assert (drawn(backwards, [number]) == wanted[number]).all()
-    assert (wanted[0] != wanted[1]).mean() > 0.9
-
-
 def test_the_size_of_a_batch_does_not_change_the_order_of_meanings():
     small, large = drawn(make(batch_size=8)).ravel(), drawn(make(batch_size=32), [0]).ravel()
     assert (small == large[: len(small)]).all()
-
-
-def test_batches_do_not_use_global_random_generators():
-    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()
-    drawn(make("hol", held_out=0.3))
-    assert torch.equal(torch_state, torch.random.get_rng_state())
-    assert (numpy_state == np.random.get_state()[1]).all()
 
 
 @pytest.mark.parametrize("held_out", [0.1, 0.5, 0.9])

@@ -42,12 +42,8 @@ def test_nothing_to_draw(tmp_path):
         draw_curves(row(("rot", [{"reason": "not learnt"}])), tmp_path / "figure.png")
 
 
-def test_plots_are_reproducible(tmp_path):
+def test_a_plot_has_a_panel_for_each_measure_and_a_line_for_each_grammar(tmp_path):
     pytest.importorskip("matplotlib")
-    given = row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))
-    for suffix, start in ((".png", b"\x89PNG\r\n\x1a\n"), (".svg", b"<?xml ")):
-        files = [(tmp_path / name).with_suffix(suffix) for name in ("first", "second")]
-        for file in files:
-            draw_curves(given, file)
-        first, second = (file.read_bytes() for file in files)
-        assert first.startswith(start) and first == second
+    draw_curves(row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)])), tmp_path / "figure.svg")
+    text = (tmp_path / "figure.svg").read_text()
+    assert all(f"<!-- {label} -->" in text for label in (*PANELS.values(), "CONCAT", "PERM"))

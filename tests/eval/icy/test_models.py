@@ -50,15 +50,6 @@ def test_a_classifier_has_logits_for_each_attribute(name, style):
     assert all(parameter.grad.abs().max() > 0 for parameter in classifier.parameters())
 
 
-def test_a_classifier_needs_a_certain_end():
-    classifier = AttributeClassifier(make_receiver("gru", vocab_size=4, max_len=6, hidden_size=8), 2, 3)
-    message = Message(
-        symbols=torch.rand(3, 2, 5), ends=torch.full((3, 2), 1 / 3), length=torch.full((2,), 2.0)
-    )
-    with pytest.raises(AssertionError, match="several ends"):
-        classifier(message)
-
-
 def language(geometry):
     """All meanings of three values each, and their words in turn."""
     meanings = torch.cartesian_prod(*[torch.arange(geometry.num_values)] * geometry.num_attributes)

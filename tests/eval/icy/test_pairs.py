@@ -74,10 +74,3 @@ def test_the_soft_loss_is_the_cross_entropy_given_softmax_messages():
     answers = pair.attribute_logits(pair.message_logits(meanings, None).softmax(-1))
     expected = -answers.log_softmax(-1).gather(-1, meanings[..., None]).mean()
     torch.testing.assert_close(pair(meanings, Noise(1, "test").at(0))[0], expected)
-
-
-def test_ids_and_one_hot_rows_give_equal_logits():
-    pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
-    ids = torch.tensor([[1, 2, 3, 4], [0, 4, 4, 1]])
-    weights = torch.nn.functional.one_hot(ids, 5).float()
-    torch.testing.assert_close(pair.attribute_logits(ids), pair.attribute_logits(weights))

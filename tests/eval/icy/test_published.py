@@ -10,15 +10,12 @@ from ecsuite.eval.icy.published import (
     ACQUISITION,
     CAP,
     GRAMMARS,
-    TABLE_16,
-    TABLE_17,
     TABLE_18,
     TABLE_20,
     published_accuracies,
     published_pair,
     published_ratios,
 )
-from ecsuite.eval.icy.resolved import BUDGET_GRAMMARS
 
 PRINTED = {
     "table12": """
@@ -86,12 +83,6 @@ def test_nothing_else_is_there():
     assert {table: set(rows) for table, rows in ACQUISITION.items()} == models
 
 
-def test_the_selected_rows_of_table_6():
-    assert published_ratios("husendz:dgsend") == {
-        "perm": (1.03, 0.08), "proj": (1.67, 0.1), "rot": (4.5, 0.8), "shufdet": (1.27, 0.1), "hol": (20.0, 0.0),
-    }  # fmt: skip
-
-
 def test_without_a_table_the_one_with_most_seeds_counts():
     """The LSTM is in three tables, of 10, 10 and 5 seeds."""
     assert published_ratios("lstm") == ACQUISITION["table15"]["lstm"] != ACQUISITION["table12"]["lstm"]
@@ -121,12 +112,3 @@ def test_accuracies_of_pairs():
     assert published_pair("rnn-z", "rnn", "soft").keys() == {"concat", "perm", "shufdet", "pairsum"}
     assert published_pair("lstm", "lstm", "soft") == {}
     assert all(len(pairs) == 6 for pairs in TABLE_18.values())
-
-
-@pytest.mark.parametrize(("role", "num_models"), [("sender", 7), ("receiver", 8)])
-def test_tables_of_accuracies_are_whole_and_their_names_canonical(role, num_models):
-    for models in (TABLE_16 if role == "sender" else TABLE_17).values():
-        assert len(models) == num_models
-        for model, figures in models.items():
-            assert str(parse_model(role, model)) == model
-            assert set(figures) == {"concat", *BUDGET_GRAMMARS[role]}

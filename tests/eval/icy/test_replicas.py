@@ -93,13 +93,6 @@ def test_kept_replicas_continue_unchanged(kept):
         assert_same(replicas.replica(place), trained_alone(seed))
 
 
-def test_replicas_can_be_dropped_before_the_first_update():
-    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
-    replicas.keep([2])
-    train(replicas, [2], range(STEPS))
-    assert_same(replicas.replica(0), trained_alone(2))
-
-
 def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
     """Two replicas of one weight and one bias: (3, 4) is shortened to (0.6, 0.8), (0.3, 0.4) is unchanged."""
     replicas = Replicas([nn.Linear(1, 1), nn.Linear(1, 1)], lr=0.01, clip=1.0, device=CPU)

@@ -37,22 +37,6 @@ MISTAKES = {
     ),
     "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
     "no receiver": ({"protocol": "end-to-end"}, "end-to-end: expected one receiver, or one for each model"),
-    "end to end of receivers": (
-        {"protocol": "end-to-end", "role": "receiver", "receivers": ("gru",)},
-        "role: not read by --protocol end-to-end; read by exact, paper, budget",
-    ),
-    "a receiver alone": (
-        {"receivers": ("gru",)},
-        "receivers: not read by --protocol exact; read by end-to-end",
-    ),
-    "a channel alone": (
-        {"channels": ("gumbel",)},
-        "channels: not read by --protocol exact; read by budget, end-to-end",
-    ),
-    "most steps alone": (
-        {"max_steps": 10},
-        "max_steps: not read by --protocol exact; read by budget, end-to-end",
-    ),
     "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
     "unknown grammar": ({"grammars": ("perm", "prooj")}, "unknown grammar 'prooj'; did you mean 'proj'?"),
     "a grammar twice": ({"grammars": ("rot", "Cumrot")}, "grammars: expected different names, got rot twice"),
@@ -67,20 +51,12 @@ MISTAKES = {
         {"held_out": 0.01, "num_attributes": 1},
         "held_out: 0.01 of 10 meanings is none or all of them: change --held-out or raise --num-values",
     ),
-    "held out all": (
-        {"held_out": 0.9, "num_attributes": 1, "num_values": 4},
-        "held_out: 0.9 of 4 meanings is none",
-    ),
     "clip inf": ({"clip": float("inf")}, "clip: expected a number above 0, got inf"),
     "too wide": ({"hidden_size": 10**8}, "hidden_size: expected 1 to 16,384, got 100,000,000"),
     "too wide a model": ({"models": ("lstm,hidden=99999",)}, "hidden_size: expected 1 to 16,384, got 99,999"),
     "a seed twice": ({"seeds": (1, 2, 1)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
     "a large seed": ({"seeds": (2**63,)}, "seeds: expected different numbers from 0 to 2^63 - 1"),
     "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols do not fit"),
-    "models of grammars": (
-        {"protocol": "metrics"},
-        "models: not read by --protocol metrics; read by exact, paper, budget, end-to-end",
-    ),
     "metrics of models": (
         {"metrics": ("topsim",)},
         "metrics: not read by --protocol exact; read by metrics",

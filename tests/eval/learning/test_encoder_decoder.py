@@ -1,17 +1,12 @@
 """Batches contain every pair and block once per epoch; the training loop changes the trainable weights only."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.learning.bart import EMBEDDING, Specials, build, freeze
-from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.encoder_decoder import (
-    Batch,
     BlockBatches,
     Encoded,
     PairBatches,
@@ -20,9 +15,7 @@ from ecsuite.eval.learning.encoder_decoder import (
     padded,
     train_encoder_decoder,
 )
-from ecsuite.eval.learning.training import Followed
 from ecsuite.eval.translation.presets import NANO
-from ecsuite.jobs.job import Stopped
 
 SPECIAL = Specials.of(300)
 
@@ -35,28 +28,6 @@ def encoded(count: int) -> Encoded:
 
 def pairs(count: int) -> PairBatches:
     return PairBatches(encoded(count), 16, SPECIAL, np.random.default_rng(0))
-
-
-def first_batch() -> Batch:
-    data = pairs(40)
-    return data.take(data.draw_epoch()[0])
-
-
-def ignore(share: float) -> None:
-    """No progress."""
-
-
-def trained(model, data, num_tokens, **options):
-    train_encoder_decoder(
-        model,
-        data,
-        num_tokens,
-        lr=1e-2,
-        warmup=0.0,
-        weight_decay=0.01,
-        precision="fp32",
-        **options,
-    )
 
 
 def test_padded():
@@ -94,10 +65,15 @@ def test_blocks_are_to_be_restored_whole():
             assert (batch.inputs == SPECIAL.mask).any()
 
 
-def test_the_loss_is_the_cross_entropy_of_labels_after_the_start():
+@pytest.fixture
+def model():
     torch.manual_seed(0)
-    model = build(NANO.model, 300).eval()
-    batch = first_batch()
+    return build(NANO.model, 300).eval()
+
+
+def test_the_loss_is_the_cross_entropy_of_labels_after_the_start(model):
+    data = pairs(40)
+    batch = data.take(data.draw_epoch()[0])
     before = torch.cat([torch.full((len(batch.labels), 1), SPECIAL.start), batch.labels[:, :-1]], 1)
     before = before.masked_fill(before == IGNORED, SPECIAL.pad)
     logits = model(input_ids=batch.inputs, attention_mask=batch.attended, decoder_input_ids=before).logits
@@ -106,55 +82,15 @@ def test_the_loss_is_the_cross_entropy_of_labels_after_the_start():
     assert loss_of(model, batch, "fp32").item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_cross_entropy_does_not_depend_on_the_batch():
-    torch.manual_seed(0)
-    model = build(NANO.model, 300)
+def test_cross_entropy_does_not_depend_on_the_batch(model):
     one, many = (cross_entropy(model, encoded(20), batch, SPECIAL, "fp32") for batch in (1, 7))
     assert one == pytest.approx(many, rel=1e-5)
 
 
-def test_frozen_tuning_changes_the_embedding_alone():
-    torch.manual_seed(0)
-    model = build(NANO.model, 300)
+def test_frozen_tuning_changes_the_embedding_alone(model):
     freeze(model)
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
-    trained(model, pairs(40), 300)
+    options = {"lr": 1e-2, "warmup": 0.0, "weight_decay": 0.01, "precision": "fp32"}
+    train_encoder_decoder(model, pairs(40), 300, **options)
     changed = [name for name, each in model.named_parameters() if not torch.equal(each, before[name])]
     assert changed == [EMBEDDING]
-
-
-def test_a_loss_that_is_not_finite_stops_training():
-    model = build(NANO.model, 300)
-    with torch.no_grad():
-        model.model.shared.weight[:] = torch.inf
-    with pytest.raises(DivergedError, match="the loss is nan at update 1, after 0% of the training"):
-        trained(model, pairs(40), 50)
-
-
-@pytest.mark.parametrize("kind", ["pairs", "blocks"])
-def test_a_resumed_training_ends_with_the_same_weights(kind, tmp_path):
-    """Dropout, order and noise go on where they were."""
-
-    def weights(checkpoint=None, stops_after=None):
-        torch.manual_seed(0)
-        model = build(replace(NANO.model, dropout=0.2), 300)
-        rng = np.random.default_rng(0)
-        if kind == "pairs":
-            data, num_tokens = PairBatches(encoded(40), 16, SPECIAL, rng), 500
-        else:
-            blocks = np.arange(200).reshape(10, 20)
-            data, num_tokens = BlockBatches(blocks, 4, SPECIAL, rng), 3 * blocks.size
-        calls = iter(range(1, 99))
-        trained(
-            model,
-            data,
-            num_tokens,
-            followed=Followed(checkpoint=checkpoint, should_stop=lambda: next(calls) == stops_after),
-        )
-        return [parameter.detach().clone() for parameter in model.parameters()]
-
-    plain, checkpoint = weights(), Checkpoint(file=tmp_path / "checkpoint.safetensors")
-    for _ in range(2):
-        with pytest.raises(Stopped):
-            weights(checkpoint, stops_after=2)
-    assert all(torch.equal(*each) for each in zip(weights(checkpoint), plain, strict=True))

@@ -57,10 +57,10 @@ def test_lengths_of_spans_are_poisson_but_for_the_last():
 
 def test_places_are_masked_equally_often_but_near_the_edges():
     """Spans do not cross the edges, so positions near the edges are masked less often, equally on both sides."""
-    holed = infill(np.zeros((10_000, 100), dtype=np.int64), mask=MASK, pad=PAD, rng=np.random.default_rng(3))
+    holed = infill(np.zeros((4_000, 100), dtype=np.int64), mask=MASK, pad=PAD, rng=np.random.default_rng(3))
     share = holed.is_masked.mean(0)
-    np.testing.assert_allclose(share[10:-10], 0.3, atol=0.025)
-    np.testing.assert_allclose(share[:10], share[:-11:-1], atol=0.025)
+    np.testing.assert_allclose(share[10:-10], 0.3, atol=0.035)
+    np.testing.assert_allclose(share[:10], share[:-11:-1], atol=0.035)
     assert share[0] < 0.2
 
 

@@ -28,30 +28,6 @@ def slow_count(messages, meanings):
     return min(counts)
 
 
-def test_perfect_language():
-    result = score(PERFECT, GRID)
-    assert (result.value, result.ci95, result.details["share"]) == (0, (0, 0), 0)
-    assert result.details["p_value"] == 0.1
-    assert result.signature == "conflict_count|unit:rows|eos:strip|v:2"
-
-
-def test_positions_may_be_permuted_and_words_shared():
-    assert score(GRID[:, ::-1], GRID).value == 0
-
-
-def test_constant_message():
-    """One symbol a position means one of four values: three quarters are conflicts."""
-    result = score([[7, 7]] * 16, GRID)
-    assert (result.value, result.details["share"]) == (24, 0.75)
-    assert result.details["p_value"] == 1
-
-
-def test_one_odd_message():
-    messages = PERFECT.copy()
-    messages[5] = messages[0]
-    assert score(messages, GRID).value == 2
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_definition(seed, width):

@@ -41,6 +41,26 @@ def answers_to(messages, **known):
     return found_in(metrics, corpus_of(messages, MEANINGS, **known))
 
 
+SIGNATURES = """
+ami|normaliser:max|label:attributes|eos:strip|v:2
+ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|v:2
+bosdis|eos:strip|v:2
+conflict_count|unit:rows|eos:strip|v:2
+context_independence|count:messages|label:attributes|eos:strip|v:2
+has|threshold:0.8|starts:all|eos:strip|v:2
+hce|normalised:yes|past_end:blank|eos:strip|v:2
+ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:2
+polysemy|align:pmi|label:attributes|eos:strip|v:2
+posdis|past_end:blank|eos:strip|v:2
+residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:2
+synonymy|align:pmi|label:attributes|eos:strip|v:2
+topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:96|v:2
+tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:2
+zla_messages|units:messages|eos:strip|v:2
+zla_segments|units:has|threshold:0.8|eos:strip|v:2
+"""
+
+
 def check(found, place):
     expected = {name: answers[place] for name, answers in ANSWERS.items()}
     assert {name: score.value for name, score in found.items()} == pytest.approx(expected)
@@ -57,6 +77,13 @@ def test_perfect_code():
         assert found[name].details["null_low"] > 0.5
         assert found[name].details["p_value"] == 0.1
         assert found[name].ci95[0] == 0
+
+
+def test_signatures():
+    """Equal signatures are comparable: one changes only if the version of the metric does."""
+    others = {"elcc", "cbm", "cbm_types"}
+    found = found_in([name for name in OF_CORPORA if name not in others], corpus_of(PERFECT, MEANINGS))
+    assert {score.signature for score in found.values()} == set(SIGNATURES.split())
 
 
 def test_permuted_code():

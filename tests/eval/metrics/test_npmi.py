@@ -27,21 +27,6 @@ def slow_npmi(messages, meanings):
     return total
 
 
-@pytest.mark.parametrize("words", [np.arange(36) % 9, (np.arange(36) % 9)[::-1]], ids=["names", "others"])
-def test_a_name_for_each_meaning(words):
-    result = score(words[:, None], GRID)
-    assert result.value == pytest.approx(1)
-    assert result.ci95 == pytest.approx((1, 1))
-    assert result.details["above_half"] == 1
-    assert result.details["p_value"] == 0.1
-    assert result.signature == "ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:2"
-
-
-def test_independence_is_zero():
-    rows = grid(3, 3)
-    assert score(rows[:, :1], rows[:, 1:]).value == pytest.approx(0)
-
-
 def test_messages_that_never_recur_score_high_and_the_null_says_so():
     result = score(np.arange(36)[:, None], GRID)
     assert result.value == pytest.approx(np.log(9) / np.log(36))
@@ -66,9 +51,3 @@ def test_emlangkit_agrees_where_pairs_occur():
     result = score(messages, meanings)
     assert result.value == pytest.approx(np.mean(of_rows))
     assert result.details["above_half"] == pytest.approx(3 / 6)
-
-
-def test_sets_of_concepts_stand_in_for_attributes():
-    result = score([[1], [1], [2], [2]], concepts=[[0, 1], [1, 0, 0], [2], [2]])
-    assert result.value == pytest.approx(1)
-    assert "label:concepts" in result.signature

@@ -115,13 +115,6 @@ def test_concatenation():
     assert {key: compositional.details[key] for key in explained} == explained
     assert compositional.details["null_mean"] < 0.7
     assert compositional.details["p_value"] <= 0.1
-    assert compositional.signature == "hce|normalised:yes|past_end:blank|eos:strip|v:2"
-    assert residual.signature == ("residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:2")
-
-
-def test_holistic_language():
-    """One symbol determines both attributes, but is assigned to only one."""
-    assert values([[i] for i in range(12)], GRID) == pytest.approx([0.5, 0.5])
 
 
 def test_running_sums_have_no_information_in_single_positions():
@@ -130,10 +123,6 @@ def test_running_sums_have_no_information_in_single_positions():
     score, _ = scores(np.cumsum(meanings, axis=1) % 4, meanings)
     assert score.value == pytest.approx(0.5)
     assert score.details["positions"] == {"attribute0": [0, 1], "attribute1": []}
-
-
-def test_a_constant_language_has_no_information():
-    assert values([[7, 7]] * 12, GRID) == [0, 1]
 
 
 def test_constant_attributes_are_left_out():

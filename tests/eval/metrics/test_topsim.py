@@ -30,24 +30,6 @@ def levenshtein(first, second):
     )
 
 
-def test_compositional_language():
-    result = score(COMPOSITIONAL, GRID)
-    assert result.value == pytest.approx(1)
-    assert result.signature == "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:9|v:2"
-    assert result.details["num_pairs"] == 36
-
-
-def test_holistic_language():
-    """A different word for each meaning: all distances between messages are equal."""
-    result = score([[i] for i in range(9)], GRID)
-    assert (result.value, result.reason) == (None, "all distances between messages are equal")
-
-
-def test_scrambled_language():
-    scrambled = np.random.default_rng(0).permutation(COMPOSITIONAL).tolist()
-    assert abs(score(scrambled, GRID).value) < 0.5
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
@@ -98,6 +80,7 @@ def test_empty_after_eos():
 
 def test_sampled_pairs(monkeypatch):
     monkeypatch.setattr(module, "NUM_RESAMPLES", 30)
+    monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 100_000)
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_500, 3))
     messages = np.add(meanings, [0, 4, 8])
@@ -106,8 +89,8 @@ def test_sampled_pairs(monkeypatch):
     assert first == again
     assert first.value != other.value
     assert first.value == pytest.approx(other.value, abs=0.01)
-    assert "pairs:500000|seed:1|n:1500" in first.signature
-    assert "pairs:500000|seed:2|n:1500" in other.signature
+    assert "pairs:100000|seed:1|n:1500" in first.signature
+    assert "pairs:100000|seed:2|n:1500" in other.signature
     everything = spearmanr(pdist(noisy, "hamming"), pdist(meanings, "hamming")).statistic
     assert first.value == pytest.approx(everything, abs=0.01)
     assert first.ci95[0] < everything < first.ci95[1]
@@ -157,9 +140,10 @@ def test_the_null_is_that_of_shuffled_meanings():
 
 def test_the_null_of_many_messages_is_drawn_on_a_thousand(monkeypatch):
     monkeypatch.setattr(module, "NUM_RESAMPLES", 9)
+    monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 100_000)
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_200, 3))
     result = score(np.add(meanings, [0, 4, 8]), meanings)
     assert result.value == pytest.approx(1)
     assert abs(result.details["null_mean"]) < 0.005
-    assert result.details["num_pairs"] == 500_000
+    assert result.details["num_pairs"] == 100_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, Incidence, concept_rows
 
 
 def test_words_and_named_concepts():
@@ -38,13 +38,10 @@ def test_pairing_shuffles_concepts_alone():
 @pytest.mark.parametrize(
     ("known", "reason"),
     [
-        ({}, "the corpus has neither attribute values nor concepts"),
-        ({"meanings": np.array([[0.5], [1.0]])}, "the corpus has neither attribute values nor concepts"),
-        ({"meanings": np.zeros((2, 0), int)}, "the corpus has neither attribute values nor concepts"),
-        (
-            {"concepts": Ragged.from_rows([[], []])},
-            "the corpus has neither attribute values nor concepts",
-        ),
+        ({}, NO_CONCEPTS),
+        ({"meanings": np.array([[0.5], [1.0]])}, NO_CONCEPTS),
+        ({"meanings": np.zeros((2, 0), int)}, NO_CONCEPTS),
+        ({"concepts": Ragged.from_rows([[], []])}, NO_CONCEPTS),
         ({"meanings": np.array([[0], [1]])}, "every message is empty"),
     ],
 )

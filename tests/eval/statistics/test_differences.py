@@ -74,9 +74,9 @@ def test_intervals_without_width_have_no_p_value():
 
 
 def test_coverage():
-    """Each interval contains the true difference, 0.5, in about 95 % of 600 samples."""
+    """Each interval contains the true difference, 0.5, in about 95 % of 200 samples."""
     covered = np.zeros(3)
-    for _ in range(600):
+    for _ in range(200):
         first, second = RNG.normal(0.5, 1, size=8), RNG.normal(0, 2, size=5)
         intervals = [
             (values.mean(), stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values)))
@@ -88,4 +88,4 @@ def test_coverage():
             difference_of_estimates(*intervals[0], *intervals[1]),
         )
         covered += [each.ci95[0] <= 0.5 <= each.ci95[1] for each in found]
-    assert ((covered / 600 > 0.93) & (covered / 600 < 0.985)).all()
+    assert ((covered / 200 > 0.92) & (covered / 200 < 0.99)).all()

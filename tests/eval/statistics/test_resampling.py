@@ -8,7 +8,7 @@ from scipy import stats
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.context_independence import context_independence
-from ecsuite.eval.metrics.posdis_bosdis import Observations, posdis
+from ecsuite.eval.metrics.posdis_bosdis import posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.resampling import (
@@ -20,6 +20,16 @@ from ecsuite.eval.statistics.resampling import (
     resample,
     take_rows,
 )
+
+
+def drawn(statistic, values=(0.5,), *, num_rows=20, **options):
+    """What is found with a statistic of one figure that is called quickly."""
+    (found,) = resample(statistic, values, num_rows=num_rows, seed=0, work=1, **options)
+    return found
+
+
+def always_half(rows, partners):
+    return np.array([0.5])
 
 
 def noisy_corpus(rng, num_rows, noise):
@@ -92,7 +102,7 @@ def test_jackknife_of_a_mean_is_student_s_interval():
 
 
 @pytest.mark.parametrize("draw", [np.random.Generator.normal, np.random.Generator.exponential])
-@pytest.mark.parametrize("number", [5, 20, 200])
+@pytest.mark.parametrize("number", [5, 20, pytest.param(200, marks=pytest.mark.slow)])
 def test_an_interval_from_few_half_samples_covers_as_often(number, draw):
     """Percentiles of 20 half-samples would cover the mean of a normal distribution in 88 %."""
     rng = np.random.default_rng(0)
@@ -135,26 +145,21 @@ def test_draws_of_some_rows(all_draws):
         return np.array([numbers[rows].mean()])
 
     value = float(numbers.mean())
-    how = {"num_rows": 1_000, "seed": 0, "work": 1, "tail": "high", "bounds": (-9, 9)}
-    (found,) = resample(statistic, [value], max_rows=30, **how)
+    found = drawn(statistic, [value], num_rows=1_000, bounds=(-9, 9), max_rows=30)
     assert sizes == {30}
     assert found.details["null_rows"] == 30
     assert found.details["null_value"] == pytest.approx(value, abs=0.06)
     width = found.ci95[1] - found.ci95[0]
     assert width == pytest.approx(2 * 1.96 * numbers.std() / np.sqrt(1_000), rel=0.25)
-    (found,) = resample(statistic, [value], max_rows=500, **how)
+    found = drawn(statistic, [value], num_rows=1_000, bounds=(-9, 9), max_rows=500)
     assert sizes == {30, 500, 1_000}
     assert "null_rows" not in found.details
 
 
 def test_the_reference_value_is_compared_with_the_null(all_draws):
-    def statistic(rows, partners):
-        return np.array([0.5])
-
-    how = {"num_rows": 20, "seed": 0, "work": 1, "tail": "high"}
-    (found,) = resample(statistic, [0.6], reference_values=[0.4], **how)
+    found = drawn(always_half, [0.6], reference_values=[0.4])
     assert (found.details["null_value"], found.details["p_value"], found.ci95) == (0.4, 1, (0.6, 0.6))
-    (found,) = resample(statistic, [0.6], **how)
+    found = drawn(always_half, [0.6])
     assert found.details["p_value"] == 1 / 101
     assert "null_value" not in found.details
 
@@ -162,12 +167,6 @@ def test_the_reference_value_is_compared_with_the_null(all_draws):
 def test_no_interval_without_two_halves_or_where_one_has_no_value():
     for parts in ([], [0.5], [0.5, np.nan]):
         assert jackknife_interval(0.6, np.array(parts), 50, UNIT) is None
-
-
-@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=2, max_size=9), st.integers(2, 99))
-def test_the_score_is_never_outside_its_interval(value, halves, num_rows):
-    low, high = jackknife_interval(value, np.array(halves), num_rows, UNIT)
-    assert 0 <= low <= value <= high <= 1
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=8), st.data())
@@ -183,10 +182,11 @@ def test_slow_statistics_have_fewer_draws(all_draws):
     assert num_draws(100, 10**12) == resampling.MIN_DRAWS
 
 
-def test_a_metric_may_limit_its_half_samples(all_draws):
-    how = {"num_rows": 20, "seed": 0, "work": 1, "tail": "high"}
-    (found,) = resample(lambda rows, partners: np.array([0.5]), [0.5], max_subsamples=30, **how)
-    assert (found.details["permutations"], found.details["subsamples"]) == (100, 30)
+def test_numbers_of_draws(all_draws):
+    details = drawn(always_half, max_subsamples=30).details
+    assert (details["permutations"], details["subsamples"]) == (100, 30)
+    few = drawn(always_half, num_rows=9)
+    assert (few.ci95, few.details["subsamples"], few.details["p_value"]) == (None, 0, 1)
 
 
 def test_arguments_of_a_statistic():
@@ -197,7 +197,7 @@ def test_arguments_of_a_statistic():
         calls.append((rows, partners))
         return np.array([float(rows @ partners)])
 
-    (found,) = resample(statistic, [0.5], num_rows=12, seed=0, work=1, tail="high", bounds=(-1e9, 1e9))
+    found = drawn(statistic, num_rows=12, bounds=(-1e9, 1e9))
     shuffled = [(rows, partners) for rows, partners in calls if len(rows) == 12]
     halved = [(rows, partners) for rows, partners in calls if len(rows) == 6]
     assert len(shuffled) == found.details["permutations"] == 9
@@ -207,23 +207,6 @@ def test_arguments_of_a_statistic():
     assert len({tuple(partners) for _, partners in shuffled}) > 1
     for rows, partners in halved:
         assert rows.tolist() == partners.tolist() == sorted(set(rows.tolist()))
-
-
-def test_few_rows_have_no_interval():
-    (found,) = resample(
-        lambda rows, partners: np.array([0.5]), [0.5], num_rows=9, seed=0, work=1, tail="high"
-    )
-    assert found.ci95 is None
-    assert found.details["subsamples"] == 0
-    assert found.details["p_value"] == 1
-
-
-def test_the_seed_decides():
-    corpus = noisy_corpus(np.random.default_rng(0), 60, 0.5)
-    first, again, other = (posdis(corpus, Options(seed=seed))[0] for seed in (1, 1, 2))
-    assert first == again
-    assert first.ci95 != other.ci95
-    assert (first.value, first.signature) == (other.value, other.signature)
 
 
 @pytest.mark.parametrize("metric", [posdis, pytest.param(context_independence, marks=pytest.mark.slow)])
@@ -240,27 +223,10 @@ def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, m
     assert 0.8 < width / (3.92 * np.std([score.value for score in scores])) < 1.4
 
 
-def test_a_bootstrap_with_repeated_rows_is_too_high():
-    """Reason for half-samples: in a random language, bootstrap samples have higher scores."""
-    rng = np.random.default_rng(0)
-    corpus = noisy_corpus(rng, 100, 1.0)
-    score = posdis(corpus, Options())[0]
-    said = corpus.messages.values.reshape(100, 2).astype(np.int64)
-    repeats = []
-    for _ in range(200):
-        rows = rng.integers(100, size=100)
-        place = np.arange(200)
-        observations = Observations.of(place % 2, place // 2, said[rows].ravel(), num_rows=100)
-        repeats.append(observations.disentanglement(corpus.meanings[rows])[0])
-    fresh = [posdis(noisy_corpus(rng, 100, 1.0), Options())[0].value for _ in range(30)]
-    assert np.mean(repeats) > 1.2 * np.mean(fresh)
-    assert score.ci95[0] <= np.mean(fresh) <= score.ci95[1]
-
-
 def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 1)
     monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
     rng = np.random.default_rng(0)
-    p_values = [posdis(noisy_corpus(rng, 40, 1.0), Options())[0].details["p_value"] for _ in range(100)]
+    p_values = [posdis(noisy_corpus(rng, 40, 1.0), Options())[0].details["p_value"] for _ in range(50)]
     assert 0.4 < np.mean(p_values) < 0.6
-    assert 3 <= sum(p <= 0.1 for p in p_values) <= 18
+    assert 1 <= sum(p <= 0.1 for p in p_values) <= 11

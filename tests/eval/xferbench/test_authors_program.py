@@ -1,35 +1,35 @@
 """The authors' protocols make data as their program does, including the leak."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.authors_program import PADDING, source, target
 from ecsuite.eval.xferbench.presets import FULL, NANO
-from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
+from ecsuite.eval.xferbench.texts import ArtificialText
 
 SMALL = replace(NANO, pretrain_tokens=64, vocab_size=300)
 
 
-def corpus_of(num_rows: int, length: int, **options: tuple[str, ...]) -> Corpus:
+def corpus_of(num_rows, length):
     """Rows 0 0 0, 1 1 1, …"""
-    return Corpus(messages=Ragged.from_rows([[row] * length for row in range(num_rows)]), **options)
+    return Corpus(messages=Ragged.from_rows([[row] * length for row in range(num_rows)]))
 
 
-def test_the_programs_numbers_of_blocks() -> None:
+def test_the_programs_numbers_of_blocks():
     messages = Ragged(np.zeros(16_000_000, dtype=np.int32), np.arange(0, 16_000_001, 256))
     made = source(Corpus(messages=messages), FULL, 0)
     assert made.windows.symbols.shape == (58_594, 256)
     assert made.vocab_size == 30_000 and made.repeats == pytest.approx(15_000_064 / 16_000_000)
 
 
-def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed() -> None:
+def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed():
     corpus = corpus_of(250, 4)
     for seed in (0, 1):
         made = source(corpus, SMALL, seed).windows.symbols
@@ -41,7 +41,7 @@ def test_a_long_corpus_is_read_in_its_own_order_whatever_the_seed() -> None:
     )
 
 
-def test_a_short_corpus_is_shuffled_each_time_round() -> None:
+def test_a_short_corpus_is_shuffled_each_time_round():
     corpus = corpus_of(25, 2)
     made = source(corpus, SMALL, 0)
     orders = [np.random.default_rng(time).permutation(25) for time in range(2)]
@@ -49,14 +49,14 @@ def test_a_short_corpus_is_shuffled_each_time_round() -> None:
     assert made.repeats == 64 / 50
 
 
-def test_what_is_left_of_each_thousand_rows_is_dropped() -> None:
+def test_what_is_left_of_each_thousand_rows_is_dropped():
     corpus = Corpus(messages=Ragged.from_rows([[row // 1000] for row in range(3000)]))
     made = source(corpus, replace(SMALL, pretrain_tokens=2000), 0)
     assert made.windows.symbols.shape == (125, 16)
     assert np.bincount(made.windows.symbols.flatten()).tolist() == [992, 992, 16]
 
 
-def test_the_padding_is_never_predicted_in_a_corpus_of_ids() -> None:
+def test_the_padding_is_never_predicted_in_a_corpus_of_ids():
     rows = [[PADDING, 1] * 8] * 20
     _, targets = source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0).windows.take(torch.tensor([0]))
     assert set(targets.flatten().tolist()) == {1, IGNORED}
@@ -66,37 +66,32 @@ def test_the_padding_is_never_predicted_in_a_corpus_of_ids() -> None:
     assert set(targets.flatten().tolist()) == {1, PADDING}
 
 
-def test_ids_that_the_program_has_no_room_for() -> None:
-    with pytest.raises(
-        ValueError, match="expects symbol ids from 0 to 299, found 300; try --protocol strict"
-    ):
-        source(Corpus(messages=Ragged.from_rows([[300] * 100])), SMALL, 0)
-
-
-def test_a_corpus_that_would_be_lost() -> None:
-    with pytest.raises(
-        ValueError,
-        match="drops up to 15 symbols in incomplete blocks: expected a corpus of more",
-    ):
-        source(corpus_of(5, 3), SMALL, 0)
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[300] * 100], "expects symbol ids from 0 to 299, found 300; try --protocol strict"),
+        ([[1] * 3] * 5, "drops up to 15 symbols in incomplete blocks: expected a corpus of more"),
+    ],
+)
+def test_corpora_that_do_not_fit(rows, message):
+    with pytest.raises(ConfigError, match=message):
+        source(Corpus(messages=Ragged.from_rows(rows)), SMALL, 0)
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> TextFile:
+def text():
     """An artificial text, long enough for NANO."""
-    lines = ArtificialText(1, 60_000).documents()
-    (tmp_path / "x.txt").write_text("\n".join(lines), encoding="utf-8")
-    return TextFile("x", tmp_path / "x.txt")
+    return ArtificialText(1, 60_000)
 
 
-def test_tuning_begins_with_the_text_and_test_ends_are_scored(text: TextFile) -> None:
+def test_tuning_begins_with_the_text_and_test_ends_are_scored(text):
     documents = text.documents()
     tokenizer = train_bpe(documents, NANO.vocab_size - 1)
     made = target(text, NANO)
     tokens = [token for row in encode(tokenizer, documents[:1000], end="") for token in row]
     assert made.tune.symbols.flatten().tolist() == tokens[:4000]
     order = np.random.default_rng(0).permutation(len(documents))[: -(-len(documents) // 10)]
-    test: list[int] = []
+    test = []
     for row in encode(tokenizer, [documents[place] for place in order], end=""):
         test += [*row, 299]
     windows = made.test.symbols
@@ -107,7 +102,7 @@ def test_tuning_begins_with_the_text_and_test_ends_are_scored(text: TextFile) ->
     assert not (made.tune.symbols == 299).any()
 
 
-def test_head_tunes_on_its_test(text: TextFile) -> None:
+def test_head_tunes_on_its_test(text):
     made = target(text, NANO, shuffled=True)
     tuned = made.tune.symbols.flatten().tolist()
     tested = made.test.symbols[:, 8:].flatten().tolist()
@@ -117,7 +112,7 @@ def test_head_tunes_on_its_test(text: TextFile) -> None:
     assert ",".join(map(str, said[:40])) in together and ",".join(map(str, said[200:240])) in together
 
 
-def test_a_text_too_short_for_tuning(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text("\n".join(ArtificialText(1, 4000).documents()), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"x: this protocol expects 4,000 tokens for fine-tuning, found \d"):
-        target(TextFile("x", tmp_path / "x.txt"), NANO)
+def test_a_text_too_short_for_tuning():
+    message = r"^artificial-1: this protocol expects 4,000 tokens for fine-tuning, found \d"
+    with pytest.raises(ConfigError, match=message):
+        target(ArtificialText(1, 4000), NANO)

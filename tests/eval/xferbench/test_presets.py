@@ -5,22 +5,23 @@ import pytest
 from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, PRESETS
 
 
-def test_the_papers_presets_train_and_tune_at_the_papers_rate() -> None:
+def test_the_papers_presets_train_and_tune_at_the_papers_rate():
     assert [(preset.lr, preset.tune_lr) for preset in (FULL, DANISH)] == [(1e-4, 1e-4)] * 2
+    assert {name for name, preset in PRESETS.items() if not preset.is_reduced} == {"full", "danish"}
 
 
-def test_mini_reads_so_little_that_a_score_takes_half_a_minute() -> None:
+def test_mini_reads_so_little_that_a_score_takes_half_a_minute():
     tuned = MINI.tune_tokens * MINI.tune_epochs * MINI.num_embedded
     assert MINI.pretrain_tokens * MINI.pretrain_epochs + tuned == 1_100_000
     assert (MINI.num_layers, MINI.width) == (2, 64)
 
 
-def test_minis_references_stand_in_the_published_order() -> None:
+def test_minis_references_stand_in_the_published_order():
     names = ["French text", "Zipfian parentheses", "nothing", "uniform noise"]
     assert list(MINI.reference) == names
     assert list(MINI.reference.values()) == sorted(MINI.reference.values())
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_heads_share_the_width(preset) -> None:
+def test_heads_share_the_width(preset):
     assert preset.width % preset.num_heads == 0

@@ -13,8 +13,6 @@ from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result
 
-THREE = tuple(ArtificialText(number, 30_000) for number in (1, 2, 3))
-
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
@@ -38,16 +36,12 @@ def test_texts_do_not_disturb_each_other(study_of, texts, both):
     assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}
 
 
-def test_no_pretraining_is_a_source(study_of):
-    result = measure(study_of(None), Runner())
-    assert result.repeats == 0 and list(result.by_seed[0]) == ["artificial-1", "artificial-2"]
-
-
 def test_each_seed_may_draw_its_own_corpus(study_of, draw, texts, both):
     drawn = {seed: draw(seed) for seed in (0, 1)}
-    result = measure(study_of(drawn, seeds=[0, 1]), Runner())
-    assert result.by_seed[0] == both.by_seed[0]
-    assert result.by_seed[1] != measure(study_of(draw(0), seeds=[1]), Runner()).by_seed[1]
+    result = measure(study_of(drawn, texts[:1], seeds=[0, 1]), Runner())
+    assert result.by_seed[0] == {"artificial-1": both.by_seed[0]["artificial-1"]}
+    same = plan(study_of(draw(0), texts[:1], seeds=[0, 1]))
+    assert plan(study_of(drawn, texts[:1], seeds=[0, 1]))[1,] != same[1,]
 
 
 @pytest.mark.slow
@@ -55,7 +49,7 @@ def test_two_processes_give_what_one_gives(study_of, both):
     assert measure(study_of(), Runner(num_workers=2)) == both
 
 
-def test_what_is_kept_needs_no_weights_and_a_new_text_needs_them_once(study_of, both, tmp_path, kept):
+def test_what_is_kept_needs_no_weights_and_a_new_text_needs_them_once(study_of, texts, both, tmp_path, kept):
     """Lost weights were trained again although nothing read them, and after that at every call."""
     folder = tmp_path / "copy"
     assert measure(study_of(), Runner(folder=folder)) == both
@@ -63,7 +57,7 @@ def test_what_is_kept_needs_no_weights_and_a_new_text_needs_them_once(study_of, 
         arrays.unlink()
     assert missing(study_of(), folder) == []
     assert measure(study_of(), Runner(folder=folder)) == both
-    more = study_of(texts=THREE)
+    more = study_of(texts=[*texts, ArtificialText(3, 30_000)])
     expected = {"pretraining, seed 0", "tokens of artificial-3", "artificial-3, seed 0"}
     assert set(missing(more, folder)) == expected
     result = measure(more, Runner(folder=folder))
@@ -75,10 +69,9 @@ def test_what_is_kept_needs_no_weights_and_a_new_text_needs_them_once(study_of, 
 
 
 def test_tokens_are_made_once_for_all_seeds_and_sources(study_of, both, kept):
-    assert sorted(missing(study_of(None, seeds=[5, 6]), kept)) == [
-        *(f"artificial-{number}, seed {seed}" for number in (1, 2) for seed in (5, 6)),
-        *("pretraining, seed 5", "pretraining, seed 6"),
-    ]
+    what = ("artificial-1", "artificial-2", "pretraining")
+    expected = [f"{each}, seed {seed}" for each in what for seed in (5, 6)]
+    assert sorted(missing(study_of(None, seeds=[5, 6]), kept)) == expected
 
 
 @pytest.mark.parametrize("failed", [(1,), (1, "artificial-2")])

@@ -1,7 +1,6 @@
 """Protocol `strict`: fine-tuning and test data are disjoint, and every held-out token is scored once."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +9,17 @@ import torch
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
-from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, NANO, Preset
+from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, NANO
 from ecsuite.eval.xferbench.strict import TEST_SHARE, shuffled, source, target
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
 
 
-def text_of(folder: Path, lines: list[str]) -> TextFile:
+def text_of(folder, lines):
     (folder / "x.txt").write_text("\n".join(lines), encoding="utf-8")
     return TextFile("x", folder / "x.txt")
 
 
-def test_the_papers_numbers_of_windows() -> None:
+def test_the_papers_numbers_of_windows():
     for preset in (FULL, DANISH):
         assert preset.num_windows(preset.pretrain_tokens) == 58_594
         assert preset.num_windows(preset.tune_tokens) == 7_813
@@ -28,7 +27,7 @@ def test_the_papers_numbers_of_windows() -> None:
         assert -(-7_813 // preset.batch) * preset.tune_epochs == 2_450
 
 
-def test_a_corpus_is_repeated_to_whole_windows() -> None:
+def test_a_corpus_is_repeated_to_whole_windows():
     corpus = Corpus(messages=Ragged.from_rows([[5, 7, 5], [9]]))
     made = source(corpus, NANO, 0)
     assert made.windows.symbols.shape == (250, NANO.context + 1)
@@ -38,7 +37,7 @@ def test_a_corpus_is_repeated_to_whole_windows() -> None:
     assert whole.vocab_size == NANO.vocab_size and torch.equal(whole.windows.symbols, made.windows.symbols)
 
 
-def test_more_types_than_the_whole_model_has() -> None:
+def test_more_types_than_the_whole_model_has():
     corpus = Corpus(messages=Ragged.from_rows([list(range(400))]))
     assert source(corpus, NANO, 0).vocab_size == 400
     with pytest.raises(
@@ -47,7 +46,7 @@ def test_more_types_than_the_whole_model_has() -> None:
         source(corpus, replace(NANO, pretrain_vocabulary="whole"), 0)
 
 
-def test_tuning_and_test_share_no_line_and_are_scored_once(tmp_path: Path) -> None:
+def test_tuning_and_test_share_no_line_and_are_scored_once(tmp_path):
     lines = ArtificialText(1, 40_000).documents()
     made = target(text_of(tmp_path, lines + lines[:100]), NANO)
     order = shuffled(lines)
@@ -62,7 +61,7 @@ def test_tuning_and_test_share_no_line_and_are_scored_once(tmp_path: Path) -> No
     assert made.vocab_size == NANO.vocab_size and made.repeats == pytest.approx(4001 / len(tune), rel=1e-3)
 
 
-def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path: Path) -> None:
+def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path):
     lines = ArtificialText(1, 4_000).documents()
     made = target(text_of(tmp_path, lines), NANO)
     assert made.repeats > 1 and made.tune.symbols.shape == (250, 17)
@@ -70,14 +69,14 @@ def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path: Path) -> N
         target(text_of(tmp_path, lines[:3]), NANO)
 
 
-def test_the_order_of_lines_and_their_repetition_do_not_matter() -> None:
+def test_the_order_of_lines_and_their_repetition_do_not_matter():
     lines = ArtificialText(2, 5_000).documents()
     assert shuffled(lines) == shuffled(lines[::-1] + lines)
     assert shuffled(lines) != sorted(lines)
 
 
-@pytest.mark.parametrize("preset", [MINI, NANO])
-def test_embedded_texts_are_long_enough(preset: Preset) -> None:
+@pytest.mark.parametrize("preset", [pytest.param(MINI, marks=pytest.mark.slow), NANO])
+def test_embedded_texts_are_long_enough(preset):
     num_tokens = 10 * max(preset.test_tokens, preset.tune_tokens / 9)
     made = target(ArtificialText(1, round(4 * num_tokens)), preset)
     assert made.repeats <= 1
@@ -85,7 +84,7 @@ def test_embedded_texts_are_long_enough(preset: Preset) -> None:
     assert (targets != IGNORED).sum() >= preset.test_tokens - preset.context
 
 
-def test_seeds_draw_other_orders() -> None:
+def test_seeds_draw_other_orders():
     corpus = Corpus(messages=Ragged.from_rows(np.arange(60).reshape(20, 3).tolist()))
     first, again, other = (source(corpus, NANO, seed).windows.symbols for seed in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)

@@ -114,12 +114,6 @@ def test_skipped_tasks_are_noted(ask, write_data):
     assert "Left out, as there are no labels: XNLI." in result.notes
 
 
-@pytest.mark.slow
-def test_the_result_does_not_depend_on_processes(ask):
-    alone = as_json(measure(ask(), Runner()))
-    assert as_json(measure(ask(), Runner(num_workers=2))) == alone
-
-
 def test_a_control_that_diverges_is_left_out_and_the_others_are_shown(ask):
     study = ask(seeds=(0, 1))
     results = Runner().run(list(plan(study).values()))

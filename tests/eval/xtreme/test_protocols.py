@@ -4,20 +4,6 @@ from ecsuite.eval.xtreme.protocols import PROTOCOLS
 from ecsuite.eval.xtreme.result import IN_LANGUAGE
 
 
-def test_settings_of_each_protocol():
-    rules = {
-        name: (one.shares_vocabulary, one.learns_text, one.text_trains_backbone, one.is_zero_shot)
-        for name, one in PROTOCOLS.items()
-    }
-    assert rules == {
-        "adapt": (True, True, True, True),
-        "monotrans": (False, True, False, True),
-        "direct": (True, False, False, True),
-        "in-language": (False, True, True, False),
-    }
-    assert all(name == one.name for name, one in PROTOCOLS.items())
-
-
 def test_the_protocol_without_transfer_has_the_name_that_results_use():
     assert [name for name, one in PROTOCOLS.items() if not one.is_zero_shot] == [IN_LANGUAGE]
 

@@ -208,8 +208,3 @@ def test_json_is_complete(found):
     assert len(data["gains_of_corpus_over_further_controls"]) == 3
     assert len(data["cells"]) == 5 * 3 * 2 * 4
     assert data["signature"] == found.notes[-1]
-
-
-def test_it_draws(found, tmp_path):
-    found.draw(tmp_path / "scores.svg")
-    assert (tmp_path / "scores.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -52,20 +52,6 @@ def test_bucc_without_a_threshold_is_refused(ask, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("others", "message"),
-    [
-        ({"tasks": ("udpso",)}, "unknown task 'udpso'; did you mean 'udpos'?"),
-        ({"languages": ("xx",)}, "unknown language 'xx'"),
-        ({"preset": "nanno"}, "unknown preset 'nanno'; did you mean 'nano'?"),
-        ({"protocol": "adopt"}, "unknown protocol 'adopt'; did you mean 'adapt'?"),
-        ({"body": "encorder"}, "unknown backbone 'encorder'; did you mean 'encoder'?"),
-    ],
-)
-def test_unknown_names_are_refused(ask, others, message):
-    assert refusal(ask, **others).startswith(message)
-
-
 @pytest.mark.parametrize("rows", [[], [[], []]])
 def test_a_corpus_without_symbols_is_refused(ask, rows):
     empty = Corpus(messages=Ragged.from_rows(rows))

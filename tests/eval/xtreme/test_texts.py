@@ -3,8 +3,8 @@
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.xtreme import splits
 from ecsuite.eval.xtreme.scoring.reading import read_examples
+from ecsuite.eval.xtreme.splits import find_examples
 from ecsuite.eval.xtreme.texts import find_text
 
 
@@ -29,7 +29,7 @@ def test_a_text_has_no_test_sentence(write_data, is_zero_shot):
         data = write_data("udpos", "panx", parts={"en": parts}, folder="-".join(parts))
         lines = set(find_text("en", data, None).lines())
         for task in ("udpos", "panx"):
-            _, tested = splits.tested_examples(data, task, "en", is_zero_shot=is_zero_shot)
+            _, tested = find_examples(data, task, "en", "test", is_zero_shot=is_zero_shot).read()
             assert lines and not lines & {" ".join(one.words) for one in tested}
 
 

@@ -9,8 +9,6 @@ from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import make_world
 from ecsuite.games.worlds.attributes import AttributeWorld
-from ecsuite.games.worlds.text_files import TextWorld
-from ecsuite.games.worlds.world import one_hot
 from ecsuite.randomness import epoch_order
 
 
@@ -127,16 +125,10 @@ def test_too_few_objects_and_too_many():
     assert largest.examples("train", np.arange(3))[1].shape == (3, 1)
 
 
-def test_one_hot_is_one_for_each_attribute():
-    features = one_hot(torch.tensor([[2, 0], [1, 1]]), 3, torch.float32)
-    assert features.tolist() == [[0, 0, 1, 1, 0, 0], [0, 1, 0, 0, 1, 0]]
-
-
 def test_features_are_the_one_hot_values():
-    world, objects = make(), np.random.default_rng(0).integers(4, size=(20, 2))
-    features = world.features(torch.from_numpy(objects), torch.float32)
-    assert features.shape == (20, *world.object_shape) and features.dtype == torch.float32
-    assert (features.reshape(20, 2, 4).argmax(-1).numpy() == objects).all() and (features.sum(1) == 2).all()
+    features = make().features(torch.tensor([[2, 0], [1, 3]]), torch.float32)
+    assert features.tolist() == [[0, 0, 1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 1]]
+    assert make().object_shape == (8,) and features.dtype == torch.float32
 
 
 def same(one, other):
@@ -203,22 +195,3 @@ def test_objects_that_cannot_be_held_out():
         ConfigError, match=r"^world.held_out: expected at most 4,194,304 objects to hold some out"
     ):
         make("world.held_out=0.1", "world.num_attributes=12")
-
-
-def test_files_make_a_world(tmp_path):
-    train, valid = tmp_path / "train.txt", tmp_path / "valid.txt"
-    train.write_text("0 1 . 2 3 . 1\n1 1 . 2 3 . 0\n")
-    valid.write_text("3 3 . 0 0 . 0\n0 0 . 3 3 . 1\n2 3 . 0 0 . 0\n")
-    files = ["world.kind=text", f"world.train_data={train}", f"world.valid_data={valid}"]
-    world = make(*files, "task.num_distractors=1")
-    assert isinstance(world, TextWorld) and (world.num_train, world.num_valid) == (2, 3)
-    assert targets_of(*world.examples("train", np.array([1, 0]))).tolist() == [[1, 1], [2, 3]]
-    # Validation targets first, each once, then the training file's.
-    assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
-    assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
-    with pytest.raises(
-        ConfigError,
-        match=r"has 1 distractors and 1 targets of 2 attributes per line, expected 3 distractors and 1 targets of 2 "
-        r"attributes: set task.num_distractors and task.num_targets, or use other files",
-    ):
-        make(*files)

@@ -18,15 +18,9 @@ from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
 
 COUNTS = {
-    "color": 12,
-    "shape": 10,
-    "color and color": 15,
-    "color and shape": 120,
-    "shape and shape": 10,
-    "color or color": 15,
-    "color or shape": 120,
-    "shape or shape": 10,
-}
+    "color": 12, "shape": 10, "color and color": 15, "color and shape": 120, "shape and shape": 10,
+    "color or color": 15, "color or shape": 120, "shape or shape": 10,
+}  # fmt: skip
 
 
 def named(text):
@@ -114,15 +108,12 @@ def test_counter_examples_of_and_are_hard():
     assert weights_by(no_neither, lambda color, _: color) == {"red": 1 / 2, "blue": 1 / 2}
 
 
-def test_other_examples_are_uniform():
-    for text, weights in (
-        ("not red", named("not red").positive_weights()),
-        ("not red and circle", named("not red and circle").positive_weights()),
-    ):
-        truth = named(text).truth
-        np.testing.assert_allclose(weights, truth / truth.sum())
-    truth = named("red or circle").truth
-    np.testing.assert_allclose(named("red or circle").negative_weights(), ~truth / (~truth).sum())
+@pytest.mark.parametrize("text", ["not red", "not red and circle"])
+def test_other_examples_are_uniform(text):
+    truth = named(text).truth
+    np.testing.assert_allclose(named(text).positive_weights(), truth / truth.sum())
+    violates = ~named("red or circle").truth
+    np.testing.assert_allclose(named("red or circle").negative_weights(), violates / violates.sum())
 
 
 def test_all_weights_agree_with_the_truth():
@@ -141,7 +132,7 @@ def test_rules_have_truth_tables_and_phrases():
         assert (rules.meanings[place] == formula.truth).all()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_splits_share_no_formula_and_each_has_every_kind(seed):
     splits = split_formulas(seed)
     parts = [splits["train"], splits["valid"], splits["test"]]

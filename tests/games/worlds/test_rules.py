@@ -7,7 +7,6 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.worlds.rules import conjunctions, pairs_broken, split_rules
-from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS
 from ecsuite.games.worlds.world import FREE, describe
 
 SHAPE = (5, 6, 3, 3)
@@ -48,14 +47,6 @@ def test_each_rule_has_the_names_of_its_pairs():
     assert names[0] == ["colour=red", "size=s"] and names[5] == ["colour=blue", "size=l"]
     single = describe(conjunctions((2, 3), 1), [["a", "b"], ["c", "d", "e"]])
     assert [phrase.tolist() for phrase in single.concepts] == [[0], [1], [2], [3], [4]]
-
-
-def test_concepts_of_shape_are_those_of_the_pictures():
-    names = [SHAPE_CONCEPTS[:5], SHAPE_CONCEPTS[5:11], SHAPE_CONCEPTS[11:14], SHAPE_CONCEPTS[14:]]
-    rules = describe(conjunctions(SHAPE, 4), names)
-    assert rules.concept_names == SHAPE_CONCEPTS and len(SHAPE_CONCEPTS) == 17
-    phrase = [SHAPE_CONCEPTS[concept] for concept in rules.concepts[269]]
-    assert phrase == ["shape=triangle", "color=gray", "horizontal=right", "vertical=bottom"]
 
 
 def test_pairs_broken_equal_a_count_one_by_one():

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from ecsuite.config import ConfigError
@@ -152,6 +153,18 @@ def test_files_that_differ_from_each_other(tmp_path):
         ConfigError, match=r"valid.txt: has 1 distractors and 1 targets of 3 attributes per line"
     ):
         make_world(load_experiment("disc_tiny", flags=files))
+
+
+def test_meanings_are_the_distinct_targets_of_validation_first(tmp_path):
+    (tmp_path / "train.txt").write_text("0 1 . 2 3 . 1\n1 1 . 2 3 . 0\n")
+    (tmp_path / "valid.txt").write_text("3 3 . 0 0 . 0\n0 0 . 3 3 . 1\n2 3 . 0 0 . 0\n")
+    files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
+    world = make_world(load_experiment("disc_tiny", flags=files))
+    assert (world.num_train, world.num_valid) == (2, 3)
+    candidates, targets = world.examples("train", np.array([1, 0]))
+    assert candidates[[0, 1], targets[:, 0]].tolist() == [[1, 1], [2, 3]]
+    assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
+    assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
 
 
 def test_both_files_are_needed(tmp_path):

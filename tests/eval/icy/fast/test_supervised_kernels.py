@@ -102,29 +102,6 @@ def test_gradients_are_correct_at_extreme_probabilities(name, soft_message_build
         assert (actual - expected).abs().max() <= 1e-3 * expected.abs().max() + 1e-8, key
 
 
-@pytest.mark.parametrize("name", ["gru-z", "husenda:dgsend", "fc2l"])
-def test_it_is_deterministic_and_draws_nothing(name):
-    sender = make(name)
-    before = torch.random.get_rng_state()
-    results = []
-    for _ in range(2):
-        parameters = stacked([sender])
-        make_fused_sender(sender).loss(parameters, make_batch(1)).backward()
-        results.append([value.grad for value in parameters.values() if value.grad is not None])
-    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
-    assert torch.equal(before, torch.random.get_rng_state())
-
-
-def test_without_gradient_the_accuracy_is_still_computed():
-    sender = make("husendz:gru")
-    examples, other = make_batch(1), make_batch(1)
-    with torch.no_grad():
-        loss = make_fused_sender(sender).loss(stacked([sender]), examples)
-    expected = make_fused_sender(sender).loss(stacked([sender]), other)
-    assert torch.equal(loss, expected.detach())
-    assert torch.equal(examples.accuracy, other.accuracy)
-
-
 @pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer"])
 def test_some_senders_have_no_fused_implementation(name):
     assert make_fused_sender(make(name)) is None
@@ -135,11 +112,6 @@ def test_fused_senders_have_style_icy():
     assert make_fused_sender(make("lstm", style="egg")) is None
     assert make_fused_sender(make("husenda:lstm", style="egg")) is None
     assert make_fused_sender(make("fc1l", style="egg")) is not None
-
-
-def test_a_batch_has_one_hot_features():
-    examples = SupervisedBatch(torch.tensor([[[0, 2], [1, 1]]]), torch.ones(1, 1, 2, dtype=torch.long), 3, 2)
-    assert examples.features.tolist() == [[[1, 0], [0, 0], [0, 1], [0, 0], [1, 1], [0, 0]]]
 
 
 def test_accuracy_and_cross_entropy_of_a_batch():
