@@ -5,11 +5,12 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from ecsuite import __version__
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
@@ -20,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train_game:train_game",
         "train-game disc_small --set channel.temperature=2 --out runs/warm",
     ),
+    "config": ("config:config", "config disc_small > mine.yaml && ecsuite train-game mine.yaml"),
     "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
     "features": (
         "features:features",
@@ -49,6 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Each command, in the order of `--help`: its `module:function` in `ecsuite.commands`, and an example."""
 
 
+HELP = {"help_option_names": ["-h", "--help"]}
 FORMER_COMMANDS = {"show": "preview"}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
@@ -77,7 +80,7 @@ class Commands(TyperGroup):
             return None
         place, example = COMMANDS[cmd_name]
         module, function = place.split(":")
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
         single.command(cmd_name, epilog=f"Example: ecsuite {example}")(
             getattr(import_module(f"ecsuite.commands.{module}"), function)
         )
@@ -90,13 +93,24 @@ app = typer.Typer(
     help="Train agents that invent languages, and measure the languages they invent.",
     epilog="Example: ecsuite train-game disc_small && ecsuite score runs/disc_small",
     no_args_is_help=True,
+    context_settings=HELP,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"ecsuite {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _ecsuite() -> None:
+def _ecsuite(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """A group even without commands of its own."""
 
 

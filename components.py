@@ -5,10 +5,14 @@ A registry maps a name to `module:Class` and a line for people; a new part is a 
 config is `kind:` and the options of that kind; `quantized,word_size=8` is short for such a section.
 """
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ecsuite import foreign
@@ -102,6 +106,23 @@ def _imported(path: str) -> Any:
 def option_types(options: type) -> dict[str, Any]:
     """The type of each option of an `Options` class, by name; a nested part is `Annotated[Part, registry]`."""
     return get_type_hints(options, include_extras=True)
+
+
+@cache
+def option_docs(options: type) -> dict[str, str]:
+    """The lines under each option of an `Options` class in its source, by name; those of its bases come first."""
+    docs: dict[str, str] = {}
+    for each in reversed(options.__mro__):
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        except (OSError, TypeError, SyntaxError):  # not written in a file
+            continue
+        assert isinstance(body, ast.ClassDef)
+        for entry, below in pairwise(body.body):
+            is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name) and is_text:
+                docs[entry.target.id] = " ".join(str(below.value.value).split())  # type: ignore[attr-defined]
+    return docs
 
 
 def nested_registry(hint: Any) -> Registry | None:

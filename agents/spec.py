@@ -4,6 +4,7 @@
 
 `-2l` means two layers, `-z` an input of zeros at every step, `:dgsend` the cell. The published program's names
 (`RNNAutoReg2L:LSTM`, `HierZero:dgsend`) are accepted, too. Equal agents have equal canonical names.
+An agent of a user's own file is `./mine.py:MySender`.
 """
 
 import re
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
+from ecsuite import foreign
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
 from ecsuite.components import KIND, option_types
 from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
@@ -117,6 +119,8 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
     """
     given_name, *assignments = (part.strip() for part in text.split(","))
+    if foreign.is_foreign(given_name.partition("@")[0]):
+        return _foreign_agent(*given_name.partition("@")[::2], assignments)
     name = given_name.lower()
     for pattern, canonical in ALIASES:
         name = re.sub(rf"^{pattern}$", canonical, name)
@@ -143,6 +147,17 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
     return AgentSpec(
         name=name, family=pattern, options=options, cell=cell, num_layers=num_layers, zero_input=zero_input
     )
+
+
+def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentSpec:
+    """An agent of a user's file; its canonical name has the first digits of the SHA-256 of the file."""
+    found = foreign.checksum(foreign.source_of(kind))[:12]
+    if digest not in ("", found):
+        raise ConfigError(
+            f"{kind}: its file has changed: expected a SHA-256 that begins with {digest}, got {found}"
+        )
+    options = (assignment.partition("=")[::2] for assignment in assignments)
+    return AgentSpec(name=f"{kind}@{found}", family=kind, options=tuple(sorted(options)))
 
 
 def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tuple[str, str], ...]:

@@ -31,9 +31,11 @@ def grammar(
     as_json: Json = False,
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
+    from ecsuite.foreign import trust
     from ecsuite.formats import write_corpus
     from ecsuite.grammars import make_corpus
 
+    trust([name])
     corpus = make_corpus(
         name,
         seed=seed,

@@ -21,6 +21,7 @@ from ecsuite.commands.running import Plan, print_plan, run_study
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.foreign import trust
 
 FIELDS = {
     "model": "models",
@@ -107,6 +108,7 @@ def icy(
     given = {FIELDS.get(name, name): (name, option) for name, option in given_options(ctx).items()}
     settings = {field.name for field in fields(StudyConfig)} & given.keys()
     changes = {key: ctx.params[given[key][0]] for key in settings}
+    trust([*(model or ()), *(receiver or ())])
     changes["seeds"] = read_seeds(seeds, FIRST_SEED)
     config = load_study(study, changes, {key: option for key, (_, option) in given.items()})
     require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)

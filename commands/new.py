@@ -25,6 +25,7 @@ USE = {
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
     "schedule": "ecsuite train-game disc_small --set schedule={part}",
+    "grammar": "ecsuite grammar {part} && ecsuite score runs/{name}",
     "metric": "ecsuite score runs/disc_small --metrics {part}",
 }
 """How a part is used, where that is not `--KIND`."""
@@ -46,10 +47,10 @@ def new(
         if each.exists():
             raise ConfigError(f"{each} is there already: choose another name")
     words = re.split("_+", file.stem.strip("_"))
-    name = file.stem if kind == "metric" else "".join(word.capitalize() for word in words)
+    name = file.stem if kind in ("metric", "grammar") else "".join(word.capitalize() for word in words)
     part = f"{'' if file.is_absolute() else './'}{file}:{name}"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(template.replace("NAME", name), encoding="utf-8")
     test.write_text(TEST.format(kind=kind, part=part, stem=file.stem, test=test), encoding="utf-8")
-    use = USE.get(kind, f"ecsuite train-game disc_small --{kind} {{part}}").format(part=part)
+    use = USE.get(kind, f"ecsuite train-game disc_small --{kind} {{part}}").format(part=part, name=name)
     print(f"{file}: a {kind} to change; {test}: its test\ntry it: ecsuite check {part}\nuse it: {use}")

@@ -7,9 +7,11 @@ from typing import Any
 
 from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
+from ecsuite.foreign import is_foreign
 from ecsuite.grammars.baselines import BASELINES
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import ALIASES, LANGUAGES, language
+from ecsuite.grammars.own_grammars import own_corpus
 from ecsuite.grammars.words import stream
 
 GRAMMARS: dict[str, Callable[..., Any]] = {**LANGUAGES, **BASELINES}
@@ -42,7 +44,8 @@ def make_corpus(
     and `num_symbols` symbols. None stands for the default; arguments that a grammar does not use must be None.
 
     Args:
-        name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`.
+        name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`; or a function
+            of a user's file, `./mine.py:my_grammar`.
         seed: Seed of all random draws; at least 0.
         num_attributes: Number of attributes of a meaning; 5 by default.
         num_values: Number of values of an attribute; 10 by default.
@@ -57,15 +60,18 @@ def make_corpus(
     """
     of_meanings = {"num_attributes": num_attributes, "num_values": num_values, "word_length": word_length}
     first, *options = (part.strip() for part in name.split(","))
+    given = {key: value for key, value in of_meanings.items() if value is not None}
+    if vocab_size is not None:
+        given["vocab_size"] = vocab_size
+    if is_foreign(first):
+        _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
+        return own_corpus(first, Geometry(**given), seed)
     if first.lower() in BASELINES:
         _refuse(first, "has no meanings", of_meanings)
         return _baseline(first.lower(), options, seed, vocab_size, num_symbols, text)
     grammar = first.split("+")[0].strip().lower()
     look_up("grammar", ALIASES.get(grammar, grammar), GRAMMARS)
     _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
-    given = {key: value for key, value in of_meanings.items() if value is not None}
-    if vocab_size is not None:
-        given["vocab_size"] = vocab_size
     return language(name, Geometry(**given), seed).corpus()
 
 

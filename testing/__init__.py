@@ -30,6 +30,7 @@ KINDS = {
     "optimizer": "ecsuite.testing.games",
     "schedule": "ecsuite.testing.games",
     "metric": "ecsuite.testing.metrics",
+    "grammar": "ecsuite.testing.grammars",
 }
 """The module with the checks of each kind of part."""
 
@@ -67,7 +68,7 @@ def kind_of(name: str) -> str:
     foreign.trust([name.partition(",")[0]])
     made = foreign.named(name.partition(",")[0])
     if not isinstance(made, type):
-        return "metric"
+        return "grammar" if "meanings" in inspect.signature(made).parameters else "metric"
     arguments = inspect.signature(made).parameters
     for kind, sign in SIGNS.items():
         if sign in arguments or hasattr(made, sign):

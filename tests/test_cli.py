@@ -56,6 +56,7 @@ OPTIONS = {
         "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
         "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
     },
+    "config": {"game", "--set", "--diff", "--help"},
     "new": {"kind", "file", "--help"},
     "check": {"part", "--kind", "--set", "--json", "--help"},
     "score": {

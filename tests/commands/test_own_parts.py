@@ -24,7 +24,7 @@ def nothing_is_trusted(monkeypatch):
 def test_a_new_file_passes_its_checks(ecsuite, tmp_path, kind):
     code, out, _ = ecsuite("new", kind, "my_own.py")
     assert code == 0
-    part = "./my_own.py:my_own" if kind == "metric" else "./my_own.py:MyOwn"
+    part = "./my_own.py:my_own" if kind in ("metric", "grammar") else "./my_own.py:MyOwn"
     assert out.splitlines()[1:] == [f"try it: ecsuite check {part}", out.splitlines()[2]]
     code, out, _ = ecsuite("check", part, "--json")
     found = json.loads(out)

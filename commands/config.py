@@ -1,0 +1,88 @@
+"""`ecsuite config`: the complete YAML of an experiment, with a comment at each key."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from ecsuite.commands.options import Set
+
+TEXTS = ("name", "about")
+"""Keys that need no comment."""
+LONGEST = 110
+"""Most characters of a comment that is more than a sentence."""
+
+
+def config(
+    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    assign: Set = None,
+    diff: Annotated[str | None, typer.Option(help="Print only where this experiment differs.")] = None,
+) -> None:
+    """Print every setting of an experiment as YAML with comments, ready to be saved, edited and trained."""
+    from ecsuite.games.experiment import load_experiment
+
+    experiment = load_experiment(game, assign or [])
+    if diff is None:
+        print("\n".join(commented(experiment)))
+        return
+    other = load_experiment(diff)
+    before, now = (dict(_leaves(each.to_tree())) for each in (experiment, other))
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key):
+            print(f"{key}: {before.get(key, 'not there')} -> {now.get(key, 'not there')}")
+
+
+def commented(experiment: Any) -> Iterator[str]:
+    """The lines of the YAML of an experiment, each key with the first sentence about it.
+
+    Args:
+        experiment: An `Experiment`, or options inside of it.
+    """
+    from ecsuite.games.experiment import CHECKSUMS
+
+    tree = {key: value for key, value in experiment.to_tree().items() if key not in CHECKSUMS}
+    yield from _section(experiment, tree, 0)
+
+
+def _section(options: Any, tree: dict[str, Any], depth: int) -> Iterator[str]:
+    """The lines of a section: its keys in order, sections inside it indented."""
+    from ecsuite.components import KIND, Part, option_docs
+
+    docs = option_docs(type(options))
+    for key, value in tree.items():
+        comment = _short(docs.get(key, "")) if key not in TEXTS else ""
+        indent, inner = "  " * depth, getattr(options, key, None)
+        if isinstance(inner, Part):
+            yield f"{indent}{key}:  # {comment}"
+            yield f"{indent}  {KIND}: {inner.kind}"
+            yield from _section(
+                inner.options, {name: each for name, each in value.items() if name != KIND}, depth + 1
+            )
+        elif isinstance(value, dict) and value and not isinstance(inner, dict):
+            yield f"{indent}{key}:  # {comment}"
+            yield from _section(inner, value, depth + 1)
+        else:
+            yield f"{indent}{key}: {_written(value)}" + (f"  # {comment}" if comment else "")
+
+
+def _short(doc: str) -> str:
+    """A line of docs, or its first sentence where it is long."""
+    return (doc if len(doc) <= LONGEST else re.split(r"\. (?=[A-Z])", doc)[0]).rstrip(".")
+
+
+def _written(value: Any) -> str:
+    """A value as YAML in one line."""
+    import yaml
+
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
+    return str(text).removesuffix("...\n").strip()
+
+
+def _leaves(tree: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """The settings of a tree by their dotted paths."""
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value

@@ -1,0 +1,66 @@
+"""Checks of grammars: a message for each meaning, and the same ones for the same seed."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ecsuite.corpus import Corpus
+from ecsuite.grammars import make_corpus
+from ecsuite.testing.check import Check, require
+
+
+def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The checks of a grammar. See `ecsuite.testing.checks`."""
+
+    def bound(function: Callable[[Callable[[int], Corpus]], None]) -> Check:
+        return Check((function.__doc__ or "").rstrip("."), lambda: function(lambda seed: made(name, seed)))
+
+    return [bound(function) for function in ALL]
+
+
+def made(name: str, seed: int) -> Corpus:
+    """A small language of the grammar."""
+    return make_corpus(name, seed=seed, num_attributes=3, num_values=4)
+
+
+def a_seed_gives_the_same_language(make: Callable[[int], Corpus]) -> None:
+    """The same seed gives the same messages, whatever was drawn before."""
+    np.random.seed(1)
+    first = make(0)
+    np.random.seed(2)
+    make(1)
+    again = make(0)
+    require(_equal(first, again), "two calls with one seed differ")
+
+
+def every_meaning_has_a_message(make: Callable[[int], Corpus]) -> None:
+    """Every meaning has a message of symbols from 1."""
+    corpus = make(0)
+    require(len(corpus.messages) == 64, f"{len(corpus.messages)} messages for 64 meanings")
+    require(bool((corpus.messages.lengths > 0).all()), "a message is empty")
+    require(bool((corpus.messages.values >= 1).all()), "a symbol is below 1")
+
+
+def the_language_says_something(make: Callable[[int], Corpus]) -> None:
+    """Messages of different meanings are not all the same."""
+    corpus = make(0)
+    distinct = {tuple(corpus.messages[index].tolist()) for index in range(len(corpus.messages))}
+    require(len(distinct) > 1, "all meanings have one message")
+
+
+def the_signature_names_the_seed(make: Callable[[int], Corpus]) -> None:
+    """Languages of two seeds have different signatures."""
+    signatures = [make(seed).metadata["signature"] for seed in (0, 1)]
+    require(signatures[0] != signatures[1], f"both are {signatures[0]}")
+
+
+ALL = (
+    a_seed_gives_the_same_language,
+    every_meaning_has_a_message,
+    the_language_says_something,
+    the_signature_names_the_seed,
+)
+
+
+def _equal(first: Corpus, second: Corpus) -> bool:
+    return np.array_equal(first.messages.values, second.messages.values)

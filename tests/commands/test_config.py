@@ -1,0 +1,39 @@
+"""`ecsuite config`: complete, commented, and the same experiment when it is read again."""
+
+import pytest
+
+from ecsuite.commands.config import commented
+from ecsuite.games.experiment import load_experiment, named_configs
+
+
+@pytest.mark.parametrize("name", named_configs())
+def test_what_is_printed_is_the_same_experiment(name, tmp_path):
+    needs_file = name in ("mu_cub", "yao")
+    experiment = load_experiment(name, ["world.features=birds.npz"] if needs_file else [])
+    file = tmp_path / "mine.yaml"
+    file.write_text("\n".join(commented(experiment)) + "\n")
+    assert load_experiment(str(file)) == experiment
+
+
+def test_every_key_of_a_section_has_a_comment():
+    lines = [line for line in commented(load_experiment("disc_small")) if "kind:" not in line]
+    assert [line for line in lines if "#" not in line] == [lines[0], lines[1]]  # the name and the description
+
+
+def test_settings_and_differences(ecsuite):
+    code, out, _ = ecsuite("config", "disc_tiny", "--set", "channel.vocab_size=7")
+    assert code == 0 and "  vocab_size: 7  # Number of content symbols" in out
+    code, out, _ = ecsuite("config", "disc_tiny", "--diff", "disc_small")
+    assert code == 0 and "task.num_distractors: 3 -> 5\n" in out and "vocab_size" not in out
+    code, out, _ = ecsuite("config", "disc_tiny", "--diff", "disc_tiny")
+    assert (code, out) == (0, "")
+    code, out, err = ecsuite("config", "disk_tiny")
+    assert code == 2 and "did you mean 'disc_tiny'" in err
+
+
+def test_parts_of_ones_own_are_shown(ecsuite, tmp_path):
+    assert ecsuite("new", "channel", "noisy.py")[0] == 0
+    code, out, _ = ecsuite("config", "disc_tiny", "--set", "channel=./noisy.py:Noisy")
+    assert code == 0
+    assert "  kind: ./noisy.py:Noisy\n" in out and "  confusion: 0.1  # Share of a symbol's weight" in out
+    assert "code" not in out.split()
