@@ -49,7 +49,8 @@ def _section(options: Any, tree: dict[str, Any], depth: int) -> Iterator[str]:
     """The lines of a section: its keys in order, sections inside it indented."""
     from ecsuite.components import KIND, Part, option_docs
 
-    docs = option_docs(type(options))
+    kind: Any = type(options)
+    docs = option_docs(kind)
     for key, value in tree.items():
         comment = _short(docs.get(key, "")) if key not in TEXTS else ""
         indent, inner = "  " * depth, getattr(options, key, None)

@@ -35,6 +35,9 @@ def train_game(
     features: Annotated[
         str | None, typer.Option(help="The npz file of feature vectors (see `ecsuite features`).")
     ] = None,
+    objects: Annotated[
+        str | None, typer.Option(help="Table of objects: CSV, TSV, JSON or Parquet; a column an attribute.")
+    ] = None,
     assign: Set = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
@@ -61,6 +64,7 @@ def train_game(
         "world.train_data": train_data,
         "world.valid_data": valid_data,
         "world.features": features,
+        "world.objects": objects,
     }
     from ecsuite.games.experiment import load_experiment
     from ecsuite.games.training import train

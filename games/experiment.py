@@ -140,6 +140,8 @@ PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": Evaluati
 """The sections of options without a part."""
 TEXTS = ("name", "about")
 """The settings that are no sections."""
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+"""Endings of tables of objects."""
 DATA = "data"
 """The section that a run adds to its config: checksums of its data files."""
 CHECKSUMS = (DATA, foreign.CODE)
@@ -178,7 +180,8 @@ def load_experiment(
     """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
     Args:
-        name_or_file: `disc_small`, or a path that ends in `.yaml` or `.yml`.
+        name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or a table of objects (`objects.csv`), which
+            is played as the experiment `objects`.
         overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
         flags: Values by `section.key`, a layer above the overrides; None: not given.
         note: Called with a line about each setting of an older file that nothing reads now.
@@ -196,7 +199,11 @@ def load_experiment(
         ("command line", settings_tree(given.items())),
     ]
     foreign.trust(foreign.foreign_kinds(above))
-    tree = read_yaml(name_or_file, "game", shipped_configs())
+    if Path(name_or_file).suffix in TABLES:
+        given["world.objects"] = name_or_file
+        tree = {**read_yaml("objects", "game", shipped_configs()), "name": Path(name_or_file).stem}
+    else:
+        tree = read_yaml(name_or_file, "game", shipped_configs())
     if foreign.CODE in tree:
         tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
     else:
@@ -206,7 +213,10 @@ def load_experiment(
         # The files have their own number of distractors, unless the user gives one.
         own_number = {"task": {"num_distractors": None}}
         file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
-        above[-1] = ("command line", settings_tree({"world.kind": "text", **given}.items()))
+        given = {"world.kind": "text", **given}
+    if "world.objects" in given:
+        given = {"world.kind": "objects", **given}
+    above[-1] = ("command line", settings_tree(given.items()))
     return _read([(name_or_file, file), *above])
 
 

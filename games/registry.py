@@ -13,6 +13,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.text_files:TextWorld",
             "objects with attribute values, read from your text files in EGG's formats",
         ),
+        "objects": (
+            "ecsuite.games.worlds.own_objects:OwnObjectsWorld",
+            "objects of your own table (CSV, TSV, JSON, Parquet), a row an object, a column an attribute",
+        ),
         "thing": (
             "ecsuite.games.worlds.things:ThingWorld",
             "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",

@@ -164,6 +164,8 @@ def _train(
         experiment.schedule.options, steps_per_epoch=steps_per_epoch
     )
     chance = dict(game.task.chance())
+    for line in world.notes:
+        note(line)
     if experiment.code:
         try_one_batch(game, world)
     result = partial(Result, num_steps=num_steps, chance=chance)

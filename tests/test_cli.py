@@ -54,7 +54,7 @@ OPTIONS = {
     "train-game": {
         "game", "--out", "--seed", "--sender", "--receiver", "--epochs", "--until-accuracy", "--max-minutes",
         "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
-        "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
+        "--objects", "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
     },
     "config": {"game", "--set", "--diff", "--help"},
     "new": {"kind", "file", "--help"},

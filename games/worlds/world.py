@@ -136,6 +136,8 @@ class World(ABC):
     """The split from which the corpus is generated."""
     default_perceptions: ClassVar[tuple[str, str]] = ("linear", "linear")
     """Perceptions of sender and receiver where a config names none."""
+    notes: Sequence[str] = ()
+    """What was done with the world's files, in lines for people."""
     data_files: ClassVar[tuple[str, ...]] = ()
     """Options that name a file whose content belongs to the experiment."""
 

@@ -1,0 +1,160 @@
+"""Objects of a user's table: read, named, held out, and spoken of."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
+from ecsuite.games.worlds.object_tables import read_objects
+
+ROWS = [("shape", "color", "size"), *product(("star", "ring", "box"), ("red", "blue"), (1, 2))]
+SMALL = (
+    "training.num_examples=64",
+    "training.num_epochs=1",
+    "training.batch_size=32",
+    "evaluation.num_valid=32",
+)
+
+
+def write(path, rows=ROWS, delimiter=","):
+    path.write_text("".join(delimiter.join(map(str, row)) + "\n" for row in rows))
+    return path
+
+
+def write_json(path, lines):
+    records = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+    path.write_text("\n".join(map(json.dumps, records)) if lines else json.dumps(records))
+    return path
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda folder: write(folder / "a.csv"),
+        lambda folder: write(folder / "a.csv", delimiter=";"),
+        lambda folder: write(folder / "a.tsv", delimiter="\t"),
+        lambda folder: write_json(folder / "a.json", lines=False),
+        lambda folder: write_json(folder / "a.jsonl", lines=True),
+    ],
+    ids=["csv", "semicolons", "tsv", "json", "jsonl"],
+)
+def test_tables_of_every_form(made, tmp_path):
+    table = read_objects(made(tmp_path))
+    assert table.names == (
+        ("shape=box", "shape=ring", "shape=star"), ("color=blue", "color=red"), ("size=1", "size=2")
+    )  # fmt: skip
+    assert table.objects.shape == (12, 3) and table.objects[0].tolist() == [2, 1, 0] and not table.notes
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = dict(zip(ROWS[0], map(list, zip(*ROWS[1:], strict=True)), strict=True))
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    assert read_objects(tmp_path / "a.parquet").objects.shape == (12, 3)
+
+
+def test_numbers_are_sorted_into_bins_with_a_note(tmp_path):
+    rows = [("name", "weight"), *((f"o{number}", number / 10) for number in range(50))]
+    table = read_objects(write(tmp_path / "a.csv", rows))
+    assert table.names[1] == tuple(f"weight={low:g}..{low + 0.9:g}" for low in range(5))
+    assert np.bincount(table.objects[:, 1]).tolist() == [10] * 5
+    assert table.notes[0].endswith("sorted into 5 bins: 0..0.9, 1..1.9, 2..2.9, 3..3.9, 4..4.9")
+
+
+def test_equal_rows_and_constant_columns_are_told(tmp_path):
+    table = read_objects(write(tmp_path / "a.csv", [("a", "b"), (1, 7), (2, 7), (1, 7)]))
+    assert table.objects.tolist() == [[0], [1]]
+    assert [note.split(": ", 1)[1] for note in table.notes] == [
+        "column b is left out: it has the one value 7", "3 rows are 2 different objects; each is taken once",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "is empty, expected a header and a row for each object"),
+        ("a.csv", "a,b\n1,2\n3\n", "a.csv:3: expected 2 values, as in the header, got 1"),
+        ("a.csv", "a,a\n1,2\n", "a.csv:1: expected a header of different names, got a, a"),
+        ("a.csv", "a,b\n1,\n", "expected a header and at least 2 objects, got 1"),
+        ("a.csv", "a,b\n1,2\n1,\n", "a.csv:3: no value in column b"),
+        ("a.csv", "a\n1\n1\n", "expected a column with different values"),
+        ("a.txt", "a\n1\n2\n", r"expected a table that ends in .csv, .tsv, .json or .parquet"),
+        ("a.json", "[1, 2]", "expected a list of objects with named values"),
+        ("a.json", '[{"a": 1}, {"b": 1}]', "record 2: expected the keys a"),
+        ("a.json", '[{"a": [1]}]', "record 1: a: expected a text or a number"),
+        ("a.json", "[" * 100_000, "not JSON"),
+        ("a.json", "[1", "not JSON"),
+        ("a.parquet", "no", "can't be read as Parquet"),
+    ],
+    ids=lambda value: repr(value)[:14].replace("\\", "/"),
+)
+def test_mistakes(tmp_path, name, text, message):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_objects(tmp_path / name)
+
+
+def test_a_table_is_a_game_and_the_corpus_speaks_of_every_object(ecsuite, tmp_path):
+    write(tmp_path / "things.csv")
+    quick = [text for setting in SMALL for text in ("--set", setting)]
+    code, out, _ = ecsuite("train-game", "things.csv", *quick)
+    assert code == 0 and "Corpus in runs/things;" in out
+    corpus = read_corpus(tmp_path / "runs" / "things")
+    assert len(corpus.messages) == 12
+    assert {corpus.concept_names[each] for each in corpus.concepts[0]} == {
+        "shape=star",
+        "color=red",
+        "size=1",
+    }
+    code, _, err = ecsuite("train-game", "things.csv", *quick, "--task", "reconstruction", "--out", "values")
+    assert code == 0, err
+    code, _, err = ecsuite("train-game", "thing_qt", "--objects", "nothing.csv")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_a_changed_table_is_another_run(ecsuite, tmp_path):
+    write(tmp_path / "things.csv")
+    line = ["train-game", "things.csv", *(text for setting in SMALL for text in ("--set", setting))]
+    assert ecsuite(*line)[0] == 0
+    write(tmp_path / "things.csv", ROWS[:-1])
+    code, _, err = ecsuite(*line)
+    assert code == 2 and "holds another run (data.objects is" in err
+
+
+@pytest.mark.parametrize("setting", ["world.held_out=0.5", "world.held_out_value=color=red"])
+def test_objects_are_held_out(tmp_path, setting):
+    write(tmp_path / "things.csv")
+    world = make_world(
+        load_experiment(str(tmp_path / "things.csv"), [*SMALL, setting, "task.num_distractors=2"])
+    )
+    seen, held_out = (
+        {tuple(row) for number in range(4) for row in world.draw(split, number, 32).objects.tolist()}
+        for split in ("train", "valid")
+    )
+    assert len(seen) == len(held_out) == 6 and not seen & held_out
+    if "=color" in setting:
+        assert {row[1] for row in held_out} == {1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["world.held_out_value=color=rad"], "unknown value 'color=rad'; did you mean 'color=red'"),
+        (["world.held_out=0.1"], r"4 distinct candidates need as many objects, but .* has 1 in a split"),
+        (["world.held_out=0.5", "world.held_out_value=color=red"], "expected no held_out beside it"),
+        (["task.num_distractors=12"], r"13 distinct candidates need as many objects, but .* has 12: lower"),
+        (["task=concept"], "world objects has no rules"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, settings, message):
+    write(tmp_path / "things.csv")
+    with pytest.raises(ConfigError, match=message):
+        make_world(load_experiment(str(tmp_path / "things.csv"), settings))
