@@ -49,6 +49,6 @@ def _score(function: Callable[..., Any], found: Any, kind: str) -> Score:
             f"{kind}: expected a finite number, None where it is not defined, or scores; got {value!r:.80}"
         )
     name = foreign.name_of(kind)
-    about = (inspect.getdoc(function) or name).split("\n")[0]
+    about = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     reason = UNDEFINED if value is None else None
     return Score(name=name, value=value, about=about, reason=reason, signature=name)

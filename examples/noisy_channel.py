@@ -1,0 +1,37 @@
+"""A channel that loses symbols in training: a lost symbol arrives as uniform weights over all symbols."""
+
+from dataclasses import dataclass
+
+import torch
+
+from ecsuite.config import Share
+from ecsuite.games.channels import GumbelChannel
+
+
+class NoisyChannel(GumbelChannel):
+    """Gumbel-softmax with losses."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(GumbelChannel.Options):
+        """Options of the channel."""
+
+        loss: Share = 0.1
+        """Share of the symbols that are lost."""
+
+    def start_training_message(self, like, generator, epoch):
+        """Draw which symbols are lost, and let the builder replace their weights."""
+        builder = super().start_training_message(like, generator, epoch)
+        shape = (self.max_len, len(like), 1)
+        lost = torch.rand(shape, generator=generator, device=like.device) < self.options.loss
+        inner = builder.step
+
+        def step(logits):
+            """The weights of a symbol, or uniform ones."""
+            weights = inner(logits)
+            builder.symbols[-1] = torch.where(
+                lost[len(builder.symbols) - 1], 1 / weights.shape[-1], weights
+            ).to(weights.dtype)
+            return builder.symbols[-1]
+
+        builder.step = step
+        return builder

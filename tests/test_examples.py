@@ -1,0 +1,72 @@
+"""The examples pass their checks, are short, and train."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from ecsuite import foreign
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import train
+from ecsuite.testing import checks, kind_of, run
+
+FOLDER = Path(__file__).parents[1] / "examples"
+MAX_LINES = 60
+PARTS = {
+    "noisy_channel.py:NoisyChannel,loss=0.2": (),
+    "lazimpa.py:LazImpa": (),
+    "csv_world.py:CsvWorld": (),
+    "transformer_sender.py:TransformerSender": (),
+    "word_order.py:word_order": (),
+    "egg_basic_games.py:Sender": (),
+    "egg_basic_games.py:Receiver": (),
+}
+TINY = (
+    "training.num_examples=64",
+    "training.num_epochs=1",
+    "training.batch_size=32",
+    "evaluation.num_valid=32",
+)
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder(monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr(foreign, "_trusted", set())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_an_example_passes_its_checks(part):
+    part = f"./{part}"
+    problems = {str(each.check): each.problem for each in map(run, checks(kind_of(part), part))}
+    assert not {statement: problem for statement, problem in problems.items() if problem}
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
+def test_an_example_is_short(file):
+    """Without its docstrings and blank lines."""
+    tree = ast.parse(file.read_text())
+    texts = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    num_doc_lines = sum(node.end_lineno - node.lineno + 1 for node in texts)
+    assert len([line for line in file.read_text().splitlines() if line.strip()]) - num_doc_lines <= MAX_LINES
+
+
+def test_every_example_is_in_the_table():
+    table = (FOLDER / "README.md").read_text()
+    assert not [
+        file.name for file in FOLDER.iterdir() if file.suffix == ".py" and f"`{file.name}`" not in table
+    ]
+    assert {part.partition(":")[0] for part in PARTS} == {file.name for file in FOLDER.glob("*.py")}
+
+
+def test_agents_of_egg_are_trained_together(tmp_path):
+    parts = ["sender=./egg_basic_games.py:Sender", "receiver=./egg_basic_games.py:Receiver"]
+    experiment = load_experiment("disc_tiny", [*TINY, *parts, "loss=./lazimpa.py:LazImpa"])
+    result = train(experiment, tmp_path / "run", device="cpu", progress=lambda *_: None, note=lambda _: None)
+    assert result.step == 2
