@@ -1,8 +1,8 @@
 """A loss after LazImpa (Rita, Chaabouni & Dupoux 2020, arXiv 2010.01878): a lazy speaker and an impatient listener.
 
-Impatient: the listener is asked after every symbol, and its losses are averaged. Lazy: each symbol has a cost that grows
-with the listener's accuracy. Needs a channel with relaxed messages of variable
-length, such as gumbel, where the loss of every possible end is known.
+Impatient: the listener is asked after every symbol, and its losses are averaged. Lazy: each symbol has a cost that
+grows with the listener's accuracy. Needs a channel with relaxed messages of variable length, such as gumbel, where the
+loss of every possible end is known.
 """
 
 from dataclasses import dataclass
