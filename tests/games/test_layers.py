@@ -25,20 +25,6 @@ def test_a_later_kind_drops_what_it_lacks_and_keeps_what_it_has():
     assert load_experiment("disc_tiny", ["world.kind=shapeworld"]).world.options.images_per_label == 10
 
 
-def test_the_order_of_settings_of_one_layer_does_not_matter():
-    settings = ["channel.word_size=7", "channel.kind=quantized", "channel.max_len=2"]
-    expected = Part("quantized", ValueOptions(max_len=2, word_size=7))
-    for order in (settings, settings[::-1]):
-        assert load_experiment("disc_tiny", order).channel == expected
-
-
-def test_an_unread_option_of_the_layer_of_a_new_kind_is_an_error():
-    with pytest.raises(
-        ConfigError, match=r"channel.temperature: channel quantized does not read it; read by soft, gu"
-    ):
-        load_experiment("disc_tiny", ["channel.kind=quantized", "channel.temperature=2"])
-
-
 @pytest.mark.parametrize("key", ["channel", "channel.kind"])
 def test_a_kind_with_options_is_short_for_them(key, tmp_path):
     expected = Part("quantized", ValueOptions(max_len=3, word_size=8))
