@@ -15,10 +15,12 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from safetensors import SafetensorError
 
 from ecsuite.config import DamagedError, shown
 from ecsuite.corpus import Corpus, write_atomically
@@ -186,11 +188,12 @@ class Store:
             if kind == "result":
                 return self._verified_before(name)
             file = self._corpus_file(name)
-            corpus = read_corpus_file(file)
-            if corpus_digest(corpus) != name:
-                file.unlink()
-                raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
-            return corpus
+            with suppress(SafetensorError, *UNREADABLE):
+                corpus = read_corpus_file(file)
+                if corpus_digest(corpus) == name:
+                    return corpus
+            file.unlink(missing_ok=True)
+            raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
 
         return from_wire(job.inputs, function.function, decode)
 
