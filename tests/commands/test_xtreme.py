@@ -59,6 +59,12 @@ def test_a_published_model_is_evaluated(xtreme, tiny_bert):
     assert "protocol:published|model:bert|" in out
 
 
+def test_baselines_are_scored(xtreme):
+    code, out, err = xtreme("--baselines", "--tasks", "udpos", "--languages", "de", quick=[])
+    assert code == 0, err
+    assert "POS: lexicon" in out and "xtreme-baselines|udpos:lexicon|" in out
+
+
 def test_a_picture_is_drawn(xtreme):
     pytest.importorskip("matplotlib")
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--picture", "by_family.svg")[0] == 0
