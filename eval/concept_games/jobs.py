@@ -13,7 +13,7 @@ from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import Experiment, from_tree, with_training
-from ecsuite.games.run_folder import identity, with_data
+from ecsuite.games.run_identity import identity, with_data
 from ecsuite.games.training import train
 from ecsuite.jobs.job import Context, Job, Location, Stopped, hash_of, job_function
 
