@@ -73,14 +73,7 @@ class Comparison:
             "signature": self.results[0].signature,
             "baseline": None if self.baseline is None else self.baseline.name,
             "sources": [
-                {
-                    "name": result.name,
-                    "score": result.score,
-                    "ci95": None if result.ci95 is None else list(result.ci95),
-                    "seeds": list(result.seeds),
-                    "seed_scores": result.values().mean(1).tolist(),
-                    "source": result.source,
-                }
+                result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results
             ],
             "differences": [asdict(each) for each in self.differences],
@@ -122,7 +115,7 @@ def holm_of_known(p_values: Iterable[float | None]) -> list[float | None]:
 
 def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
     """The difference of two sources, and what it is computed from."""
-    one, other = first.values().mean(1), second.values().mean(1)
+    one, other = first.seed_scores, second.seed_scores
     if len(one) > 1 and first.seeds == second.seeds:
         return paired_difference(one - other), f"paired by {len(one)} seeds"
     if len(one) > 1 and len(other) > 1:
