@@ -1,7 +1,6 @@
 """Answers from hand-made logits, from exhaustive search over spans, and on the benchmark's own questions."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,8 +14,6 @@ from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
-
-DATA = Path(__file__).parents[4] / "shared" / "data" / "xtreme"
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -210,7 +207,6 @@ def test_answers_in_any_script(context, answer, byte_subwords):
     assert predictions(right_scores(prepared), prepared) == {"1": answer}
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
 @pytest.mark.parametrize(
     ("task", "language"),
     [
@@ -218,9 +214,9 @@ def test_answers_in_any_script(context, answer, byte_subwords):
         *[("tydiqa", language) for language in ("en", "ko")],
     ],
 )
-def test_real_answers_are_recovered(task, language, byte_subwords):
+def test_real_answers_are_recovered(data, task, language, byte_subwords):
     split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
-    examples = read_examples(DATA, task, language, split)[:60]
+    examples = read_examples(data, task, language, split)[:60]
     prepared = prepare(examples, byte_subwords, 384)
     windows = zip(prepared.windows, prepared.rows.targets, strict=True)
     inside = [examples[number] for number in {one.question for one, target in windows if target != NO_ANSWER}]
