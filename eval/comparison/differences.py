@@ -9,6 +9,7 @@ corrected together by Holm's procedure.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from textwrap import shorten
 from typing import Any, Literal
 
 from ecsuite.config import ConfigError, look_up
@@ -180,7 +181,8 @@ def differing_parts(first: str, second: str) -> str:
 
 
 def _value(parts: Mapping[str, str], key: str) -> str:
-    return parts[key].partition(":")[2] or "given" if key in parts else "none"
+    value = parts[key].partition(":")[2] or "given" if key in parts else "none"
+    return shorten(value, 60, placeholder="…")
 
 
 def choose_baseline(results: Sequence[Result], name: str | None) -> Result | None:

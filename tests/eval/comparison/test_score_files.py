@@ -164,6 +164,7 @@ MISTAKES = [
     ("[" * 100_000, "not JSON: nesting that is too deep"),
     ([], NO_SCORES),
     ({"scores": [{"name": "elcc"}]}, "no XferBench score in it"),
+    ({"scores": [{"name": f"{number}"} for number in range(9999)]}, "no XferBench score in it"),
     (scorecard({}, value=None, reason="no symbols"), "the XferBench score is undefined: no symbols"),
     (scorecard({}), NO_TARGETS),
     (scorecard([4.0]), NO_TARGETS),
