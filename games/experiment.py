@@ -17,6 +17,7 @@ from ecsuite.components import (
     Registry,
     all_options,
     merge_section,
+    nested_registry,
     option_types,
     read_options,
     read_part,
@@ -121,14 +122,7 @@ class Experiment:
 
 
 PARTS: Mapping[str, Registry] = {
-    "world": WORLDS,
-    "task": TASKS,
-    "channel": CHANNELS,
-    "sender": SENDERS,
-    "receiver": RECEIVERS,
-    "optimizer": OPTIMIZERS,
-    "schedule": SCHEDULES,
-    "loss": LOSSES,
+    name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
 }
 """The sections that name a part."""
 PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": EvaluationOptions}
