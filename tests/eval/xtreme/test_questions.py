@@ -207,12 +207,17 @@ def test_answers_in_any_script(context, answer, byte_subwords):
     assert predictions(right_scores(prepared), prepared) == {"1": answer}
 
 
+REAL = [
+    ("xquad", "zh"),
+    ("tydiqa", "ko"),
+    ("tydiqa", "en"),
+    *((task, language) for task in ("xquad", "mlqa") for language in ("en", "ar", "hi")),
+    ("mlqa", "zh"),
+]
+
+
 @pytest.mark.parametrize(
-    ("task", "language"),
-    [
-        *[(task, language) for task in ("xquad", "mlqa") for language in ("en", "zh", "ar", "hi")],
-        *[("tydiqa", language) for language in ("en", "ko")],
-    ],
+    ("task", "language"), [*REAL[:1], *(pytest.param(*each, marks=pytest.mark.slow) for each in REAL[1:])]
 )
 def test_real_answers_are_recovered(data, task, language, byte_subwords):
     split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]

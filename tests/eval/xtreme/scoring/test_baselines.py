@@ -129,6 +129,7 @@ LEXICON = {
 """F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
 
 
+@pytest.mark.slow
 def test_the_lexicon_against_an_independent_program(data):
     predict = fit_baseline(data, "udpos")
     for language, expected in LEXICON.items():
