@@ -135,12 +135,7 @@ def run_folder_of(game: Game, folder: Path) -> Path:
 
 
 def plan(study: Study, folder: Path) -> dict[tuple[str, int], Job]:
-    """The jobs of a study, by row and seed.
-
-    Args:
-        study: What is asked.
-        folder: Parent of the run folders.
-    """
+    """The jobs of a study, by row and seed; `folder` is the parent of the run folders."""
     return {
         (row.name, seed): Job(
             play_and_score,
