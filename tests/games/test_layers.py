@@ -62,13 +62,6 @@ def test_a_kind_of_agent_is_a_name_too(name, kind, cell):
     assert load_experiment("disc_tiny", ["receiver=hier,cell=rnn"]).receiver.options.cell == "rnn"
 
 
-def test_settings_beside_a_short_form_have_precedence():
-    channel = load_experiment("disc_tiny", ["channel=quantized,word_size=8", "channel.num_levels=3"]).channel
-    assert channel == Part("quantized", ValueOptions(max_len=3, word_size=8, num_levels=3))
-    sender = load_experiment("disc_tiny", ["sender=lstm,hidden=8", "sender.hidden_size=12"]).sender.options
-    assert (sender.cell, sender.hidden_size) == ("lstm", 12)
-
-
 def test_a_perception_is_a_part_of_an_agent():
     things = ["world.kind=thing", "task.kind=concept"]
     mlp = load_experiment(

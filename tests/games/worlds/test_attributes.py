@@ -75,12 +75,6 @@ def test_sets_and_targets_are_uniform():
     assert chisquare(np.unique(meant_of_first_set, return_counts=True)[1]).pvalue > 1e-4
 
 
-def test_a_reconstruction_has_the_target_alone():
-    world = make("task.kind=reconstruction")
-    candidates, targets = world.examples("train", np.arange(5))
-    assert candidates.shape == (5, 1, 2) and (targets == 0).all()
-
-
 def test_distinct_meanings_are_distinct_in_order_and_at_most_the_whole_space():
     world = make("world.num_attributes=3")
     some = world.distinct_meanings(20)
@@ -153,10 +147,6 @@ def test_held_out_objects_are_never_trained_on(held_out):
     other = make(f"world.held_out={held_out}", "training.seed=2").objects_of_split["valid"]
     assert (other != world.objects_of_split["valid"]).any()
     assert len(world.distinct_meanings(100)) == 16  # the corpus is about all of them
-
-
-def test_without_held_out_objects_there_is_nothing_more_to_evaluate():
-    assert make().extra_evaluations() == {} and make().splits == ("train", "valid")
 
 
 def test_objects_that_cannot_be_held_out():

@@ -184,11 +184,6 @@ def test_targets_places_and_distractors_are_uniform(path):
     assert counts.sum() == 300 * 64 * 16 and np.abs(counts / counts.mean() - 1).max() < 0.16
 
 
-def test_all_rows_of_a_split_may_be_candidates(path):
-    rounds = make(path, "task.num_distractors=95", task="discrimination").batch("valid", 0)
-    assert (np.sort(rounds.candidates, axis=1) == np.arange(96)).all()
-
-
 def test_rules_of_images_are_their_features(path, tmp_path):
     world = make(path, task="discrimination")
     assert world.rules.meanings is world.file.features and len(world.rules.meanings) == 384

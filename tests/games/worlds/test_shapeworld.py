@@ -69,13 +69,6 @@ def test_what_the_receiver_sees_by_variant(drawn):
     assert all(all_formulas()[rule].is_reference for rule in ref.rules)
 
 
-def test_numbers_of_targets_and_distractors_may_differ(drawn):
-    rounds = make("concept", "task.num_targets=3", "task.num_distractors=5").batch("train", 0)
-    assert rounds.shown.shape == (64, 8) and (rounds.labels == (np.arange(8) < 3)).all()
-    truth = np.take_along_axis(TRUTH[rounds.rules], worlds_of(rounds, rounds.candidates), 1)
-    assert (truth == rounds.labels).all()
-
-
 def test_a_round_repeats_no_image_while_there_are_others(drawn):
     """10 images of each world are enough for 10 targets and 10 distractors; 4 are not, and are used evenly."""
     rounds = make("set_reference").batch("train", 0)
