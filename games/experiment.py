@@ -239,9 +239,10 @@ def _set(tree: Tree, path: str, value: Any) -> None:
     section, _, rest = path.partition(".")
     below = tree.get(section)
     if rest:
-        tree[section] = (
-            dict(below) if isinstance(below, Mapping) else {KIND: below} if section in tree else {}
-        )
+        if isinstance(below, Mapping):
+            tree[section] = dict(below)
+        else:
+            tree[section] = {KIND: below} if section in tree else {}
         _set(tree[section], rest, value)
     elif isinstance(below, dict) and isinstance(value, str):
         tree[section] = {**below, KIND: value}
