@@ -87,12 +87,8 @@ def prepare(
     Targets are the positions of the first and last sub-word of the first answer, and `NO_ANSWER` if the window does not
     contain all of it or answers are withheld.
 
-    Args:
-        examples: The questions.
-        sub_words: The vocabulary.
-        context: Maximum row length in sub-words.
-        is_bidirectional: Not used: rows are the same for encoders and decoders.
-        labels: Not used.
+    The arguments are those of `tagging.prepare`, with questions as examples; rows are the same for encoders and
+    decoders, and there are no labels.
 
     Raises:
         ConfigError: If a row has no space for a context.
