@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train-game disc_small --set channel.temperature=2 --out runs/warm",
     ),
     "config": ("config:config", "config disc_small > mine.yaml && ecsuite train-game mine.yaml"),
+    "evaluate": ("evaluate:evaluate", "evaluate runs/disc_small --set task.num_distractors=20"),
     "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
     "features": (
         "features:features",

@@ -62,11 +62,7 @@ class Registry:
         return {name: line for name, (_, line) in self.parts.items()}
 
     def section(self, given: Any, path: str) -> dict[str, Any]:
-        """A section as a mapping, where `given` may be short for it: `quantized,word_size=8`.
-
-        Raises:
-            ConfigError: If it is neither, or the name is unknown.
-        """
+        """A section as a mapping, where `given` may be short for it: `quantized,word_size=8`."""
         if isinstance(given, str):
             given = {KIND: given}
         if not isinstance(given, Mapping):

@@ -42,13 +42,7 @@ class DivergedError(ArithmeticError):
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
-    """The error for an unknown name, with the most similar name and all choices.
-
-    Args:
-        kind: The kind of thing that is named, such as `game`.
-        name: What the user wrote.
-        choices: The names that exist.
-    """
+    """The error for an unknown name of a `kind` such as `game`, with the most similar name and all choices."""
     choices = list(choices)
     similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{similar[0]}'?" if similar else ";"
@@ -57,11 +51,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
 
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
-    """The registry entry of a name.
-
-    Raises:
-        ConfigError: If the name is unknown; the message has the most similar name and all choices.
-    """
+    """The registry entry of a name; `ConfigError` with the most similar name and all choices if it is unknown."""
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
@@ -72,7 +62,7 @@ def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Co
 
     Args:
         names: Names of options; one that `reads` does not have is read by every choice.
-        chosen: The choices, keys of `reads` or choices without options of their own.
+        chosen: Keys of `reads`, or choices without options of their own.
         reads: By choice (a protocol, a metric, a source), the names of the options that not every choice reads.
     """
     shared = set().union(*reads.values())
@@ -83,7 +73,7 @@ def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Co
 def refuse_unread(
     choice: str, chosen: Collection[str], given: Mapping[str, str], reads: Mapping[str, Collection[str]]
 ) -> None:
-    """Refuse an option that a user gave and that has no effect with what the user chose.
+    """Refuse an option that a user gave and that has no effect with what the user chose; see `unread`.
 
     Args:
         choice: How the choice is written, such as `--protocol metrics`.
@@ -100,12 +90,7 @@ def refuse_unread(
 
 
 def missing_extra(needs: str, extra: str) -> ConfigError:
-    """The error where packages of an optional extra are not installed.
-
-    Args:
-        needs: What needs which packages, such as `a picture needs matplotlib`.
-        extra: The name of the extra in `pyproject.toml`.
-    """
+    """The error where packages of an optional extra are not installed, such as `a picture needs matplotlib`."""
     return ConfigError(f"{needs}: pip install 'ecsuite[{extra}]'")
 
 
@@ -145,11 +130,7 @@ _REPR.maxlevel = 3
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Read YAML text.
-
-    Args:
-        text: The text.
-        place: Its source, for messages.
+    """Read YAML text; messages begin with its place.
 
     Raises:
         ConfigError: If it is not YAML, or holds what safe YAML does not have.
@@ -171,11 +152,7 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 def parse_value(text: str, place: str) -> Any:
-    """Read one YAML value, such as that of `--set key=value`.
-
-    Raises:
-        ConfigError: If it is not YAML.
-    """
+    """Read one YAML value, such as that of `--set key=value`; `ConfigError` if it is not YAML."""
     try:
         return parse_yaml(text, place)
     except ConfigError:
@@ -223,24 +200,13 @@ def packaged_yaml(package: str, name: str) -> Any:
 
 
 def read_presets(kind: type[Entry], package: str, file: str = "presets.yaml") -> dict[str, Entry]:
-    """The presets, or other parts, in a file of a package, by name.
-
-    Args:
-        kind: A dataclass with a field `name`, and the keys of a preset as its other fields.
-        package: The package.
-        file: The name of the file.
-    """
+    """The presets in `presets.yaml` of a package, by name: dataclasses with a field `name` and their other keys."""
     presets = packaged_yaml(package, file)
     return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
 
 
 def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
-    """Build the dataclass `kind` from a mapping and check every key, type and bound.
-
-    Args:
-        kind: The dataclass.
-        tree: Its values by key.
-        source: Source of the mapping, for messages.
+    """Build the dataclass `kind` from a mapping, and check every key, type and bound; messages begin with its source.
 
     Raises:
         ConfigError: If a key is unknown, or a value has another type or is out of bounds.
@@ -259,13 +225,8 @@ def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
 def checked(value: Any, hint: Any, place: str) -> Any:
     """A value of the type `hint`, within its bounds; an integer is also a float, and a list a tuple.
 
-    Args:
-        value: As read from YAML or the command line.
-        hint: The type of the setting.
-        place: The key, for messages.
-
     Raises:
-        ConfigError: If the value has another type or is out of bounds.
+        ConfigError: If the value has another type or is out of bounds; the message begins with its place.
     """
     if typing.get_origin(hint) is Literal:
         choices = [str(choice) for choice in typing.get_args(hint)]

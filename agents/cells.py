@@ -183,6 +183,8 @@ class DAGCell(RecurrentCell):
     has_bias = False
     nodes: tuple[tuple[str, int], ...]
     """Activation and index of the predecessor of each node after node 0."""
+    takes_mean: bool
+    """Whether the output is the mean of all nodes but node 0, rather than the last one."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -205,18 +207,13 @@ class DAGCell(RecurrentCell):
             for (activation, predecessor), node_map in zip(self.nodes, maps, strict=True):
                 value = values[predecessor]
                 values.append(_gated_node(node_map(value), value, activation))
-            return (self.output(values),)
+            return (torch.stack(values[1:]).mean(0) if self.takes_mean else values[-1],)
 
         return step
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """Node 0; see the base class."""
         return (_gated_node(inputs + hidden, state[0], "tanh"),)
-
-    @staticmethod
-    @abstractmethod
-    def output(values: list[Tensor]) -> Tensor:
-        """The output of the cell, from the values of the nodes, node 0 first."""
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -236,22 +233,14 @@ class DgsendCell(DAGCell):
     """The cell that Dagan et al. (2020, arXiv 2001.03361) found for senders."""
 
     nodes = (("identity", 0),)
-
-    @staticmethod
-    def output(values: list[Tensor]) -> Tensor:
-        """The last node."""
-        return values[-1]
+    takes_mean = False
 
 
 class DgrecvCell(DAGCell):
     """The cell that Dagan et al. (2020, arXiv 2001.03361) found for receivers."""
 
     nodes = (("tanh", 0), ("tanh", 0), ("identity", 0), ("relu", 2))
-
-    @staticmethod
-    def output(values: list[Tensor]) -> Tensor:
-        """The mean of all nodes but node 0."""
-        return torch.stack(values[1:]).mean(0)
+    takes_mean = True
 
 
 class SRUCell(RecurrentCell):

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin
 from ecsuite import foreign
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
 from ecsuite.components import KIND, option_types
-from ecsuite.config import ConfigError, look_up, parse_value, unknown_name
+from ecsuite.config import ConfigError, look_up, parse_value, shown, unknown_name
 
 Role = Literal["sender", "receiver"]
 
@@ -63,18 +63,11 @@ class AgentSpec:
     def section(self) -> dict[str, Any]:
         """The section of a config with the same agent."""
         options = {SHORT_OPTIONS.get(key, key): parse_value(value, key) for key, value in self.options}
-        if self.family in CELLS.parts:
-            zero_input = {"zero_input": True} if self.zero_input else {}
-            return {
-                KIND: "recurrent",
-                "cell": self.cell,
-                "num_layers": self.num_layers,
-                **zero_input,
-                **options,
-            }
+        kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
         cell = {} if self.cell is None else {"cell": self.cell}
-        layers = {"num_layers": self.num_layers} if self.family == "transformer" else {}
-        return {KIND: self.family.removesuffix(":CELL"), **cell, **layers, **options}
+        layers = {"num_layers": self.num_layers} if kind in ("recurrent", "transformer") else {}
+        zero_input = {"zero_input": True} if self.zero_input else {}
+        return {KIND: kind, **cell, **layers, **zero_input, **options}
 
     def number(self, key: str) -> int | None:
         """The value of an integer option; None if it is not set."""
@@ -136,8 +129,8 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
     else:
         match = re.fullmatch(r"(.+?)(?:-([1-9])l)?(-z)?", name)
         pattern, layers, zero = match.groups() if match else (name, None, None)
-        has = option_types(known[pattern]) if pattern in known else {}
-        if not has or (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
+        has = option_types(known[pattern]) if pattern in known else None
+        if has is None or (layers and "num_layers" not in has) or (zero and "zero_input" not in has):
             if (role, name) in NOT_IN_GAMES:
                 raise ConfigError(f"{role} {name} {NOT_IN_GAMES[role, name]}")
             raise unknown_name(role, given_name, known)
@@ -166,14 +159,14 @@ def _read_options(name: str, options: type, assignments: list[str]) -> tuple[tup
     for assignment in assignments:
         key, equals, value = (part.strip() for part in assignment.lower().partition("="))
         if not equals:
-            raise ConfigError(f"{name}: expected key=value after the comma, got '{assignment}'")
+            raise ConfigError(f"{name}: expected key=value after the comma, got {shown(assignment)}")
         if not choices:
-            raise ConfigError(f"{name} has no options; leave out ',{assignment}'")
+            raise ConfigError(f"{name} has no options; leave out {shown(',' + assignment)}")
         values = look_up(f"option of {name}", key, choices)
         if values:
             look_up(f"value of {key}", value, dict.fromkeys(values))
         elif not re.fullmatch("[1-9][0-9]{0,5}", value):
-            raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got '{value}'")
+            raise ConfigError(f"{name}: {key}: expected a number from 1 to 999999, got {shown(value)}")
         given[key] = value
     return tuple(sorted((key, value) for key, value in given.items() if choices[key][:1] != (value,)))
 

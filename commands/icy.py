@@ -23,6 +23,8 @@ from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.foreign import trust
 
+Names = list[str] | None
+
 FIELDS = {
     "model": "models",
     "receiver": "receivers",
@@ -47,40 +49,29 @@ def icy(
     study: Annotated[
         str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
     ] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="An agent (see `ecsuite list`), with options; can be repeated.")
-    ] = None,
+    model: Annotated[Names, typer.Option(help="An agent (see `ecsuite list`); can be repeated.")] = None,
     role: Annotated[str | None, typer.Option(help="Role of the models: sender or receiver.")] = None,
-    receiver: Annotated[
-        list[str] | None, typer.Option(help="Receivers of protocol end-to-end; can be repeated.")
-    ] = None,
+    receiver: Annotated[Names, typer.Option(help="Receivers of end-to-end; can be repeated.")] = None,
     protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
     channel: Annotated[
-        list[str] | None,
-        typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
+        Names, typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated.")
     ] = None,
     grammar: Annotated[
-        list[str] | None,
-        typer.Option(help="Grammars to learn; default perm, proj, rot, shufdet, hol; can be repeated."),
+        Names, typer.Option(help="Grammars to learn; default perm, proj, rot, shufdet, hol; can be repeated.")
     ] = None,
     seeds: Seeds = None,
     target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
     cap: Annotated[
         float | None, typer.Option(help="Stop a run after this multiple of the updates that CONCAT took.")
     ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(help="Maximum number of updates, for budget and end-to-end.")
-    ] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
     clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
-    held_out: Annotated[
-        float | None, typer.Option(help="Hold out this share of the meanings, and test on them.")
-    ] = None,
+    held_out: Annotated[float | None, typer.Option(help="Share of meanings held out for a test.")] = None,
     precision: Annotated[
         str | None, typer.Option(help="fp32, or bf16: rounded where that is faster.")
     ] = None,
     early_stop: Annotated[
-        bool | None,
-        typer.Option("--early-stop", help="Stop runs without progress at a quarter of the cap."),
+        bool | None, typer.Option("--early-stop", help="Stop runs without progress at a quarter of the cap.")
     ] = None,
     hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
     num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
@@ -89,8 +80,7 @@ def icy(
     vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
     out: Out = None,
     picture: Annotated[
-        Path | None,
-        typer.Option(help="Draw the results of protocol metrics or end-to-end: .svg or .png."),
+        Path | None, typer.Option(help="Draw the results of protocol metrics or end-to-end: .svg or .png.")
     ] = None,
     save_corpora: Annotated[
         Path | None,

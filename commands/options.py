@@ -106,17 +106,7 @@ def names_in(text: str) -> tuple[str, ...]:
 def require_read(
     ctx: typer.Context, choice: str, chosen: Collection[str], reads: Mapping[str, Collection[str]]
 ) -> None:
-    """Refuse options that the user gave and that have no effect with what was chosen.
-
-    Args:
-        ctx: The context of the command.
-        choice: How the choice is written, such as `--metrics topsim`.
-        chosen: What was chosen, keys of `reads`.
-        reads: By choice, the parameters of the command that it reads; those that are in none are read by all.
-
-    Raises:
-        ConfigError: If there is such an option; the message names it and the choices that read it.
-    """
+    """Refuse options of a command that the user gave and that have no effect: `refuse_unread` of its parameters."""
     refuse_unread(choice, chosen, given_options(ctx), reads)
 
 
@@ -157,15 +147,7 @@ def xferbench_options(ctx: typer.Context) -> "MetricOptions":
 
 
 def consecutive_seeds(text: str | None, first: int) -> range:
-    """Seeds of a command that takes consecutive ones; a single one, `first`, if none are given.
-
-    Args:
-        text: See `read_seeds`.
-        first: Where seeds begin if only their number is given.
-
-    Raises:
-        ConfigError: If they are not consecutive.
-    """
+    """Seeds as `read_seeds` reads them, `first` alone if none are given; `ConfigError` if they are not consecutive."""
     seeds = read_seeds(text, first) or (first,)
     if seeds != tuple(range(seeds[0], seeds[0] + len(seeds))):
         raise ConfigError(f"--seeds {text}: expected consecutive seeds, such as 3 or 5-7")

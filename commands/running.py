@@ -44,13 +44,7 @@ def run_study(
 
 
 def print_plan(jobs: Iterable[Job], *, cache: Path, as_json: bool) -> None:
-    """Print which jobs of a study are kept and which would run.
-
-    Args:
-        jobs: The jobs whose results the study wants.
-        cache: Folder of kept results.
-        as_json: Whether to print JSON.
-    """
+    """Print which of the jobs whose results a study wants are kept in the cache, and which would run."""
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0
     rows = [(job, True) for job in plan.kept] + [(job, False) for job in plan.missing]

@@ -17,7 +17,7 @@ from ecsuite.commands.options import (
     require_read,
 )
 from ecsuite.commands.running import Plan, print_plan, run_study
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
@@ -88,15 +88,9 @@ def xtreme(
     source = "--baselines" if baselines else "CORPUS" if model is None else "--model"
     require_read(ctx, source, [source], READS)
     from ecsuite.downloads.downloads import data_folder
-    from ecsuite.eval.xtreme.presets import PRESETS
-    from ecsuite.eval.xtreme.protocols import PROTOCOLS
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
-    look_up("preset", preset, PRESETS)
-    look_up("protocol", protocol, PROTOCOLS)
     names = tuple(TASKS) if tasks == ALL else names_in(tasks)
-    for name in names:
-        look_up("task", name, TASKS)
     if picture is not None:
         prepare_picture(picture)
     if out is not None:

@@ -185,11 +185,10 @@ class ReinforceChannel(SymbolChannel):
 class QuantizedChannel(Channel):
     """Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).
 
-    A word has `word_size` values; there is no embedding table of words. The gradient ignores the rounding
-    (straight-through). There is no noise, and all modes give the same messages.
-
-    A sigmoid maps logits to values from 0 to 1. The paper's program uses min-max over the batch instead, so that the
-    message for one object depends on the others; our option `minmax` is computed within each word.
+    A word has `word_size` values and no embedding; the gradient ignores the rounding (straight-through). There is no
+    noise, and all modes give the same messages. A sigmoid maps logits to values from 0 to 1. The paper's program uses
+    min-max over the batch instead, so that the message for one object depends on the others; our option `minmax` is
+    computed within each word.
     """
 
     Options = ValueOptions

@@ -66,15 +66,10 @@ def draw_rounds(
     title: str = "",
     format: Literal["png", "svg"] = "png",  # noqa: A002 (matplotlib's own word)
 ) -> bytes:
-    """Draw rounds below one another, the targets of each above its distractors.
+    """Draw rounds below one another as png or svg, the targets of each above its distractors.
 
     Objects that are attribute values become small tables, `attribute0=3` for value 3 of the first attribute; the
     values that all targets of a round share are bold, also in its distractors.
-
-    Args:
-        rounds: The rounds to draw.
-        title: Heading of the page.
-        format: png or svg.
 
     Returns:
         The content of the image file; the same rounds give the same bytes.

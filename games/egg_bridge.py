@@ -117,16 +117,11 @@ class EGGGame(nn.Module):
 def corpus_from_interaction(
     interaction: Any, *, num_values: int | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Corpus:
-    """Make a corpus from the messages of any EGG game.
+    """Make a corpus from the messages of any EGG game: an `egg.core.Interaction`, such as `dump_interactions` returns.
 
     Messages of several symbols end with their first EOS (id 0 in all of EGG), as in its games; a message of a game
-    with a single symbol is that symbol.
-
-    Args:
-        interaction: An `egg.core.Interaction`, such as `egg.core.dump_interactions` returns.
-        num_values: Number of values of an attribute, if the sender's input is one-hot for each attribute; meanings are
-            then attribute values, with concepts. If None, meanings are the unchanged input of the sender.
-        metadata: Metadata of the corpus.
+    with a single symbol is that symbol. If `num_values` is given, the sender's input is one-hot for attributes of so
+    many values, and meanings are these, with concepts. Otherwise meanings are the unchanged input of the sender.
 
     Raises:
         ValueError: If the interaction has no messages or continuous ones, or its input is not one-hot for attributes
@@ -159,11 +154,7 @@ def corpus_from_interaction(
 
 
 def attribute_values(features: Tensor, num_values: int) -> Tensor:
-    """One-hot features (..., num_attributes * num_values) to attribute values (..., num_attributes).
-
-    Raises:
-        ValueError: If the features are not of this form.
-    """
+    """One-hot features (..., num_attributes * num_values) to attribute values (..., num_attributes)."""
     if features.shape[-1] % num_values:
         raise ValueError(
             f"expected a multiple of {num_values} features (values of an attribute), got {features.shape[-1]}"

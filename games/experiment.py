@@ -19,6 +19,7 @@ from ecsuite.components import (
     Registry,
     all_options,
     merge_section,
+    nested_registry,
     option_types,
     read_options,
     read_part,
@@ -126,14 +127,7 @@ class Experiment:
 
 
 PARTS: Mapping[str, Registry] = {
-    "world": WORLDS,
-    "task": TASKS,
-    "channel": CHANNELS,
-    "sender": SENDERS,
-    "receiver": RECEIVERS,
-    "optimizer": OPTIMIZERS,
-    "schedule": SCHEDULES,
-    "loss": LOSSES,
+    name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
 }
 """The sections that name a part."""
 PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": EvaluationOptions}
@@ -279,9 +273,10 @@ def _set(tree: Tree, path: str, value: Any) -> None:
     section, _, rest = path.partition(".")
     below = tree.get(section)
     if rest:
-        tree[section] = (
-            dict(below) if isinstance(below, Mapping) else {KIND: below} if section in tree else {}
-        )
+        if isinstance(below, Mapping):
+            tree[section] = dict(below)
+        else:
+            tree[section] = {KIND: below} if section in tree else {}
         _set(tree[section], rest, value)
     elif isinstance(below, dict) and isinstance(value, str):
         tree[section] = {**below, KIND: value}

@@ -101,10 +101,8 @@ class RelaxedMessageBuilder:
 class DiscreteMessageBuilder:
     """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
 
-    Args:
-        options: Vocabulary and length.
-        noise: Gumbel noise (max_len, batch, vocab_size + 1) for samples, None for the most likely symbols.
-        track: Keep log-probabilities and entropies for REINFORCE, and do not stop before `max_len` steps.
+    The noise is (max_len, batch, vocab_size + 1). If `track`, log-probabilities and entropies are kept for REINFORCE,
+    and there are `max_len` steps.
     """
 
     def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
@@ -169,9 +167,7 @@ class DiscreteMessageBuilder:
 class ValueMessageBuilder:
     """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
 
-    Args:
-        options: Length, levels, and how logits become values.
-        is_rounded: Round values to levels, with the gradient of the values (straight-through).
+    If `is_rounded`, values are rounded to levels, with the gradient of the values (straight-through).
     """
 
     def __init__(self, options: ValueOptions, *, is_rounded: bool) -> None:

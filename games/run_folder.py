@@ -22,16 +22,15 @@ import torch
 from filelock import FileLock, Timeout
 
 import ecsuite
-from ecsuite.components import KIND, to_tree
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS
 from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.foreign import UntrustedError
 from ecsuite.games.checkpoints import checkpoints, newest_step
-from ecsuite.games.code_files import keep_copies, with_checksums
-from ecsuite.games.experiment import Experiment, Tree, from_tree, load_experiment
-from ecsuite.games.registry import SCHEDULES, WORLDS
+from ecsuite.games.code_files import keep_copies
+from ecsuite.games.experiment import Experiment, from_tree, load_experiment
+from ecsuite.games.run_identity import identity, require_same_run, require_same_schedule, with_horizon
 from ecsuite.jobs.signals import StopRequest
 
 TMP_FILES = re.compile(
@@ -136,7 +135,7 @@ def check_run_folder(
             f"{folder} holds this run, which diverged at step {diverged_at}: {REMEDY}, which replaces it; --resume "
             "tries again from its last checkpoint"
         )
-    _require_same_run(folder, existing, experiment, diverged_at)
+    require_same_run(folder, existing, experiment, diverged_at)
     if training is not None and diverged_at is None:
         num_steps_done = training["step"]
     num_epochs = experiment.training.num_epochs
@@ -146,7 +145,7 @@ def check_run_folder(
             f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
             f"--epochs {num_epochs} means {num_steps}"
         )
-    _require_same_schedule(folder, existing, experiment)
+    require_same_schedule(folder, existing, experiment)
     if diverged_at is not None:
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
@@ -232,83 +231,6 @@ def versions(device: torch.device) -> dict[str, Any]:
         "device": device.type,
         "num_threads": torch.get_num_threads(),
     }
-
-
-def with_horizon(experiment: Experiment) -> Experiment:
-    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
-    horizon = SCHEDULES.load(experiment.schedule.kind).horizon
-    options = horizon(experiment.schedule.options, experiment.training.num_epochs)
-    return replace(experiment, schedule=replace(experiment.schedule, options=options))
-
-
-def with_data(experiment: Experiment) -> Experiment:
-    """The experiment with the checksums of its data files.
-
-    Raises:
-        ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
-    """
-    data = {}
-    for option in WORLDS.load(experiment.world.kind).data_files:
-        file = getattr(experiment.world.options, option)
-        try:
-            with open(file, "rb") as content:
-                data[option] = hashlib.file_digest(content, "sha256").hexdigest()
-        except OSError as error:
-            raise ConfigError(f"{file}: can't be read: {error}") from None
-        if experiment.data.get(option, data[option]) != data[option]:
-            raise ConfigError(
-                f"world.{option}: {file} has other content than when this config was written (SHA-256 {data[option]}, "
-                f"expected {experiment.data[option]}): restore the file, or remove the section `data` of the config"
-            )
-    return replace(experiment, data=data)
-
-
-def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting but the description, and files by content instead of path."""
-    tree = experiment.to_tree()
-    del tree["about"]
-    for option in experiment.data:
-        del tree["world"][option]
-    return with_checksums(tree, experiment.code)
-
-
-def _require_same_run(
-    folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
-) -> None:
-    """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `_require_same_schedule`."""
-    before, now = identity(existing), identity(requested)
-    for key in ("num_epochs", "until_accuracy", "max_minutes"):
-        before["training"][key] = now["training"][key]
-    if before["schedule"][KIND] == now["schedule"][KIND]:
-        before["schedule"] = now["schedule"]
-    if difference := _difference(before, now):
-        other = f"{folder} holds another run ({difference})"
-        if diverged_at is not None:
-            raise ConfigError(
-                f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
-            )
-        raise ConfigError(f"{other}: choose another folder with --out")
-
-
-def _require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
-    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
-    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
-        raise ConfigError(
-            f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
-            "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
-        )
-
-
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
-    """The first setting in which two runs differ; empty if none."""
-    for key in {**before, **now}:
-        old, new, name = before.get(key), now.get(key), f"{path}{key}"
-        if isinstance(old, dict) and isinstance(new, dict):
-            if difference := _difference(old, new, f"{name}."):
-                return difference
-        elif old != new:
-            return f"{name} is {old} in the folder, {new} requested"
-    return ""
 
 
 def _read_metadata(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A finished or unfinished run: its config, log, corpus, and its agents, ready to be asked."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +15,14 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
+from ecsuite.devices import choose_device
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import load_checkpoint
-from ecsuite.games.experiment import Experiment, ignore, load_experiment
+from ecsuite.games.experiment import Experiment, ignore, load_experiment, override, with_changes
 from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.tasks import Reconstruction
+from ecsuite.games.training import evaluate
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,48 @@ class Run:
         if load_checkpoint(self.folder, game, made.optimizer(game.parameters()), self.note) is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")
         return game.eval()
+
+    @torch.inference_mode()
+    def evaluate(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        device: str = "cpu",
+    ) -> dict[str, dict[str, float]]:
+        """Evaluate the agents as they are, also on other objects or with another task than in training.
+
+        Args:
+            changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
+            assignments: The same as texts, `task.num_distractors=20`, which take precedence.
+            device: auto, cpu or cuda.
+
+        Returns:
+            The measures of each evaluation: `valid`, and further ones by name where the world has them.
+
+        Raises:
+            ConfigError: If a change is not valid, or the agents do not fit to what it makes.
+        """
+        experiment = override(with_changes(self.experiment, changes or {}), assignments)
+        world = make_world(experiment)
+        names, before = ([list(each) for each in of.value_names] for of in (world, self.game.world))
+        if names != before:
+            raise ConfigError(
+                "the objects have other attributes or values than those of training: expected a table with the values "
+                f"{', '.join(name for each in before for name in each):.200}"
+            )
+        game = Game(experiment, world)
+        try:
+            game.load_state_dict(self.game.state_dict())
+        except RuntimeError:
+            raise ConfigError(
+                "the agents do not fit to what was changed: their weights have other shapes"
+            ) from None
+        game.to(choose_device(device))
+        others = world.extra_evaluations()
+        return {"valid": evaluate(game, world, experiment)} | {
+            name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()
+        }
 
     @torch.inference_mode()
     def speak(self, meanings: ArrayLike) -> list[list[int]]:

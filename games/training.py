@@ -31,10 +31,9 @@ from ecsuite.games.run_folder import (
     open_log,
     prepare_run_folder,
     versions,
-    with_data,
-    with_horizon,
     write_divergence,
 )
+from ecsuite.games.run_identity import with_data, with_horizon
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
 

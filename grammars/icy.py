@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.corruptions import CORRUPTIONS, Corruption
 from ecsuite.grammars.geometry import Geometry
@@ -148,7 +148,8 @@ def parse(name: str) -> list[ChainStep]:
         if equals and steps:
             choices = known[steps[-1].name].options
             if not choices:
-                raise ConfigError(f"grammar '{name}': {steps[-1].name} has no options, got '{part.strip()}'")
+                last = steps[-1].name
+                raise ConfigError(f"grammar {shown(name)}: {last} has no options, got {shown(part.strip())}")
             look_up(f"option of {steps[-1].name}", key, choices)
             look_up(f"{key} of {steps[-1].name}", value, dict.fromkeys(choices[key]))
             steps[-1] = replace(steps[-1], options={**steps[-1].options, key: value})
@@ -156,7 +157,9 @@ def parse(name: str) -> list[ChainStep]:
         key = ALIASES.get(key, key)
         options = look_up("grammar", key, known).options
         if steps and key in BASES:
-            raise ConfigError(f"grammar '{name}': {key} makes messages, so it must be the first of a chain")
+            raise ConfigError(
+                f"grammar {shown(name)}: {key} makes messages, so it must be the first of a chain"
+            )
         if not steps and key not in BASES:
             steps.append(ChainStep(name="concat", options={}))
         steps.append(ChainStep(name=key, options={option: values[0] for option, values in options.items()}))

@@ -108,7 +108,7 @@ def _options(name: str, options: list[str], defaults: Mapping[str, Any]) -> dict
         key, equals, value = (part.strip() for part in option.partition("="))
         if not equals or not defaults:
             choices = f"expected one such as {next(iter(defaults))}=…" if defaults else "the grammar has none"
-            raise ConfigError(f"grammar '{name}': '{option}' is not an option: {choices}")
+            raise ConfigError(f"grammar '{name}': {shown(option)} is not an option: {choices}")
         default = look_up(f"option of {name}", key, defaults)
         try:
             settings[key] = type(default)(value)

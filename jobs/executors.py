@@ -89,13 +89,7 @@ def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
 
 
 class Here:
-    """Computes in this process.
-
-    Args:
-        store: Holds the results.
-        report: Told of events.
-        should_stop: Whether jobs are asked to stop.
-    """
+    """Computes in this process; `report` is told of events, `should_stop` says whether jobs are asked to stop."""
 
     num_slots = 1
 
@@ -126,13 +120,7 @@ class Here:
 
 
 class Local:
-    """Computes in processes of this machine; each is started when there is a group for it.
-
-    Args:
-        num_workers: Most processes.
-        store: Holds the results.
-        report: Told of events.
-    """
+    """Computes in at most `num_workers` processes of this machine; each is started when there is a group for it."""
 
     def __init__(self, num_workers: int, store: Store, report: Callable[[Event], None]) -> None:
         self.num_slots, self.store, self.report = num_workers, store, report

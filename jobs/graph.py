@@ -38,23 +38,16 @@ class Plan:
 
 
 def require_results(results: Mapping[Job, Result]) -> None:
-    """Check that at least one job did not fail.
-
-    Raises:
-        DivergedError: With the reason of the first one, if all failed.
-    """
+    """Check that at least one job did not fail; otherwise `DivergedError` with the reason of the first one."""
     failures = [f"{job.label}: {result.failure}" for job, result in results.items() if result.failure]
     if results and len(failures) == len(results):
         raise DivergedError(failures[0])
 
 
 def make_plan(jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False) -> Plan:
-    """Find which jobs must be computed; a job whose result is kept needs none of its inputs.
+    """Find which jobs must be computed for the results of `jobs`, and their arrays if needed.
 
-    Args:
-        jobs: The jobs whose results are wanted.
-        store: Kept results.
-        needs_arrays: Whether their arrays are wanted, too.
+    A job whose result is kept needs none of its inputs.
     """
     kept: dict[Job, Result] = {}
     missing: dict[Job, None] = {}

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus
@@ -81,26 +81,15 @@ class Result:
     """Why the job failed; None if it did not."""
 
     def checked(self) -> Any:
-        """The value.
-
-        Raises:
-            DivergedError: If the job failed.
-        """
+        """The value; `DivergedError` if the job failed."""
         if self.failure is not None:
             raise DivergedError(self.failure)
         return self.value
 
 
-class Grouping(Protocol):
-    """Chooses jobs that are computed together."""
-
-    def __call__(self, jobs: "Sequence[Job]", num_free: int) -> "Sequence[Sequence[Job]]":
-        """Divide jobs of one function into groups; each is computed by one worker.
-
-        Args:
-            jobs: Those that can be computed now.
-            num_free: Number of workers that compute nothing now.
-        """
+Grouping = Callable[["Sequence[Job]", int], "Sequence[Sequence[Job]]"]
+"""Divides jobs of one function that can be computed now into groups, each for one worker; is also given the number of
+workers that compute nothing now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -247,11 +236,7 @@ def everything(jobs: Iterable[Job]) -> list[Job]:
 
 
 def canonical(value: Any) -> Any:
-    """JSON values that identify an input.
-
-    Raises:
-        TypeError: If the input has no identity of its own, such as a path.
-    """
+    """JSON values that identify an input; `TypeError` if it has no identity of its own, as a path has none."""
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"an input of a job must be finite, got {value}")
     if value is None or isinstance(value, bool | int | float | str):

@@ -15,10 +15,12 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from safetensors import SafetensorError
 
 from ecsuite.config import DamagedError, shown
 from ecsuite.corpus import Corpus, write_atomically
@@ -31,12 +33,7 @@ UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 
 
 class Store:
-    """Results in a folder.
-
-    Args:
-        folder: The folder; made when something is kept.
-        note: Told of damaged files, and once of results of earlier versions.
-    """
+    """Results in a folder, made when something is kept; `note` is told of damaged files, once of each."""
 
     def __init__(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> None:
         self.folder = folder
@@ -57,11 +54,7 @@ class Store:
             )
 
     def read(self, job: Job | SentJob, *, needs_arrays: bool = False) -> Result | None:
-        """The kept result of a job; None if there is none, or it cannot be trusted.
-
-        Args:
-            job: The job.
-            needs_arrays: Whether the arrays are needed; if so, they are verified as well.
+        """The kept result of a job, with verified arrays if needed; None if there is none that can be trusted.
 
         Raises:
             FormatError: If it is a result of a newer version of ecsuite.
@@ -92,11 +85,11 @@ class Store:
         return Result(value=entry["value"], arrays=arrays, seconds=entry["seconds"], failure=entry["failure"])
 
     def write(self, job: Job | SentJob, value: Any, *, seconds: float, failure: str | None = None) -> None:
-        """Keep the result of a job.
+        """Keep what the function of a job returned: JSON values, or an `Outcome`.
 
         Args:
             job: The job.
-            value: What its function returned: JSON values, or an `Outcome`.
+            value: The value; None if it failed.
             seconds: Time that the computation took.
             failure: Why it failed, if it would fail in the same way again.
         """
@@ -134,11 +127,8 @@ class Store:
     def unlock(self, lock: FileLock, *, is_kept: bool) -> None:
         """Give back the right to compute a job.
 
-        Args:
-            lock: Made by `lock`.
-            is_kept: Whether the result is kept. Then the file of the lock is removed: whoever locks it, or makes it
-                anew, looks for the result first. Otherwise one process could lock the removed file, and another one
-                its successor.
+        If its result is kept, the file of the lock is removed: whoever locks it, or makes it anew, looks for the result
+        first. Otherwise one process could lock the removed file, and another one its successor.
         """
         if is_kept:
             Path(lock.lock_file).unlink(missing_ok=True)
@@ -186,11 +176,12 @@ class Store:
             if kind == "result":
                 return self._verified_before(name)
             file = self._corpus_file(name)
-            corpus = read_corpus_file(file)
-            if corpus_digest(corpus) != name:
-                file.unlink()
-                raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
-            return corpus
+            with suppress(SafetensorError, *UNREADABLE):
+                corpus = read_corpus_file(file)
+                if corpus_digest(corpus) == name:
+                    return corpus
+            file.unlink(missing_ok=True)
+            raise DamagedError(f"{file}: damaged; it is written again when the command is run again")
 
         return from_wire(job.inputs, function.function, decode)
 

@@ -44,12 +44,7 @@ def read_corpus_file(file: Path) -> Corpus:
 
 
 def to_wire(inputs: Mapping[str, Any], encode: Callable[[Any], Any]) -> dict[str, Any]:
-    """Inputs as JSON values.
-
-    Args:
-        inputs: The inputs of a job.
-        encode: Turns jobs and corpora, also in lists and mappings, into JSON values; returns others unchanged.
-    """
+    """Inputs as JSON values; `encode` turns jobs and corpora at any depth into them, and returns others unchanged."""
 
     def walk(value: Any) -> Any:
         if isinstance(value, list | tuple):

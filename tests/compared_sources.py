@@ -3,6 +3,7 @@
 import numpy as np
 
 from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_CROSS_ENTROPIES
 
 TARGETS = tuple("abcdefgh")
 LEVELS = np.array([5.9, 6.8, 5.4, 6.4, 6.6, 6.2, 6.3, 6.1])
@@ -20,3 +21,11 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None):
         signature=signature,
         ci95=ci95,
     )
+
+
+def paper_results():
+    """The sources of the paper's Table 5 as results."""
+    return [
+        Result(name=name, by_target=(row,), seeds=(0,), signature="paper, OSCAR data", source="Table 5")
+        for name, row in PAPER_CROSS_ENTROPIES.items()
+    ]

@@ -50,57 +50,8 @@ assert not heavy, heavy
     assert done.stdout.count("Example: ecsuite ") == 12
 
 
-OPTIONS = {
-    "train-game": {
-        "game", "--out", "--seed", "--sender", "--receiver", "--epochs", "--until-accuracy", "--max-minutes",
-        "--train-data", "--valid-data", "--features", "--batch-size", "--set", "--resume", "--device", "--json",
-        "--objects", "--channel", "--task", "--world", "--loss", "--trust-code", "--help",
-    },
-    "config": {"game", "--set", "--diff", "--help"},
-    "new": {"kind", "file", "--help"},
-    "check": {"part", "--kind", "--set", "--json", "--help"},
-    "score": {
-        "corpus", "--metrics", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers",
-        "--plan", "--pictures", "--picture-folder", "--out", "--device", "--json", "--help",
-    },
-    "baseline": {
-        "name", "--text", "--preset", "--protocol", "--targets", "--seed", "--seeds", "--cache", "--workers", "--plan",
-        "--out", "--device", "--json", "--help",
-    },
-    "compare": {"results", "--baseline", "--metric", "--out", "--picture", "--json", "--help"},
-    "correlate": {"results", "--translation", "--metric", "--paper", "--out", "--json", "--help"},
-    "translate": {
-        "corpus", "--pairs", "--setting", "--preset", "--seed", "--plan", "--workers", "--out", "--cache", "--device",
-        "--json", "--help",
-    },
-    "data": {"what", "--languages", "--articles", "--pairs", "--tasks", "--out", "--json", "--help"},
-    "xtreme": {
-        "corpus", "--model", "--tasks", "--data", "--languages", "--protocol", "--preset", "--backbone", "--texts",
-        "--human", "--seeds", "--cache", "--picture", "--baselines", "--plan", "--workers", "--out", "--device",
-        "--json", "--help",
-    },
-    "xtreme-evaluate": {"--predictions", "--labels", "--languages", "--by-language", "--out", "--json", "--help"},
-    "cbm": {
-        "study", "--seeds", "--row", "--set", "--out", "--picture", "--folder", "--plan", "--workers", "--device",
-        "--json", "--help",
-    },
-    "preview": {"game", "--out", "--rounds", "--split", "--set", "--help"},
-    "features": {
-        "out", "--images", "--encoder", "--device", "--seed", "--num-classes", "--images-per-class", "--num-features",
-        "--num-attributes", "--help",
-    },
-    "icy": {
-        "study", "--model", "--role", "--receiver", "--protocol", "--channel", "--grammar", "--seeds", "--target",
-        "--cap", "--max-steps", "--clip", "--held-out", "--precision", "--early-stop", "--hidden-size",
-        "--num-attributes", "--num-values", "--word-length", "--vocab-size", "--out", "--picture", "--save-corpora",
-        "--plan", "--cache", "--workers", "--device", "--json", "--help",
-    },
-    "grammar": {
-        "name", "--out", "--seed", "--num-attributes", "--num-values", "--word-length", "--vocab-size",
-        "--num-symbols", "--text", "--json", "--help",
-    },
-    "list": {"--json", "--help"},
-}  # fmt: skip
+LISTING = json.loads((Path(__file__).parent / "contracts" / "command_options.json").read_text())
+OPTIONS = {command: set(options.split()) for command, options in LISTING.items()}
 """Scripts rely on these: adding one is fine, renaming or removing one breaks somebody's work."""
 
 

@@ -9,6 +9,7 @@ corrected together by Holm's procedure.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from textwrap import shorten
 from typing import Any, Literal
 
 from ecsuite.config import ConfigError, look_up
@@ -73,14 +74,7 @@ class Comparison:
             "signature": self.results[0].signature,
             "baseline": None if self.baseline is None else self.baseline.name,
             "sources": [
-                {
-                    "name": result.name,
-                    "score": result.score,
-                    "ci95": None if result.ci95 is None else list(result.ci95),
-                    "seeds": list(result.seeds),
-                    "seed_scores": result.values().mean(1).tolist(),
-                    "source": result.source,
-                }
+                result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results
             ],
             "differences": [asdict(each) for each in self.differences],
@@ -122,7 +116,7 @@ def holm_of_known(p_values: Iterable[float | None]) -> list[float | None]:
 
 def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
     """The difference of two sources, and what it is computed from."""
-    one, other = first.values().mean(1), second.values().mean(1)
+    one, other = first.seed_scores, second.seed_scores
     if len(one) > 1 and first.seeds == second.seeds:
         return paired_difference(one - other), f"paired by {len(one)} seeds"
     if len(one) > 1 and len(other) > 1:
@@ -187,7 +181,8 @@ def differing_parts(first: str, second: str) -> str:
 
 
 def _value(parts: Mapping[str, str], key: str) -> str:
-    return parts[key].partition(":")[2] or "given" if key in parts else "none"
+    value = parts[key].partition(":")[2] or "given" if key in parts else "none"
+    return shorten(value, 60, placeholder="…")
 
 
 def choose_baseline(results: Sequence[Result], name: str | None) -> Result | None:

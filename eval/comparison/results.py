@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,17 @@ class Result:
         return np.array([[row[target] for target in targets or self.targets] for row in self.by_target])
 
     @property
+    def seed_scores(self) -> Floats:
+        """The score of each seed: means over the targets."""
+        scores: Floats = self.values().mean(1)
+        return scores
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the score over the seeds; None for one seed."""
+        return float(self.seed_scores.std(ddof=1)) if len(self.seeds) > 1 else None
+
+    @property
     def score(self) -> float:
         """The score: the mean over targets and seeds."""
         return float(self.values().mean())
@@ -74,6 +86,16 @@ class Result:
     def is_baseline(self) -> bool:
         """Whether the name is that of the model without pretraining."""
         return plain(self.name) in BASELINE_NAMES
+
+    def to_json(self) -> dict[str, Any]:
+        """What every comparison shows of a source, JSON-ready."""
+        return {
+            "name": self.name,
+            "score": self.score,
+            "seeds": list(self.seeds),
+            "seed_scores": self.seed_scores.tolist(),
+            "source": self.source,
+        }
 
 
 def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str, other: str) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from textwrap import shorten
 from typing import Any
 
 from ecsuite.config import ConfigError, shown
@@ -92,7 +93,7 @@ def _read_file(file: Path, metric: str) -> Iterator[Result]:
 
 def _lacking(file: Path, metric: str, found: Sequence[str]) -> ConfigError:
     """The error for a file without a score."""
-    known = ", ".join(dict.fromkeys(found))
+    known = shorten(", ".join(dict.fromkeys(found)), 100, placeholder=" …")
     if metric == XFERBENCH:
         other = f", or choose one with --metric: {known}" if known else ""
         return ConfigError(f"{file}: no XferBench score in it; compute it with `ecsuite score`{other}")

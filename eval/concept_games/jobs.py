@@ -13,7 +13,7 @@ from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import Experiment, from_tree, with_training
-from ecsuite.games.run_folder import identity, with_data
+from ecsuite.games.run_identity import identity, with_data
 from ecsuite.games.training import train
 from ecsuite.jobs.job import Context, Job, Location, Stopped, hash_of, job_function
 
@@ -135,12 +135,7 @@ def run_folder_of(game: Game, folder: Path) -> Path:
 
 
 def plan(study: Study, folder: Path) -> dict[tuple[str, int], Job]:
-    """The jobs of a study, by row and seed.
-
-    Args:
-        study: What is asked.
-        folder: Parent of the run folders.
-    """
+    """The jobs of a study, by row and seed; `folder` is the parent of the run folders."""
     return {
         (row.name, seed): Job(
             play_and_score,

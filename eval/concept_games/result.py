@@ -71,29 +71,19 @@ def collect(study: Study, results: Mapping[Job, Result], folder: Path) -> list[M
     jobs = plan(study, folder)
     require_results(results)
 
-    def runs(row: Row) -> Sequence[dict[str, Any]]:
-        return [
-            {
-                **results[job].value,
-                "folder": str(run_folder_of(job.inputs["game"], folder)),
-                "seconds": results[job].seconds,
-            }
-            for (name, _), job in jobs.items()
-            if name == row.name and results[job].failure is None
-        ]
-
-    return [
-        MeasuredRow(
-            row=row,
-            runs=tuple(runs(row)),
-            failures={
-                seed: reason
-                for (name, seed), job in jobs.items()
-                if name == row.name and (reason := results[job].failure) is not None
-            },
-        )
-        for row in study.rows
-    ]
+    rows = []
+    for row in study.rows:
+        runs, failures = [], {}
+        for seed in study.header.seeds:
+            job = jobs[row.name, seed]
+            found = results[job]
+            if found.failure is not None:
+                failures[seed] = found.failure
+                continue
+            run_folder = run_folder_of(job.inputs["game"], folder)
+            runs.append({**found.value, "folder": str(run_folder), "seconds": found.seconds})
+        rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
+    return rows
 
 
 def measure(study: Study, runner: Runner) -> list[MeasuredRow]:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.randomness import random_words
 
 ChannelName = Literal["soft", "gumbel", "reinforce"]
@@ -75,9 +75,9 @@ def parse_channel(text: str) -> SupervisedChannel:
     for assignment in assignments:
         key, equals, value = (part.strip() for part in assignment.partition("="))
         if not options:
-            raise ConfigError(f"channel {name} has no options; leave out ',{assignment}'")
+            raise ConfigError(f"channel {name} has no options; leave out {shown(',' + assignment)}")
         if not equals:
-            raise ConfigError(f"channel {name}: expected key=value after the comma, got '{assignment}'")
+            raise ConfigError(f"channel {name}: expected key=value after the comma, got {shown(assignment)}")
         look_up(f"option of channel {name}", key, options)
         look_up(f"value of {key}", value, dict.fromkeys(options[key]))
         chosen[key] = value

@@ -1,6 +1,5 @@
 """The figures of the ICY paper: bars of protocol `metrics` (figure 3), and curves of `end-to-end` (figure 7)."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -95,13 +94,17 @@ def draw_bars(result: IcyResult, file: Path) -> None:
 def curves(row: PairRow) -> dict[str, dict[str, list[tuple[float, float | None]]]]:
     """By grammar and by measure of `PANELS`, the mean over the seeds and the half-width of its 95 % interval.
 
-    There is one of each at every point of the curves (see `pairs.train_end_to_end`); grammars without any run are left
-    out.
+    There is one of each at every point of the curves (see `pairs.train_end_to_end`), also of `updates`, which the seeds
+    have in common; grammars without any run are left out.
     """
     found = {}
-    for grammar, runs in _trained(row).items():
-        points = {name: zip(*(run[name] for run in runs), strict=True) for name in PANELS}
-        found[grammar] = {name: [mean_and_half_width(each) for each in points[name]] for name in PANELS}
+    for cell in row.cells:
+        runs = [run["curve"] for run in cell.runs if run["reason"] is None]
+        if runs:
+            points = {name: zip(*(run[name] for run in runs), strict=True) for name in ("updates", *PANELS)}
+            found[cell.grammar] = {
+                name: list(map(mean_and_half_width, each)) for name, each in points.items()
+            }
     return found
 
 
@@ -111,7 +114,7 @@ def draw_curves(row: PairRow, file: Path) -> None:
     Raises:
         ConfigError: If matplotlib is not installed, the file has another suffix, or there is no run.
     """
-    trained, found = _trained(row), curves(row)
+    found = curves(row)
     if not found:
         raise ConfigError(
             "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
@@ -121,9 +124,9 @@ def draw_curves(row: PairRow, file: Path) -> None:
     panels = figure.subplots(2, 2, sharex=True).ravel()
     for axes, (name, label) in zip(panels, PANELS.items(), strict=True):
         for index, (grammar, measures) in enumerate(found.items()):
-            updates, colour = trained[grammar][0]["updates"], COLOURS[index % len(COLOURS)]
+            updates = [update for update, _ in measures["updates"]]
             means, half_widths = zip(*measures[name], strict=True)
-            style = STYLES[index % len(STYLES)]
+            colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
             axes.plot(updates, means, color=colour, linestyle=style, label=grammar.upper())
             if None not in half_widths:
                 low, high = np.subtract(means, half_widths), np.add(means, half_widths)
@@ -142,9 +145,3 @@ def draw_curves(row: PairRow, file: Path) -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(found), frameon=False, fontsize=9)
     save(figure, file)
-
-
-def _trained(row: PairRow) -> dict[str, list[Mapping[str, Sequence[float]]]]:
-    """The curves of the pairs that were trained, by grammar; grammars without any are left out."""
-    runs = {cell.grammar: [run["curve"] for run in cell.runs if run["reason"] is None] for cell in row.cells}
-    return {grammar: curves for grammar, curves in runs.items() if curves}

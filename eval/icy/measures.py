@@ -75,21 +75,22 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=float(spearmanr(messages, meanings).statistic))]
 
 
-def resnick_residual_bits(corpus: Corpus) -> float | None:
+def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
     """Residual entropy as in the program of Resnick et al. (2020), for two symbols, in bits; only for comparison.
 
-    It is the mean over positions, each being assigned to the attribute whose values influence it most.
-    The influence of attribute i on position j is the mean over its values v of |P(j has the first symbol | v) -
-    that probability's mean over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`.
-    The program adds 1e-8 to every count before it takes entropies; we add nothing.
-
-    Returns:
-        None unless every message has the same length, exactly two symbols are in use, and some
-        attribute varies.
+    It is the mean over positions, each being assigned to the attribute whose values influence it most. The influence of
+    attribute i on position j is the mean over its values v of |P(j has the first symbol | v) - that probability's mean
+    over the values of all attributes|: Perkins (2021), Table 8, `resent_resnick`. The program adds 1e-8 to every count
+    before it takes entropies; we add nothing. Undefined unless every message has the same length, exactly two symbols
+    are in use, and some attribute varies.
     """
+    line = signature("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
+    about = "residual entropy in bits, by Resnick's greedy search"
+    score = partial(Score, name="resent_resnick_bits", about=about, signature=line)
     entropies, content = entropies_or_reason(corpus), corpus.reindexed()[0]
     if isinstance(entropies, str) or np.ptp(content.lengths) or content.values.max() != 1:
-        return None
+        reason = "expected messages of equal length over exactly two symbols"
+        return [score(value=None, reason=reason)]
     is_first = (position_columns(corpus) == 1).astype(np.float64)
     shares = [
         np.stack([is_first[:, values == value].mean(axis=1) for value in np.unique(values)])
@@ -98,16 +99,7 @@ def resnick_residual_bits(corpus: Corpus) -> float | None:
     mean = np.concatenate(shares).mean(axis=0)
     influence = [np.abs(share - mean).mean(axis=0) for share in shares]
     partition = tuple(np.argmax(np.round(influence, 9), axis=0).tolist())  # rounding errors break no ties
-    return float(entropies.residuals(partition).mean())
-
-
-def resent_resnick(corpus: Corpus, options: Options) -> list[Score]:
-    """See `resnick_residual_bits`."""
-    line = signature("resent_resnick", OWN_VERSION, normalised="no", smoothing="none", eos="strip")
-    value = resnick_residual_bits(corpus)
-    reason = "expected messages of equal length over exactly two symbols" if value is None else None
-    about = "residual entropy in bits, by Resnick's greedy search"
-    return [Score(name="resent_resnick_bits", value=value, reason=reason, about=about, signature=line)]
+    return [score(value=float(entropies.residuals(partition).mean()))]
 
 
 def _bits(metric: Metric) -> Metric:

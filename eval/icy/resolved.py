@@ -12,7 +12,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
-from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig
+from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
 from ecsuite.grammars.words import draw_words
@@ -21,15 +21,16 @@ BASIS = "concat"
 """The grammar to which the others are compared."""
 
 ACQUISITION_GRAMMARS = ("perm", "proj", "rot", "shufdet", "hol")
-"""The columns of the paper's tables of acquisition."""
-BUDGET_GRAMMARS: dict[Role, tuple[str, ...]] = {
-    "sender": ("perm", "proj", "rot", "shufdet", "hol", "pairsum"),
-    "receiver": ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum"),
+GRAMMARS: dict[ProtocolName, tuple[str, ...]] = {
+    "exact": ACQUISITION_GRAMMARS,
+    "paper": ACQUISITION_GRAMMARS,
+    "budget": (*ACQUISITION_GRAMMARS, "pairsum"),
+    "end-to-end": ("concat", "perm", "rot", "shufdet", "pairsum"),
+    "metrics": ("concat", *ACQUISITION_GRAMMARS),
 }
-"""Those of Tables 16 and 17. A sender cannot predict the word orders that SHUF draws (appendix H)."""
-PAIR_GRAMMARS = ("concat", "perm", "rot", "shufdet", "pairsum")
-"""Those of Table 18."""
-METRIC_GRAMMARS = ("concat", "perm", "proj", "rot", "shufdet", "hol")
+"""By protocol, the columns of the paper's tables: 12 to 15, 16, 18 and 9."""
+RECEIVER_BUDGET_GRAMMARS = ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum")
+"""Those of Table 17. A sender cannot predict the word orders that SHUF draws (appendix H)."""
 METRICS = ("topsim_hamming", "posdis", "bosdis", "hce", "residual_entropy", "tre7")
 """Those of figure 3."""
 
@@ -109,7 +110,9 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
         raise ConfigError("hashtable has no logits for a channel; use --channel soft")
     if protocol == "metrics":
         _check_metrics(config)
-    grammars = tuple(canonical(grammar) for grammar in config.grammars or _default_grammars(config))
+    is_receiver_budget = protocol == "budget" and config.role == "receiver"
+    default_grammars = RECEIVER_BUDGET_GRAMMARS if is_receiver_budget else GRAMMARS[protocol]
+    grammars = tuple(canonical(grammar) for grammar in config.grammars or default_grammars)
     if protocol == "budget":
         grammars = tuple(grammar for grammar in grammars if grammar != BASIS)
     if protocol != "metrics" or any(parse(grammar)[0].name == BASIS for grammar in grammars):
@@ -137,14 +140,6 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
         basis_cap=basis_caps.get(protocol, MOST_STEPS),
         cap=1.0 if protocol == "budget" else float(config.cap_ratio),
         max_steps=config.max_steps or STEPS_END_TO_END,
-    )
-
-
-def _default_grammars(config: StudyConfig) -> tuple[str, ...]:
-    if config.protocol == "budget":
-        return BUDGET_GRAMMARS[config.role]
-    return {"end-to-end": PAIR_GRAMMARS, "metrics": METRIC_GRAMMARS}.get(
-        config.protocol, ACQUISITION_GRAMMARS
     )
 
 

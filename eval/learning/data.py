@@ -1,7 +1,7 @@
 """Windows of symbols for language models, made from a corpus or a text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -28,14 +28,9 @@ class Windows:
     def __len__(self) -> int:
         return len(self.symbols)
 
-    @property
-    def num_tokens(self) -> int:
-        """Input symbols per epoch."""
-        return len(self.symbols) * (self.symbols.shape[1] - 1)
-
     def to(self, device: torch.device) -> "Windows":
         """Copy to a device."""
-        return Windows(symbols=self.symbols.to(device), num_context=self.num_context, ignored=self.ignored)
+        return replace(self, symbols=self.symbols.to(device))
 
     def take(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs and targets of some windows, both (len(index), length)."""
@@ -76,8 +71,7 @@ class Target:
 
 def shuffled(num_rows: int, batch: int, generator: torch.Generator) -> Sequence[Tensor]:
     """Batches of the row numbers 0 to `num_rows` - 1 in random order; the last batch may be smaller."""
-    batches: Sequence[Tensor] = torch.split(torch.randperm(num_rows, generator=generator), batch)
-    return batches
+    return list(torch.split(torch.randperm(num_rows, generator=generator), batch))
 
 
 def gather(messages: Ragged, order: NDArray[np.int64]) -> NDArray[np.int32]:

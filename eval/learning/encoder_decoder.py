@@ -31,16 +31,9 @@ class Encoded:
     """Target sentences, each (length,)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Batch:
-    """Inputs and labels."""
-
-    inputs: Tensor
-    """Source tokens, int64, padded, shape (batch, source length)."""
-    attended: Tensor
-    """Attention mask: 0 where `inputs` is padding, otherwise 1, shape (batch, source length)."""
-    labels: Tensor
-    """Target tokens, `IGNORED` after their ends, shape (batch, target length)."""
+Batch = dict[str, Tensor]
+"""Arguments of a model, each int64: `input_ids` (batch, source length), padded; `attention_mask`, the same shape, 0 at
+padding, else 1; `labels` (batch, target length), `IGNORED` after their ends."""
 
 
 def padded(rows: Sequence[Integers], fill: int) -> Integers:
@@ -54,11 +47,11 @@ def padded(rows: Sequence[Integers], fill: int) -> Integers:
 def pair_batch(encoded: Encoded, index: Integers, special: Specials) -> Batch:
     """The batch of the pairs at `index`, shape (batch,)."""
     inputs = torch.from_numpy(padded([encoded.sources[i] for i in index], special.pad))
-    return Batch(
-        inputs=inputs,
-        attended=(inputs != special.pad).long(),
-        labels=torch.from_numpy(padded([encoded.targets[i] for i in index], IGNORED)),
-    )
+    return {
+        "input_ids": inputs,
+        "attention_mask": (inputs != special.pad).long(),
+        "labels": torch.from_numpy(padded([encoded.targets[i] for i in index], IGNORED)),
+    }
 
 
 class PairBatches:
@@ -120,25 +113,20 @@ class BlockBatches:
     def take(self, index: Integers) -> Batch:
         """A batch with new noise."""
         original = self.blocks[index]
-        infilled = infill(original, mask=self.special.mask, pad=self.special.pad, rng=self.rng)
-        attended = np.arange(infilled.symbols.shape[1]) < infilled.lengths[:, None]
-        return Batch(
-            inputs=torch.from_numpy(infilled.symbols),
-            attended=torch.from_numpy(attended.astype(np.int64)),
-            labels=torch.from_numpy(original),
-        )
+        symbols, lengths = infill(original, mask=self.special.mask, pad=self.special.pad, rng=self.rng)
+        attended = np.arange(symbols.shape[1]) < lengths[:, None]
+        return {
+            "input_ids": torch.from_numpy(symbols),
+            "attention_mask": torch.from_numpy(attended.astype(np.int64)),
+            "labels": torch.from_numpy(original),
+        }
 
 
 def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
     """Mean cross-entropy of the labels that are not ignored, in nats per token."""
     device = next(model.parameters()).device
     with autocast(device, precision):
-        loss: Tensor = model(
-            input_ids=batch.inputs.to(device),
-            attention_mask=batch.attended.to(device),
-            labels=batch.labels.to(device),
-            use_cache=False,
-        ).loss
+        loss: Tensor = model(**{name: each.to(device) for name, each in batch.items()}, use_cache=False).loss
     return loss
 
 
@@ -199,7 +187,7 @@ def cross_entropy(model: Any, encoded: Encoded, batch: int, special: Specials, p
     total = num_labels = 0.0
     for index in np.array_split(np.arange(len(encoded.sources)), range(batch, len(encoded.sources), batch)):
         batch_of_pairs = pair_batch(encoded, index, special)
-        count = int((batch_of_pairs.labels != IGNORED).sum())
+        count = int((batch_of_pairs["labels"] != IGNORED).sum())
         total += loss_of(model, batch_of_pairs, precision).item() * count
         num_labels += count
     return total / num_labels

@@ -122,10 +122,6 @@ class LanguageModel(nn.Module):
         normed: Tensor = self.norm(states)
         return normed
 
-    def logits(self, symbols: Tensor) -> Tensor:
-        """Logits of the next symbol, (batch, length, vocab_size)."""
-        return functional.linear(self(symbols), self.embedding.weight)
-
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy in nats of `targets` given `symbols`, both (batch, length), without `IGNORED` targets."""
         with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):

@@ -4,8 +4,6 @@ Lewis et al. (2020), section 2.2: 30 % of the symbols are masked, in spans with 
 length 0 inserts a mask without removing a symbol.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,19 +13,7 @@ MEAN_SPAN = 3.0
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Infilled:
-    """Blocks with masked spans."""
-
-    symbols: Integers
-    """Remaining symbols and one mask per span, with padding at the end, shape (batch, longest)."""
-    lengths: Integers
-    """Lengths of the rows of `symbols` without padding, shape (batch,)."""
-    is_masked: NDArray[np.bool_]
-    """Whether each original symbol is masked, shape (batch, block)."""
-
-
-def infill(blocks: Integers, *, mask: int, pad: int, rng: np.random.Generator) -> Infilled:
+def infill(blocks: Integers, *, mask: int, pad: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Mask spans of blocks, the same number of symbols in each block.
 
     A block is a sequence of slots in random order: one for each remaining symbol and one for each span. So all
@@ -38,6 +24,10 @@ def infill(blocks: Integers, *, mask: int, pad: int, rng: np.random.Generator) -
         mask: Id of the mask token.
         pad: Id of the padding token.
         rng: Draws the spans and their positions.
+
+    Returns:
+        The remaining symbols and one mask per span, with padding at the end, shape (batch, longest); and the lengths
+        of the rows without padding, shape (batch,).
     """
     batch, block = blocks.shape
     num_masked = round(MASK_RATIO * block)
@@ -59,10 +49,7 @@ def infill(blocks: Integers, *, mask: int, pad: int, rng: np.random.Generator) -
     num_used = is_used.sum(1)
     longest = int(num_used.max(initial=0))
     symbols = np.take_along_axis(np.where(is_used, filled, pad), to_front, 1)[:, :longest]
-    is_masked = np.ones((batch, block), dtype=bool)
-    rows, columns = np.nonzero(~is_span)
-    is_masked[rows, begins[rows, columns]] = False
-    return Infilled(symbols=symbols, lengths=num_used, is_masked=is_masked)
+    return symbols, num_used
 
 
 def span_lengths(batch: int, num_masked: int, rng: np.random.Generator) -> Integers:

@@ -11,7 +11,8 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.translation_graph import Count, Occurrences, Translation, translate
+from ecsuite.eval.metrics.translation_graph import Translation, translate
+from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.metrics.translation_graph import Count, translate
+from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Ints
 
 STEP = 100

@@ -139,7 +139,7 @@ def _half_samples(
         is_drawn = np.zeros(num_rows, bool)
         is_drawn[half_sample(num_rows, rng)] = True
         total, *sums = (is_drawn[left] & is_drawn[right]).astype(float) @ moments
-        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / max(1, total) for value in sums)
+        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)
         variance = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
         if variance >= 1e-12:
             parts[place] = (mean_xy - mean_x * mean_y) / np.sqrt(variance)

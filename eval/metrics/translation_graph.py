@@ -4,66 +4,14 @@ All metrics and figures of concept best matching are computed from this graph (C
 figure 2, https://arxiv.org/abs/2403.14705).
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.statistics.counting import Ints, row_of
-
-Count = Literal["tokens", "types"]
-"""Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Occurrences:
-    """Counts of each type (word or concept) in each sample in which it occurs."""
-
-    row: Ints
-    """Sample of each count, ascending, shape (num_occurrences,)."""
-    kind: Ints
-    """Type of each count, from 0."""
-    count: Ints
-    """The counts; all 1 if types are counted."""
-    ids: NDArray[np.int32]
-    """The id of each type in the corpus, shape (num_kinds,)."""
-    per_row: Ints
-    """Number of tokens (or types) in each sample, shape (num_rows,)."""
-    names: tuple[str, ...] | None
-    """Name of each id; None if ids have no names."""
-
-    @classmethod
-    def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None) -> Self:
-        """Count the tokens or the types of each row."""
-        kinds, ids = rows.reindexed()
-        num_kinds = max(1, len(ids))
-        cell, times = np.unique(row_of(rows) * num_kinds + kinds.values, return_counts=True)
-        row, kind = cell // num_kinds, cell % num_kinds
-        tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
-        return tokens if count == "tokens" else tokens.once()
-
-    def matrix(self) -> Any:
-        """The counts as a sparse array, shape (num_rows, num_kinds)."""
-        starts = np.searchsorted(self.row, np.arange(len(self.per_row) + 1))
-        return csr_array((self.count, self.kind, starts), shape=(len(self.per_row), len(self.ids)))
-
-    def once(self) -> Self:
-        """The same with each type counted once per sample."""
-        return replace(
-            self, count=np.ones_like(self.count), per_row=np.bincount(self.row, minlength=len(self.per_row))
-        )
-
-    def totals(self) -> Ints:
-        """Total count of each type, shape (num_kinds,)."""
-        return np.bincount(self.kind, self.count, len(self.ids)).astype(np.int64)
-
-    def name(self, kind: int) -> str | int:
-        """The name of a type, or its id if it has no name."""
-        return self.names[self.ids[kind]] if self.names else int(self.ids[kind])
+from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
+from ecsuite.eval.statistics.counting import Ints
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

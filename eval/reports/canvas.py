@@ -31,21 +31,12 @@ def prepare_picture(file: Path) -> None:
 
 
 def require_matplotlib() -> None:
-    """Check before the work starts that figures can be drawn.
-
-    Raises:
-        ConfigError: If matplotlib is not installed.
-    """
+    """Check before the work starts that figures can be drawn; `ConfigError` if matplotlib is not installed."""
     new_figure(1, 1)
 
 
 def new_figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> "Figure":
-    """An empty figure.
-
-    Args:
-        width: In inches.
-        height: In inches.
-        layout: `constrained` for automatic layout; None if the caller places everything.
+    """An empty figure of this size in inches; `constrained` is automatic layout.
 
     Raises:
         ConfigError: If matplotlib is not installed.

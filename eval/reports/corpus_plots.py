@@ -124,13 +124,13 @@ def _read_log(folder: Path) -> dict[str, list[float]]:
     if not file.is_file():
         raise ConfigError(f"{folder}: expected a run folder with a log.jsonl")
     log: dict[str, list[float]] = {"step": [], "train": [], "valid": []}
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], start=1):
         try:
             entry = json.loads(line)
             if entry.get("stopped") == "diverged":
                 continue  # its figures are of steps before
             row = [float(entry["step"]), *(float(entry[split]["accuracy"]) for split in ("train", "valid"))]
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             expected = "expected an evaluation with a step and the accuracies of train and valid"
             raise ConfigError(f"{file}:{number}: {expected}") from None
         for values, value in zip(log.values(), row, strict=True):
@@ -143,8 +143,8 @@ def _read_log(folder: Path) -> dict[str, list[float]]:
 def _chance(folder: Path) -> float | None:
     """The chance level of the accuracy, if it is in the metadata of the run."""
     try:
-        return float(json.loads((folder / "metadata.json").read_text(encoding="utf-8"))["chance"]["accuracy"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return float(json.loads((folder / "metadata.json").read_bytes())["chance"]["accuracy"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -46,10 +46,9 @@ def score_table(comparison: Comparison) -> Table:
     for heading in ("score", "95 %", "seeds"):
         table.add_column(heading, justify="right", no_wrap=True)
     for result in comparison.results:
-        scores = result.values().mean(1)
-        spread = f" ±{scores.std(ddof=1):.4f}" if len(scores) > 1 else ""
+        spread = "" if result.deviation is None else f" ±{result.deviation:.4f}"
         bounds = "" if result.ci95 is None else f"{result.ci95[0]:.4f} … {result.ci95[1]:.4f}"
-        table.add_row(Text(result.name), f"{result.score:.4f}{spread}", bounds, str(len(scores)))
+        table.add_row(Text(result.name), f"{result.score:.4f}{spread}", bounds, str(len(result.seeds)))
     return table
 
 

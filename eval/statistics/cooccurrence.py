@@ -1,15 +1,67 @@
-"""Incidence tables of words and concepts, used by context independence and synonymy."""
+"""Words and concepts: how often each occurs in each sample, and with which others."""
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, concept_sets, row_of
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
+
+
+Count = Literal["tokens", "types"]
+"""Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occurrences:
+    """Counts of each type (word or concept) in each sample in which it occurs."""
+
+    row: Ints
+    """Sample of each count, ascending, shape (num_occurrences,)."""
+    kind: Ints
+    """Type of each count, from 0."""
+    count: Ints
+    """The counts; all 1 if types are counted."""
+    ids: NDArray[np.int32]
+    """The id of each type in the corpus, shape (num_kinds,)."""
+    per_row: Ints
+    """Number of tokens (or types) in each sample, shape (num_rows,)."""
+    names: tuple[str, ...] | None
+    """Name of each id; None if ids have no names."""
+
+    @classmethod
+    def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None = None) -> Self:
+        """Count the tokens or the types of each row."""
+        kinds, ids = rows.reindexed()
+        num_kinds = max(1, len(ids))
+        cell, times = np.unique(row_of(rows) * num_kinds + kinds.values, return_counts=True)
+        row, kind = cell // num_kinds, cell % num_kinds
+        tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
+        return tokens if count == "tokens" else tokens.once()
+
+    def matrix(self) -> Any:
+        """The counts as a sparse array, shape (num_rows, num_kinds)."""
+        starts = np.searchsorted(self.row, np.arange(len(self.per_row) + 1))
+        return csr_array((self.count, self.kind, starts), shape=(len(self.per_row), len(self.ids)))
+
+    def once(self) -> Self:
+        """The same with each type counted once per sample."""
+        return replace(
+            self, count=np.ones_like(self.count), per_row=np.bincount(self.row, minlength=len(self.per_row))
+        )
+
+    def totals(self) -> Ints:
+        """Total count of each type, shape (num_kinds,)."""
+        return np.bincount(self.kind, self.count, len(self.ids)).astype(np.int64)
+
+    def name(self, kind: int) -> str | int:
+        """The name of a type, or its id if it has no name."""
+        return self.names[self.ids[kind]] if self.names else int(self.ids[kind])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,18 +79,10 @@ class Incidence:
         _, rows_of_concepts = concept_rows(corpus)
         if rows_of_concepts is None:
             return NO_CONCEPTS
-        content, symbols = corpus.reindexed()
-        if not len(symbols):
+        words = Occurrences.of(corpus.content(), "tokens")
+        if not len(words.ids):
             return "every message is empty"
-        num_rows = len(content)
-        key, count = np.unique(row_of(content) * len(symbols) + content.values, return_counts=True)
-        words = csr_array((count, (key // len(symbols), key % len(symbols))), shape=(num_rows, len(symbols)))
-        dense, ids = rows_of_concepts.reindexed()
-        ones = np.ones(len(dense.values), np.int64)
-        return cls(
-            words=words,
-            concepts=csr_array((ones, dense.values, dense.offsets), shape=(num_rows, len(ids))),
-        )
+        return cls(words=words.matrix(), concepts=Occurrences.of(rows_of_concepts, "types").matrix())
 
     def paired(self, rows: Ints, partners: Ints) -> "Incidence":
         """The messages of `rows` with the concepts of `partners`."""

@@ -22,40 +22,14 @@ FULL_NOTE = (
 class TranslationResult:
     """Scores of one corpus, setting and seed."""
 
-    name: str
-    """Name of the source, as in XferBench tables: the folder or file of the corpus, or no_pretrain."""
-    preset: str
-    """Name of the preset."""
-    setting: str
-    """full, frozen or reduced."""
-    seed: int
-    """Seed of weights, noise, dropout and data order."""
-    is_pretrained: bool
-    """Whether the model was pretrained on a corpus."""
+    study: Study
+    """What was asked."""
     beams: Mapping[int, BeamScore]
     """Scores by beam width."""
-    cross_entropy: float
-    """Cross-entropy of the validation targets, nats per token with ends; lower is better; less noisy than chrF."""
-    num_parameters: int
-    """Number of parameters of the fine-tuned model, tied ones once."""
-    num_trainable: int
-    """Number of parameters trained in fine-tuning."""
     repeats: float | None
     """Passes over the corpus per epoch of pretraining; None without a corpus."""
-    passes: float
-    """Passes over the training pairs."""
-    num_train: int
-    """Number of training pairs."""
-    num_left_out: int
-    """Number of pairs left out of training: too long, or sharing a sentence with a held-out pair."""
-    num_test: int
-    """Number of test pairs."""
-    is_reduced: bool
-    """Whether the preset is smaller than the paper's."""
-    sacrebleu: Mapping[str, str]
-    """Signatures of chrF and BLEU by sacrebleu."""
-    signature: str
-    """Everything except the corpus that can change the scores."""
+    tuned: Mapping[str, Any]
+    """The result of fine-tuning, see `jobs.tune`."""
 
     @property
     def chrf(self) -> float:
@@ -68,16 +42,37 @@ class TranslationResult:
         return fmean(score.bleu for score in self.beams.values())
 
     @property
+    def num_left_out(self) -> int:
+        """Pairs left out of training: too long, or sharing a sentence with a held-out pair."""
+        return self.study.num_left_out + int(self.tuned["num_too_long"])
+
+    @property
     def note(self) -> str:
         """Whether the scores are comparable with published ones."""
-        return REDUCED_NOTE if self.is_reduced else FULL_NOTE
+        return REDUCED_NOTE if self.study.preset.is_reduced else FULL_NOTE
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""
-        data = asdict(self)
-        data["beams"] = {str(beam): asdict(score) for beam, score in self.beams.items()}
-        headline = {"name": self.name, "chrf": self.chrf, "bleu": self.bleu, "note": self.note}
-        return with_format("result", headline | data)
+        study = self.study
+        data = {
+            "name": study.name,
+            "chrf": self.chrf,
+            "bleu": self.bleu,
+            "note": self.note,
+            "preset": study.preset.name,
+            "setting": study.setting,
+            "seed": study.seed,
+            "is_pretrained": study.corpus is not None,
+            "beams": {str(beam): asdict(score) for beam, score in self.beams.items()},
+            **{name: value for name, value in self.tuned.items() if name != "num_too_long"},
+            "repeats": self.repeats,
+            "num_left_out": self.num_left_out,
+            "num_test": study.num_tested,
+            "is_reduced": study.preset.is_reduced,
+            "sacrebleu": sacrebleu_signatures(),
+            "signature": study.signature,
+        }
+        return with_format("result", data)
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
@@ -93,29 +88,14 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
     jobs = plan(study)
     tuning_job = next(iter(jobs.values())).inputs["tuned"]
     pretraining_job = tuning_job.inputs["pretrained"]
-    beams = {beam: results[job].checked() for beam, job in jobs.items()}
-    tuned = results[tuning_job].checked()
+    beams = {beam: dict(results[job].checked()) for beam, job in jobs.items()}
+    for value in beams.values():
+        del value["translations"]
     return TranslationResult(
-        name=study.name,
-        preset=study.preset.name,
-        setting=study.setting,
-        seed=study.seed,
-        is_pretrained=study.corpus is not None,
-        beams={
-            beam: BeamScore(**{name: found for name, found in value.items() if name != "translations"})
-            for beam, value in beams.items()
-        },
-        cross_entropy=tuned["cross_entropy"],
-        num_parameters=tuned["num_parameters"],
-        num_trainable=tuned["num_trainable"],
+        study=study,
+        beams={beam: BeamScore(**value) for beam, value in beams.items()},
         repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
-        passes=tuned["passes"],
-        num_train=tuned["num_train"],
-        num_left_out=study.num_left_out + tuned["num_too_long"],
-        num_test=study.num_tested,
-        is_reduced=study.preset.is_reduced,
-        sacrebleu=sacrebleu_signatures(),
-        signature=study.signature,
+        tuned=results[tuning_job].checked(),
     )
 
 

@@ -32,7 +32,7 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
         preset=preset.name,
         protocol=protocol.name,
         targets="embedded" if study.is_embedded else fingerprint(study.texts),
-        seeds=_seeds(list(study.corpora if result is None else result.by_seed)),
+        seeds=_seeds(list(study.corpora if result is None else result.tuned)),
         precision=study.machine.precision,
     )
     details: dict[str, Any] = {"preset": preset.name, "protocol": protocol.name}
@@ -55,19 +55,20 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
 
 def _figures(study: Study, result: XferBenchResult) -> dict[str, Any]:
     """The details of a score that is defined."""
-    preset, runs = study.preset, list(result.by_seed.values())
-    repeated = {name: round(times, 4) for name, times in result.text_repeats.items() if times > 1}
+    preset, by_seed = study.preset, result.by_seed
+    tuned = next(iter(result.tuned.values()))  # sizes of data are the same for all seeds
+    repeated = {name: round(value["repeats"], 4) for name, value in tuned.items() if value["repeats"] > 1}
     details: dict[str, Any] = {
-        "by_target": {text.name: float(np.mean([run[text.name] for run in runs])) for text in study.texts},
+        "by_target": {name: float(np.mean([run[name] for run in by_seed.values()])) for name in tuned},
         "by_seed": [
-            {"seed": seed, "value": mean, "by_target": dict(values)}
-            for (seed, values), mean in zip(result.by_seed.items(), result.means, strict=True)
+            {"seed": seed, "value": mean, "by_target": values}
+            for (seed, values), mean in zip(by_seed.items(), result.means, strict=True)
         ],
-        "repeats": round(result.repeats, 4),
+        "repeats": round(result.pretrained["repeats"], 4),
         "pretrain_tokens": preset.pretrain_tokens * preset.pretrain_epochs,
         "tune_tokens": preset.tune_tokens * preset.tune_epochs,
-        "test_tokens": dict(result.test_tokens),
-        "parameters": result.parameters,
+        "test_tokens": {name: value["test_tokens"] for name, value in tuned.items()},
+        "parameters": result.pretrained["parameters"],
     }
     details |= {"text_repeats": repeated} if repeated else {}
     details |= {"reference": dict(preset.reference)} if preset.reference and study.is_embedded else {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +17,20 @@ from ecsuite.jobs.job import Job, Result
 class XferBenchResult:
     """Results of the seeds that have a score."""
 
-    by_seed: Mapping[int, Mapping[str, float]]
-    """By seed, the cross-entropy on the held-out text of each target, nats per token."""
-    repeats: float
-    """Passes over the corpus per epoch of pretraining."""
-    text_repeats: Mapping[str, float]
-    """Passes over each text per epoch of fine-tuning; more than 1 if the text was too short."""
-    test_tokens: Mapping[str, int]
-    """Number of scored held-out tokens, by target."""
-    parameters: int
-    """Number of parameters without symbol embeddings."""
+    tuned: Mapping[int, Mapping[str, Mapping[str, Any]]]
+    """By seed and target, what `jobs.tune_and_test` returned."""
+    pretrained: Mapping[str, Any]
+    """What `jobs.pretrain` returned for the first of these seeds."""
     failures: Mapping[int, str] = field(default_factory=dict)
     """By seed, why it has no score: its pretraining or one of its targets failed."""
+
+    @property
+    def by_seed(self) -> dict[int, dict[str, float]]:
+        """By seed, the cross-entropy on the held-out text of each target, nats per token."""
+        return {
+            seed: {name: value["cross_entropy"] for name, value in values.items()}
+            for seed, values in self.tuned.items()
+        }
 
     @property
     def means(self) -> list[float]:
@@ -54,19 +57,11 @@ def collect(study: Study, results: Mapping[Job, Result]) -> XferBenchResult:
     seeds = [seed for seed in study.corpora if seed not in failures]
     if not seeds:
         raise DivergedError(next(iter(failures.values())))
-    found = {
-        seed: {text.name: results[jobs[seed, text.name]].value for text in study.texts} for seed in seeds
-    }
-    pretrained, tuned = results[jobs[seeds[0],]].value, found[seeds[0]]
     return XferBenchResult(
-        by_seed={
-            seed: {name: value["cross_entropy"] for name, value in values.items()}
-            for seed, values in found.items()
+        tuned={
+            seed: {text.name: results[jobs[seed, text.name]].value for text in study.texts} for seed in seeds
         },
-        repeats=pretrained["repeats"],
-        text_repeats={name: value["repeats"] for name, value in tuned.items()},
-        test_tokens={name: value["test_tokens"] for name, value in tuned.items()},
-        parameters=pretrained["parameters"],
+        pretrained=results[jobs[seeds[0],]].value,
         failures=failures,
     )
 

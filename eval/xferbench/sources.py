@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,32 +35,20 @@ class Request:
 
 def paren_synth(request: Request) -> Corpus:
     """Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
-    probability = {} if request.protocol == "strict" else {"open_probability": PROGRAM_OPEN_PROBABILITY}
-    return zipf_parentheses(
-        request.preset.pretrain_tokens,
-        np.random.default_rng(request.seed),
-        num_types=request.preset.vocab_size - 10,
-        **probability,
+    is_strict = request.protocol == "strict"
+    return _draw(
+        zipf_parentheses, request, **({} if is_strict else {"open_probability": PROGRAM_OPEN_PROBABILITY})
     )
 
 
 def paren_real(request: Request) -> Corpus:
     """Nested pairs of symbols with the frequencies of the words of a text (--text)."""
-    return text_parentheses(
-        request.preset.pretrain_tokens,
-        np.random.default_rng(request.seed),
-        text=_required("paren_real", request),
-        num_types=request.preset.vocab_size - 10,
-    )
+    return _draw(text_parentheses, request, text=_required("paren_real", request))
 
 
 def random(request: Request) -> Corpus:
     """Symbols drawn independently and uniformly."""
-    return uniform_noise(
-        request.preset.pretrain_tokens,
-        np.random.default_rng(request.seed),
-        num_types=request.preset.vocab_size - 10,
-    )
+    return _draw(uniform_noise, request)
 
 
 def no_pretrain(request: Request) -> None:
@@ -87,6 +76,11 @@ SOURCES: Mapping[str, Callable[[Request], Corpus | None]] = {
     source.__name__: source for source in (paren_synth, paren_real, random, no_pretrain, human)
 }
 """Baselines by name; None means no pretraining. One that needs a text and has none raises `ConfigError`."""
+
+
+def _draw(baseline: Callable[..., Corpus], request: Request, **options: Any) -> Corpus:
+    preset, rng = request.preset, np.random.default_rng(request.seed)
+    return baseline(preset.pretrain_tokens, rng, num_types=preset.vocab_size - 10, **options)
 
 
 def _required(name: str, request: Request) -> Path:

@@ -48,12 +48,7 @@ class Arrangement:
 
 
 def arrange(codes: Sequence[str], grouping: str) -> Arrangement:
-    """Order languages by group, large groups first.
-
-    Args:
-        codes: Language codes.
-        grouping: `family` or `script`.
-    """
+    """Order languages by group (`family` or `script`), large groups first."""
     group_of = [str(getattr(LANGUAGES[code], grouping)) if code in LANGUAGES else "unknown" for code in codes]
     order = sorted(
         range(len(codes)), key=lambda each: (-group_of.count(group_of[each]), group_of[each], codes[each])

@@ -26,11 +26,7 @@ class CompletePart:
 
 
 def complete_part(study: Study, failures: Mapping[tuple[str, int, str, str], str | None]) -> CompletePart:
-    """The part of a study that can be reported.
-
-    Args:
-        study: What was asked.
-        failures: By the name of each job, why it failed; None if it did not.
+    """The part of a study that can be reported; `failures` says by the name of each job why it failed.
 
     Raises:
         DivergedError: If the evaluated backbone has no seed without a failure.

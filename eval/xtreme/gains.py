@@ -71,11 +71,7 @@ class Gain:
 
 
 def estimate(differences: Floats) -> Estimate:
-    """Mean, confidence interval and p value of differences.
-
-    Args:
-        differences: One per seed, in points, shape (num_seeds,).
-    """
+    """Mean, confidence interval and p value of differences in points, shape (num_seeds,)."""
     found = paired_difference(differences)
     by_seed = tuple(differences.tolist())
     if found.ci95 is None:

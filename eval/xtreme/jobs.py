@@ -48,15 +48,8 @@ def pretrain(
 ) -> Outcome:
     """Initialise a backbone, and pretrain it.
 
-    Args:
-        name: A name in `sources.ABOUT`.
-        corpus: The evaluated corpus, if the data are made of it.
-        text: The human text, if the data are made of it.
-        architecture: The backbone.
-        pretraining: Sizes of data and training; None: the initial weights stay.
-        seed: Seed of weights, data, order and dropout.
-        machine: How to compute.
-        context: See `Context`.
+    The data are of the source `name` (`sources.py`), made of the corpus or of the text if it needs one; without
+    `pretraining` the initial weights stay. The seed is that of weights, data, order and dropout.
 
     Returns:
         `repeats`, passes over the data per epoch, and `parameters`, the number of weights without embedding, which are
@@ -110,17 +103,9 @@ def train_on_text(
     machine: Machine,
     context: Context,
 ) -> Outcome:
-    """Train a vocabulary of some languages, and a backbone or its embedding on their texts.
+    """Train a vocabulary of some languages, and the pretrained backbone or its embedding on their texts.
 
-    Args:
-        pretrained: The result of `pretrain`.
-        texts: The texts of the languages.
-        architecture: The backbone.
-        vocabulary: Sizes of the vocabulary.
-        training: Sizes of the training; None: the backbone and the initial embedding stay.
-        seed: Seed of embedding, order and dropout.
-        machine: How to compute.
-        context: See `Context`.
+    Without `training` the backbone and the initial embedding stay. The seed is that of embedding, order and dropout.
 
     Returns:
         `repeats`, passes over each text; the arrays are the vocabulary with its embedding, and the backbone if it was

@@ -20,12 +20,7 @@ def prepare(
 ) -> LabelledRows:
     """Concatenate the sentences of each pair; if a row is too long, the longer sentence is cut at its end.
 
-    Args:
-        examples: Pairs, with or without labels; a label that is not in `labels` is no target.
-        sub_words: The vocabulary.
-        context: Maximum row length in sub-words.
-        is_bidirectional: Whether the backbone reads the symbols after a position.
-        labels: The labels that can be predicted.
+    The arguments are those of `tagging.prepare`, with pairs as examples.
     """
     numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
     max_tokens = context - len(sub_words.first) - len(sub_words.between) - len(sub_words.last)

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ecsuite.config import ConfigError
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import Rows
-from ecsuite.eval.xtreme.scoring.examples import Question
+from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 
 MAX_ANSWER_LENGTH = 30
 """Maximum number of sub-words of a predicted answer."""
@@ -41,8 +41,11 @@ class Passage:
     offsets: NDArray[np.int32]
     """Character span of each sub-word, end exclusive, shape (num_subwords, 2)."""
 
-    def positions(self, begin: int, end: int) -> tuple[int, int]:
-        """First and last sub-word of the characters `begin` to `end` (exclusive); last < first if there are none."""
+    def positions(self, answers: Sequence[Answer]) -> tuple[int, int]:
+        """First and last sub-word of the first answer; last < first if there are none."""
+        if not answers:
+            return 0, -1
+        begin, end = answers[0].start, answers[0].start + len(answers[0].text)
         first = int(np.searchsorted(self.offsets[:, 1], begin, side="right"))
         last = int(np.searchsorted(self.offsets[:, 0], end, side="left")) - 1
         return first, last
@@ -84,12 +87,8 @@ def prepare(
     Targets are the positions of the first and last sub-word of the first answer, and `NO_ANSWER` if the window does not
     contain all of it or answers are withheld.
 
-    Args:
-        examples: The questions.
-        sub_words: The vocabulary.
-        context: Maximum row length in sub-words.
-        is_bidirectional: Not used: rows are the same for encoders and decoders.
-        labels: Not used.
+    The arguments are those of `tagging.prepare`, with questions as examples; rows are the same for encoders and
+    decoders, and there are no labels.
 
     Raises:
         ConfigError: If a row has no space for a context.
@@ -108,11 +107,10 @@ def prepare(
                 f"expected room for a question and its context in a row, got rows of {context} sub-words"
             )
         passage = passages[example.context]
-        first, last = _answer_positions(example, passage)
+        first, last = passage.positions(example.answers)
+        step = min(stride, max_tokens)
         # The last window is the first one that reaches the end of the context.
-        for begin in range(
-            0, max(1, len(passage.ids) - max_tokens + min(stride, max_tokens)), min(stride, max_tokens)
-        ):
+        for begin in range(0, max(1, len(passage.ids) - max_tokens + step), step):
             end = begin + max_tokens
             ids.append([*before, *passage.ids[begin:end], *sub_words.last])
             shift = len(before) - begin
@@ -168,14 +166,6 @@ def _passages(texts: Iterable[str], sub_words: SubWords) -> dict[str, Passage]:
             offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
             passages[text] = Passage(ids=encoding.ids, offsets=offsets)
     return passages
-
-
-def _answer_positions(question: Question, passage: Passage) -> tuple[int, int]:
-    """First and last sub-word of the first answer; last < first if there is none."""
-    if not question.answers:
-        return 0, -1
-    answer = question.answers[0]
-    return passage.positions(answer.start, answer.start + len(answer.text))
 
 
 def _best_spans(logits: Sequence[Tensor], longest: int) -> list[tuple[float, int, int]]:

@@ -155,11 +155,7 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
-    """The result of a study from those of its jobs; what is not complete is left out, with a note.
-
-    Args:
-        study: What was asked.
-        results: The results of the jobs of `plan`.
+    """The result of a study from those of the jobs of its `plan`; what is not complete is left out, with a note.
 
     Raises:
         ConfigError: If data have changed since the study was made.

@@ -78,12 +78,7 @@ def prepare(
 
 
 def predictions(logits: Sequence[Tensor], prepared: LabelledRows) -> list[list[str]]:
-    """The most probable tag of each word.
-
-    Args:
-        logits: Logits of each row, (length, labels).
-        prepared: The rows with their words.
-    """
+    """The most probable tag of each word, from the logits (length, labels) of each row."""
     sentences: list[list[str]] = [[] for _ in range(prepared.examples[-1] + 1)]
     for sentence, positions, row in zip(prepared.examples, prepared.positions, logits, strict=True):
         best = row[list(positions)].argmax(-1).tolist()

@@ -111,12 +111,7 @@ def _prepared(
 ) -> tuple[Backbone, Callable[[str], SubWords]]:
     """A backbone, and the function that gives it the embedding of a language and returns the vocabulary.
 
-    Args:
-        model: A published model; None for a backbone of this study.
-        pretrained: The result of `pretrain`; None for a published model.
-        texts: Results of `train_on_text` by language; none for a published model.
-        architecture: The backbone; None for a published model.
-        machine: How to compute.
+    It is a published model, or of an architecture with the results of `pretrain` and, by language, of `train_on_text`.
     """
     backbone: Backbone
     if model is not None:

@@ -1,7 +1,7 @@
 """Lines of text of a language, on which vocabularies and backbones are trained."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,29 @@ class LanguageText:
         Raises:
             ConfigError: If they have changed since they were found.
         """
-        lines = _read_lines(self.language, self.data, self.folder)
+        lines = self._found()
         if _digest(lines) != self.digest:
             raise ConfigError(
                 f"{self.folder or self.data}: the text in '{self.language}' has changed while it was in use: run the "
                 "same command again"
+            )
+        return lines
+
+    def _found(self) -> list[str]:
+        """The different lines, shuffled; at least one."""
+        if self.folder is None:
+            lines = shuffled(_untested_sentences(self.language, self.data))
+        else:
+            texts = read_texts(self.folder)
+            if self.language not in texts:
+                raise ConfigError(
+                    f"{self.folder}: no text of '{self.language}', such as {self.language}.txt.gz"
+                )
+            lines = shuffled(texts[self.language].documents())
+        if not lines:
+            raise ConfigError(
+                f"{self.data}: expected text in '{self.language}' outside the test sets, found none; give --texts "
+                f"FOLDER with a file such as {self.language}.txt.gz"
             )
         return lines
 
@@ -49,30 +67,13 @@ def find_text(language: str, data: Path, folder: Path | None) -> LanguageText:
     Raises:
         ConfigError: If there is no text.
     """
-    digest = _digest(_read_lines(language, data, folder))
-    return LanguageText(
-        language=language,
+    found = LanguageText(language=language, data=data, folder=folder, digest="")
+    return replace(
+        found,
         data=data.resolve(),
         folder=None if folder is None else folder.resolve(),
-        digest=digest,
+        digest=_digest(found._found()),
     )
-
-
-def _read_lines(language: str, data: Path, folder: Path | None) -> list[str]:
-    """The different lines, shuffled; at least one."""
-    if folder is not None:
-        texts = read_texts(folder)
-        if language not in texts:
-            raise ConfigError(f"{folder}: no text of '{language}', such as {language}.txt.gz")
-        lines = shuffled(texts[language].documents())
-    else:
-        lines = shuffled(_untested_sentences(language, data))
-    if not lines:
-        raise ConfigError(
-            f"{data}: expected text in '{language}' outside the test sets, found none; give --texts FOLDER with a file "
-            f"such as {language}.txt.gz"
-        )
-    return lines
 
 
 def _digest(lines: list[str]) -> str:

@@ -38,13 +38,7 @@ def backbone_arrays(backbone: Backbone) -> bytes:
 
 
 def text_arrays(backbone: Backbone, sub_words: SubWords, *, with_backbone: bool) -> bytes:
-    """A vocabulary with its embedding.
-
-    Args:
-        backbone: Has the embedding.
-        sub_words: The vocabulary.
-        with_backbone: Whether the other weights of the backbone are added, as they were trained, too.
-    """
+    """A vocabulary with its embedding, and the other weights of the backbone if these were trained, too."""
     embedding = {EMBEDDING: backbone.embedding.weight.detach().cpu().contiguous()}
     weights = _weights(backbone) if with_backbone else {}
     return save(weights | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})

@@ -168,11 +168,7 @@ class AttributeWorld(SingleObjectWorld):
 
 
 def number_of_objects(num_attributes: int, num_values: int) -> int:
-    """Number of combinations of attribute values.
-
-    Raises:
-        ConfigError: If 63-bit indices can't number them.
-    """
+    """Number of combinations of attribute values; `ConfigError` if 63-bit indices can't number them."""
     if num_attributes > 63 or num_values**num_attributes >= 2**63:
         raise ConfigError(
             f"{num_attributes} attributes of {num_values} values make more than 2^63 objects: "

@@ -81,12 +81,11 @@ def read_features(path: str, seed: int) -> FeatureFile:
         )
     class_id, class_names = _classes(path, arrays, num_rows)
     attributes, attribute_names = _attributes(path, arrays, num_rows)
+    own_split = "split" in arrays
     return FeatureFile(
         path=path,
         features=features,
-        split=_splits(path, arrays, num_rows)
-        if "split" in arrays
-        else _default_split(num_rows, class_id, seed),
+        split=_splits(path, arrays, num_rows) if own_split else _default_split(num_rows, class_id, seed),
         class_id=class_id,
         class_names=class_names,
         attributes=attributes,
@@ -152,12 +151,8 @@ def synthetic_features(
     Raises:
         ConfigError: If a size is below 1.
     """
-    for name, value in (
-        ("num_classes", num_classes),
-        ("images_per_class", images_per_class),
-        ("num_features", num_features),
-        ("num_attributes", num_attributes),
-    ):
+    sizes = {"num_classes": num_classes, "images_per_class": images_per_class}
+    for name, value in {**sizes, "num_features": num_features, "num_attributes": num_attributes}.items():
         if value < 1:
             raise ConfigError(f"{name}: expected at least 1, got {value}")
     rng = np.random.default_rng([seed, *b"features"])
@@ -175,9 +170,14 @@ def synthetic_features(
         "features": ((2.0 * attributes - 1) @ to_features + noise).astype(np.float32),
         "class_id": class_id,
         "attributes": attributes.astype(np.uint8),
-        "class_names": np.array([f"class{number}" for number in range(num_classes)]),
-        "attribute_names": np.array([f"attribute{number}" for number in range(num_attributes)]),
+        "class_names": _numbered("class", num_classes),
+        "attribute_names": _numbered("attribute", num_attributes),
     }
+
+
+def _numbered(word: str, number: int) -> NDArray[Any]:
+    """Names such as `class0`, `class1` and so on."""
+    return np.array([f"{word}{place}" for place in range(number)])
 
 
 def write_features(path: Path | str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -269,21 +269,17 @@ def _attributes(
         return None, ()
     values = arrays["attributes"]
     if values.ndim != 2 or len(values) != num_rows or values.dtype.kind not in "biu" or not values.shape[1]:
-        raise _unexpected(
-            path, "attributes", f"0 or 1 ({num_rows}, attributes) like the rows of features", values
-        )
+        expected = f"0 or 1 ({num_rows}, attributes) like the rows of features"
+        raise _unexpected(path, "attributes", expected, values)
     if not ((values == 0) | (values == 1)).all():
         raise ConfigError(
             f"{path}: attributes: expected 0 or 1, got values from {int(values.min())} to {int(values.max())}"
         )
     num_attributes = values.shape[1]
-    names = arrays.get(
-        "attribute_names", np.array([f"attribute{number}" for number in range(num_attributes)])
-    )
+    names = arrays.get("attribute_names", _numbered("attribute", num_attributes))
     if names.shape != (num_attributes,) or names.dtype.kind != "U":
-        raise _unexpected(
-            path, "attribute_names", f"text ({num_attributes},) like the columns of attributes", names
-        )
+        expected = f"text ({num_attributes},) like the columns of attributes"
+        raise _unexpected(path, "attribute_names", expected, names)
     if len(np.unique(names)) < num_attributes:
         raise ConfigError(f"{path}: attribute_names: expected different names, got some of them twice")
     return values.astype(np.uint8), tuple(str(name) for name in names)

@@ -96,13 +96,11 @@ class FeatureWorld(World):
         """Each variant on training classes and on test classes; none about images. See `World`."""
         if not self.rounds.needs_rule:
             return {}
-        return evaluation_matrix({variant: self._with_variant(variant) for variant in VARIANTS})
-
-    def _with_variant(self, variant: Variant) -> "FeatureWorld":
-        """The same file with another variant of the game."""
-        world = copy(self)
-        world.variant = variant
-        return world
+        worlds: dict[Variant, World] = {}
+        for variant in VARIANTS:
+            worlds[variant] = world = copy(self)
+            world.variant = variant
+        return evaluation_matrix(worlds)
 
     def _class_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
         """Rounds about classes."""
@@ -120,7 +118,6 @@ class FeatureWorld(World):
         candidates = [targets[:, -self.num_targets :], distractors[:, -num_distractors:]]
         return self._rounds(
             shown=np.concatenate(shown if self.rounds.sender_sees_all else shown[:1], axis=1),
-            num_positive=self.num_targets,
             candidates=np.concatenate(candidates, axis=1),
             labels=self.targets_first(size),
             rules=images.classes[places],
@@ -128,8 +125,8 @@ class FeatureWorld(World):
 
     def _image_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
         """Rounds about images."""
-        num_distractors = self.num_distractors
-        rows, num_candidates, rounds = self.rows[split], 1 + num_distractors, np.arange(size)
+        num_distractors, rounds = self.num_distractors, np.arange(size)
+        rows, num_candidates = self.rows[split], 1 + num_distractors
         num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(rows))
         shared = rng.choice(rows, size=num_shared, replace=False)
         targets = rounds % num_shared
@@ -144,20 +141,13 @@ class FeatureWorld(World):
             shown = shown[:, :1]
         return self._rounds(
             shown=shared[shown],
-            num_positive=1,
             candidates=shared[candidates],
             labels=labels,
             rules=shared[targets],
         )
 
     def _rounds(
-        self,
-        *,
-        shown: Integers,
-        num_positive: int,
-        candidates: Integers,
-        labels: NDArray[np.bool_],
-        rules: Integers,
+        self, *, shown: Integers, candidates: Integers, labels: NDArray[np.bool_], rules: Integers
     ) -> Batch:
         """Build a batch from row numbers of the file: keep only the rows in use and index into these."""
         used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
@@ -165,7 +155,7 @@ class FeatureWorld(World):
         return Batch(
             objects=self.file.features[used],
             shown=places[:, : shown.shape[1]],
-            num_positive=num_positive,
+            num_positive=self.num_targets,
             candidates=places[:, shown.shape[1] :],
             labels=labels,
             values=None if self.file.attributes is None else self.file.attributes[used].astype(np.int64),

@@ -34,16 +34,14 @@ def encode_folder(
 
     Either each class has a subfolder with its images, `folder/robin/1.jpg`, and `class_id` numbers the subfolders in
     order of their names; or all images are in `folder` itself, without classes. Rows are in order of file names.
+    `features`, (num_images, width), are the encoder's pooled output or, where it has none, the mean of its last hidden
+    states.
 
     Args:
         folder: Contains the images, or subfolders of images.
         encoder: A folder, or a name on the Hugging Face hub.
         device: auto, cpu or cuda.
         progress: Called as `progress(label, images done, images in total)`.
-
-    Returns:
-        `features`, (num_images, width): the encoder's pooled output or, where it has none, the mean of its last hidden
-        states; and `class_id` and `class_names` where there are classes.
 
     Raises:
         ConfigError: If there are no images, only some are in subfolders, one can't be read, or the encoder can't be
@@ -66,11 +64,7 @@ def encode_folder(
 
 
 def find_images(folder: Path) -> tuple[list[Path], list[str]]:
-    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself.
-
-    Raises:
-        ConfigError: If there are none, or only some are in subfolders.
-    """
+    """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
     if not folder.is_dir():
         raise ConfigError(f"--images {folder}: expected a folder of images")
     loose = list(_images_in(folder))

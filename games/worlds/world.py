@@ -148,11 +148,7 @@ class World(ABC):
 
     @property
     def num_distractors(self) -> int:
-        """Distractors per round.
-
-        Raises:
-            ConfigError: If the config leaves them to the world's files, and it has none.
-        """
+        """Distractors per round; `ConfigError` if the config leaves them to the world's files, and it has none."""
         if self.rounds.num_distractors is None:
             raise ConfigError(
                 "task.num_distractors: expected a number (only world text takes it from its files)"
@@ -166,10 +162,7 @@ class World(ABC):
 
     @abstractmethod
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments.
-
-        Batches of training go on counting in each epoch.
-        """
+        """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments."""
 
     def batch(self, split: str, number: int) -> Batch:
         """Batch `number`, from 0, of a split; the last batch of an epoch or of an evaluation is cut to what is left."""

@@ -1,4 +1,4 @@
-"""Parameter counts of senders and receivers, and the choice of device and precision."""
+"""Parameter counts of the sender and receiver of a game."""
 
 from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment

@@ -57,8 +57,7 @@ def check_discrete(message, *, vocab_size, max_len, fixed):
 
 
 @pytest.mark.parametrize(("kind", "length", "mode"), CASES)
-@pytest.mark.parametrize(("vocab_size", "max_len"), [(5, 4), (5, 1), (1, 3), (1, 1)])
-@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize(("vocab_size", "max_len", "batch"), [(5, 4, 16), (5, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch):
     _, message = generate_message(
         mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len
@@ -86,8 +85,7 @@ def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch)
 
 
 @pytest.mark.parametrize(("kind", "mode"), list(itertools.product(WORDS_OF_VALUES, MODES)))
-@pytest.mark.parametrize(("word_size", "max_len"), [(4, 3), (4, 1), (1, 3), (1, 1)])
-@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize(("word_size", "max_len", "batch"), [(4, 3, 16), (4, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
     """Always `max_len` words of `word_size` values from 0 to 1, without EOS."""
     _, message = generate_message(mode, batch, kind=kind, word_size=word_size, max_len=max_len)

@@ -1,4 +1,4 @@
-"""Recurrent senders against torch's layers, and the two styles."""
+"""Recurrent senders against torch's layers, and style icy."""
 
 import pytest
 import torch

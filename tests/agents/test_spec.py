@@ -76,11 +76,15 @@ def test_fields_of_a_spec():
         ("sender", "fc1l,hidden=4", "fc1l has no options; leave out ',hidden=4'"),
         ("receiver", "hier:gru,stop=frist", r"unknown value of stop 'frist'; did you mean 'first'\? choices: each"),
         ("receiver", "cnn,blocks=two", "cnn: blocks: expected a number from 1 to 999999, got 'two'"),
+        ("receiver", "cnn,blocks=" + "9" * 5000, "cnn: blocks: expected a number from 1 to 999999, got '9999"),
+        ("sender", "lstm," + "x" * 5000, "lstm: expected key=value after the comma, got 'xxxx"),
+        ("sender", "fc1l," + "x=" * 5000, "fc1l has no options; leave out ',x=x"),
     ],
 )  # fmt: skip
 def test_errors_of_unknown_names(role, text, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as error:
         parse_agent(role, text)
+    assert len(str(error.value)) < 300
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])

@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from compared_sources import paper_results
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.statistics import bootstrap
-from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, paper_results
+from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF
 from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
 
 

@@ -19,9 +19,8 @@ def xtreme(monkeypatch, ecsuite, tiny_preset, write_data):
     Path("corpus.jsonl").write_text("".join(f"[{place % 5}, {place % 3}, 7]\n" for place in range(40)))
     Path("empty.jsonl").write_text("")
 
-    def xtreme(*arguments, data="data"):
-        quick = QUICK if data is None else [*QUICK, "--data", data]
-        return ecsuite("xtreme", *quick, *arguments)
+    def xtreme(*arguments, data="data", quick=QUICK):
+        return ecsuite("xtreme", *quick, *(() if data is None else ("--data", data)), *arguments)
 
     return xtreme
 
@@ -60,43 +59,35 @@ def test_a_published_model_is_evaluated(xtreme, tiny_bert):
     assert "protocol:published|model:bert|" in out
 
 
+def test_baselines_are_scored(xtreme):
+    code, out, err = xtreme("--baselines", "--tasks", "udpos", "--languages", "de", quick=[])
+    assert code == 0, err
+    assert "POS: lexicon" in out and "xtreme-baselines|udpos:lexicon|" in out
+
+
 def test_a_picture_is_drawn(xtreme):
     pytest.importorskip("matplotlib")
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--picture", "by_family.svg")[0] == 0
     assert Path("by_family.svg").read_text().lstrip().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "give a corpus, --model for a published encoder, or --baselines"),
-        (
-            ["corpus.jsonl", "--model", "bert"],
-            "give a corpus, --model for a published encoder, or --baselines",
-        ),
-        (
-            ["corpus.jsonl", "--data", "nowhere"],
-            "nowhere: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER",
-        ),
-        (
-            ["corpus.jsonl", "--tasks", "tatoeba", "--protocol", "in-language"],
-            "tatoeba compares two languages, but protocol in-language uses one language at a time",
-        ),
-        (
-            ["corpus.jsonl", "--languages", "kk"],
-            "data: expected labels of udpos in one of kk, found none; choose others by --languages or exclude the task "
-            "by --tasks",
-        ),
-    ],
-)
-def test_impossible_requests_are_refused_in_one_line(xtreme, arguments, message):
-    assert xtreme(*arguments) == (2, "", f"{message}\n")
+DATA_ARE_MISSING = "expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER\n"
+ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ([], ONE_SOURCE),
+        (["corpus.jsonl", "--model", "bert"], ONE_SOURCE),
+        (["corpus.jsonl", "--data", "nowhere"], f"nowhere: {DATA_ARE_MISSING}"),
+        (["corpus.jsonl", "--tasks", "tatoeba", "--protocol", "in-language"],
+         "tatoeba compares two languages, but protocol in-language uses one language at a time\n"),
+        (["corpus.jsonl", "--languages", "kk"],
+         "data: expected labels of udpos in one of kk, found none; choose others by --languages or exclude the task"
+         " by --tasks\n"),
         (["corpus.jsonl", "--tasks", "udpso"], "unknown task 'udpso'; did you mean 'udpos'?"),
+        (["--baselines", "--tasks", "udpso"], "unknown task 'udpso'; did you mean 'udpos'?"),
         (["corpus.jsonl", "--languages", "xx"], "unknown language 'xx'"),
         (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
         (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
@@ -105,12 +96,15 @@ def test_impossible_requests_are_refused_in_one_line(xtreme, arguments, message)
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
         (["corpus.jsonl", "--texts", "nowhere"], "nowhere: no such folder of target texts"),
+        (["--baselines", "--human", "fr.txt"], "--human: not read by --baselines; read by CORPUS"),
+        (["corpus.jsonl", "--picture", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
     ],
-)
+)  # fmt: skip
 def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    code, out, err = xtreme(*arguments)
+    quick = [] if "--baselines" in arguments else QUICK
+    code, out, err = xtreme(*arguments, quick=quick)
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
 
@@ -118,10 +112,7 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
 def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
     code, _, err = xtreme("corpus.jsonl", data=None)
-    assert code == 2
-    assert err.startswith(
-        f"{tmp_path / 'cache' / 'xtreme'}: expected a folder of tasks; run `ecsuite data xtreme`"
-    )
+    assert (code, err) == (2, f"{tmp_path / 'cache' / 'xtreme'}: {DATA_ARE_MISSING}")
 
 
 def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):

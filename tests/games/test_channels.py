@@ -125,6 +125,20 @@ def test_samples_follow_the_softmax(kind):
     torch.testing.assert_close(sampled, logits[0, 0].softmax(-1), rtol=0, atol=0.01)
 
 
+@pytest.mark.parametrize("kind", OF_SYMBOLS)
+def test_greedy_messages_are_the_most_likely_symbols(kind):
+    logits = torch.randn(3, 50, 3)
+    builder = make(kind, length="fixed").start_message("greedy", logits[0], torch.Generator())
+    assert build_message(builder, logits).symbols.equal(1 + logits[..., 1:].argmax(-1))
+
+
+def test_each_step_of_a_relaxed_message_has_noise_of_its_own():
+    channel = make("gumbel")
+    noise = gumbel_noise(channel.options, torch.zeros(5, 1), torch.Generator().manual_seed(4))
+    message = train_message(channel, torch.zeros(3, 5, 3), 4)
+    torch.testing.assert_close(message.symbols[:3], noise.softmax(-1))
+
+
 def test_gumbel_noise_has_the_moments_of_its_distribution():
     noise = gumbel_noise(
         SymbolOptions(vocab_size=2, max_len=3), torch.zeros(50_000, 1), torch.Generator().manual_seed(0)
@@ -132,16 +146,6 @@ def test_gumbel_noise_has_the_moments_of_its_distribution():
     assert noise.isfinite().all()
     assert noise.mean().item() == pytest.approx(0.57722, abs=0.01)  # Euler's constant
     assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
-
-
-@pytest.mark.parametrize("kind", OF_SYMBOLS)
-def test_noise_is_a_function_of_the_generator(kind):
-    def sampled(seed):
-        builder = make(kind).start_message("sample", torch.zeros(64, 1), torch.Generator().manual_seed(seed))
-        return build_message(builder, torch.zeros(3, 64, 3)).symbols
-
-    assert sampled(5).equal(sampled(5))
-    assert not sampled(5)[0].equal(sampled(6)[0])
 
 
 def test_eos_impossible_leaves_entropy_and_gradients_finite():
@@ -207,6 +211,13 @@ def test_reinforce_follows_the_exact_policy_gradient(length_cost):
     losses = table[ids[:, 0], torch.where(ids[:, 1] >= 0, ids[:, 1], 3)]
     (estimate,) = torch.autograd.grad(objective(channel, losses, message, length_cost), logits)
     torch.testing.assert_close(estimate, exact, rtol=0, atol=0.01)
+
+
+def test_reinforce_gives_the_receiver_the_gradient_of_the_mean_loss_alone():
+    channel, losses = make("reinforce"), torch.rand(8, requires_grad=True)
+    total = objective(channel, losses, train_message(channel, torch.randn(3, 8, 3)), length_cost=0.5)
+    (gradient,) = torch.autograd.grad(total, losses)
+    torch.testing.assert_close(gradient, torch.full((8,), 1 / 8))
 
 
 def test_reinforce_baselines_are_means_over_steps_so_far():
@@ -348,7 +359,8 @@ def test_values_are_computed_in_fp32_and_returned_in_the_precision_of_the_logits
 def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
     """Words of 64 values are 2^64 symbols: sizes do not depend on them. The length cost is a constant."""
     channel = make(kind, word_size=64)
-    assert channel.symbol_size == 64 and not list(channel.parameters()) and not channel.state_dict()
+    assert (channel.vocab_size, channel.symbol_size) == (2**64, 64)
+    assert not list(channel.parameters()) and not channel.state_dict()
     message = build_message(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
     torch.testing.assert_close(objective(channel, losses, message, length_cost=0.5), losses.mean() + 1.5)

@@ -104,15 +104,6 @@ def test_values_that_all_targets_share_are_bold():
     assert bold == [[True, False, True], [True, False, True], [True, False, False], [False, False, True]]
 
 
-def test_a_group_without_members_is_left_out():
-    values = np.zeros((3, 2), dtype=np.int64)
-    targets = lay_out([ShownRound(objects=values, labels=np.ones(3, dtype=bool))], "")
-    assert "targets" in texts(targets) and "distractors" not in texts(targets)
-    distractors = lay_out([ShownRound(objects=values, labels=np.zeros(3, dtype=bool))], "")
-    assert "targets" not in texts(distractors) and "distractors" in texts(distractors)
-    assert not any(text.get_weight() == "bold" for text in distractors.axes[0].texts)
-
-
 def test_rounds_follow_one_another_under_the_title(two_rounds):
     figure = lay_out(two_rounds, "a title with $signs$ and _underscores_")
     assert texts(figure)[:2] == ["a title with $signs$ and _underscores_", "round 0: color=yellow"]

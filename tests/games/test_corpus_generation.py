@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.corpus_generation import noise_generator, record_corpus, words_to_symbols
+from ecsuite.games.corpus_generation import record_corpus, words_to_symbols
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.worlds import attributes
-from ecsuite.games.worlds.world import attribute_names, describe
 
 
 def record(*overrides):
@@ -45,26 +44,6 @@ def test_greedy_speech_repeats_and_sampled_speech_repeats_with_its_seed():
     sampled = rows(record("evaluation.mode=sample"))
     assert rows(record("evaluation.mode=sample")) == sampled != rows(record())
     assert rows(record("evaluation.mode=sample", "training.seed=2")) != sampled
-
-
-def test_concepts_of_attribute_values():
-    description = describe(np.array([[0, 2], [1, 1]]), attribute_names(2, 3))
-    names = description.concept_names
-    assert description.meanings.tolist() == [[0, 2], [1, 1]]
-    assert [[names[concept] for concept in row] for row in description.concepts] == [
-        ["attribute0=0", "attribute1=2"],
-        ["attribute0=1", "attribute1=1"],
-    ]
-    assert len(names) == 6
-
-
-def test_noise_is_a_function_of_seed_purpose_and_index():
-    def first(*place):
-        return torch.rand(4, generator=noise_generator(*place, torch.device("cpu"))).tolist()
-
-    assert first(1, "train", 0) == first(1, "train", 0)
-    places = [(1, "train", 0), (2, "train", 0), (1, "valid", 0), (1, "train", 1), (1, "train", 2**40)]
-    assert len({tuple(first(*place)) for place in places}) == len(places)
 
 
 @pytest.mark.parametrize(
@@ -165,12 +144,6 @@ def test_metadata_states_that_continuous_words_are_rounded():
         "symbols": "rounded to 3 levels here; the receiver gets the exact values",
     }
     assert rows(corpus) == rows(record_sets()[0])  # the same agents, over a channel that rounds
-
-
-def test_symbols_of_a_game_about_sets_end_where_the_sender_ends_them():
-    corpus, _ = record_sets("channel.kind=gumbel", "channel.length=variable", "evaluation.corpus_size=20")
-    assert corpus.eos == 0 and all(row.index(0) == len(row) - 1 <= 3 for row in rows(corpus))
-    assert corpus.metadata == {"vocab_size": 5, "max_len": 3}
 
 
 def test_an_informed_sender_gives_a_message_for_each_round_of_evaluation():

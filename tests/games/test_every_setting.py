@@ -40,7 +40,7 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
 }
 """Settings that need not change a run: why, and in which experiments."""
 
-SAMPLE = ("disc_tiny", "thing_qt", "shape_gs_l4", "mu_shapeworld")
+SAMPLE = ("disc_tiny", "thing_qt", "shape_gs_l4")
 """Experiments that are tested every time."""
 
 REDUCED = {

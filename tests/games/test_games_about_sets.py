@@ -10,7 +10,6 @@ from torch.nn.functional import logsigmoid
 
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.game import MAX_OBJECTS_PER_CANDIDATE, Game, View, make_world, score_candidates
-from ecsuite.games.tasks import Discrimination
 from ecsuite.games.worlds.world import Batch
 
 TINY = (
@@ -193,17 +192,6 @@ def test_each_agent_has_a_dropout_of_its_own(agent):
     assert judged == judged_with
 
 
-def test_bytes_of_images_are_seen_from_0_to_1():
-    game, world = make(*SHAPES)
-    seen = []
-    game.sender_perception.register_forward_hook(lambda _, inputs, output: seen.append(inputs[0]))
-    rounds = world.batch("train", 0)
-    game.generate_message(rounds, "greedy")
-    expected = torch.from_numpy(rounds.objects[np.unique(rounds.shown)]).float() / 255
-    torch.testing.assert_close(seen[0], expected)
-    assert expected.max() > 0.5
-
-
 @pytest.mark.parametrize("overrides", [(), SHAPES])
 def test_bf16_plays_nearly_as_fp32(overrides):
     game, world = make(*overrides, "channel.kind=continuous")
@@ -242,29 +230,6 @@ def test_words_of_64_values_need_no_more_than_64_times_the_weights():
         sizes[word_size] = sum(parameter.numel() for parameter in game.parameters())
         assert game.play(world.batch("train", 0), "train").message.symbols.shape == (3, 6, word_size)
     assert sizes[64] - sizes[1] == 63 * (sizes[2] - sizes[1])
-
-
-def test_discrimination_finds_the_image_of_the_sender(tmp_path):
-    """With features that tell images apart and untrained agents: the figures are those of the scores by hand."""
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "features.npz", features=rng.normal(size=(120, 7)).astype(np.float32))
-    game, world = make(
-        "world.kind=features", f"world.features={tmp_path}/features.npz", "task.kind=discrimination",
-        "task.num_distractors=3",
-    )  # fmt: skip
-    rounds = world.batch("train", 0)
-    assert (rounds.labels.sum(1) == 1).all() and isinstance(game.task, Discrimination)
-    played = game.play(rounds, "greedy")
-    states, _ = game.receiver(game.generate_message(rounds, "greedy"), torch.float32)
-    vectors = game.receiver_perception(torch.from_numpy(rounds.objects))[rounds.candidates]
-    scores = torch.stack(
-        [vectors[row] @ game.receiver_projection.weight @ states[0, row] for row in range(6)]
-    )
-    wanted = rounds.labels.argmax(1)
-    loss = -scores.log_softmax(1)[np.arange(6), wanted].mean()
-    torch.testing.assert_close(played.objective, loss)
-    assert played.measures["accuracy"].item() == pytest.approx((scores.argmax(1).numpy() == wanted).mean())
-    assert set(played.measures) == {"loss", "accuracy", "length"} and game.task.chance() == {"accuracy": 0.25}
 
 
 def test_rounds_may_mix_their_labels():

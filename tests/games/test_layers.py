@@ -25,20 +25,6 @@ def test_a_later_kind_drops_what_it_lacks_and_keeps_what_it_has():
     assert load_experiment("disc_tiny", ["world.kind=shapeworld"]).world.options.images_per_label == 10
 
 
-def test_the_order_of_settings_of_one_layer_does_not_matter():
-    settings = ["channel.word_size=7", "channel.kind=quantized", "channel.max_len=2"]
-    expected = Part("quantized", ValueOptions(max_len=2, word_size=7))
-    for order in (settings, settings[::-1]):
-        assert load_experiment("disc_tiny", order).channel == expected
-
-
-def test_an_unread_option_of_the_layer_of_a_new_kind_is_an_error():
-    with pytest.raises(
-        ConfigError, match=r"channel.temperature: channel quantized does not read it; read by soft, gu"
-    ):
-        load_experiment("disc_tiny", ["channel.kind=quantized", "channel.temperature=2"])
-
-
 @pytest.mark.parametrize("key", ["channel", "channel.kind"])
 def test_a_kind_with_options_is_short_for_them(key, tmp_path):
     expected = Part("quantized", ValueOptions(max_len=3, word_size=8))
@@ -74,13 +60,6 @@ def test_a_kind_of_agent_is_a_name_too(name, kind, cell):
     sender = load_experiment("disc_tiny", [f"sender={name}"]).sender
     assert (sender.kind, sender.options.cell) == (kind, cell)
     assert load_experiment("disc_tiny", ["receiver=hier,cell=rnn"]).receiver.options.cell == "rnn"
-
-
-def test_settings_beside_a_short_form_have_precedence():
-    channel = load_experiment("disc_tiny", ["channel=quantized,word_size=8", "channel.num_levels=3"]).channel
-    assert channel == Part("quantized", ValueOptions(max_len=3, word_size=8, num_levels=3))
-    sender = load_experiment("disc_tiny", ["sender=lstm,hidden=8", "sender.hidden_size=12"]).sender.options
-    assert (sender.cell, sender.hidden_size) == ("lstm", 12)
 
 
 def test_a_perception_is_a_part_of_an_agent():

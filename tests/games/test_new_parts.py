@@ -20,16 +20,15 @@ from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASK
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
 
+options = dataclass(frozen=True, kw_only=True, slots=True)
+
 
 class Ring(World):
     """Places on a ring; the candidates of a round are neighbours."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options:
-        """Options of the world."""
-
         size: Levels = 6
-        """Places."""
 
     def __init__(self, options, *, rounds, sizes):
         super().__init__(rounds, sizes)
@@ -58,12 +57,9 @@ class Ring(World):
 class Margin(nn.Module):
     """Give the target a higher score than every other candidate, by a margin."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options:
-        """Options of the task."""
-
         margin: Positive = 1.0
-        """By how much."""
 
     scores_candidates = True
 
@@ -87,12 +83,9 @@ class Margin(nn.Module):
 class Flipping(SymbolChannel):
     """Softmax weights mixed with those of the symbols in reverse order."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options(RelaxedOptions):
-        """Options of the channel."""
-
         flip: Share = 0.0
-        """Share of the reversed weights."""
 
     def start_training_message(self, like, generator, epoch):
         flip = self.options.flip
@@ -107,12 +100,9 @@ class Flipping(SymbolChannel):
 class OneLayer(nn.Module):
     """A sender of one layer of torch, which does not see its own symbols."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options(AgentOptions):
-        """Options of the sender."""
-
         flip: Share = 0.0
-        """Share of each logit that is turned around."""
 
     def __init__(self, options, *, num_features, vocab_size, max_len):
         super().__init__()
@@ -129,12 +119,9 @@ class OneLayer(nn.Module):
 class Counting(nn.Module):
     """A receiver that adds up a vector for each symbol."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options(AgentOptions):
-        """Options of the receiver."""
-
         width: Count = 4
-        """Width of the vectors."""
 
     def __init__(self, options, *, vocab_size, max_len):
         super().__init__()
@@ -151,12 +138,9 @@ class Counting(nn.Module):
 class Scaled(nn.Module):
     """The features, times a number that is learnt."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options(PerceptionOptions):
-        """Options of the perception."""
-
         scale: Positive = 1.0
-        """The number at first."""
 
     def __init__(self, options, *, object_shape, state_size=None):
         super().__init__()
@@ -170,12 +154,9 @@ class Scaled(nn.Module):
 class Descent:
     """Stochastic gradient descent."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options:
-        """Options of the optimizer."""
-
         momentum: Share = 0.0
-        """Share of the last update that is kept."""
 
     def __init__(self, options):
         self.options = options
@@ -187,12 +168,9 @@ class Descent:
 class Halving:
     """Half the rate after some steps."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options:
-        """Options of the schedule."""
-
         after: Count = 100
-        """The steps."""
 
     def __init__(self, options, *, steps_per_epoch):
         self.after = options.after
@@ -208,12 +186,9 @@ class Halving:
 class Weighted:
     """The task's loss times a number."""
 
-    @dataclass(frozen=True, kw_only=True, slots=True)
+    @options
     class Options:
-        """Options of the loss."""
-
         weight: Weight = 1.0
-        """The number."""
 
     def __init__(self, options):
         self.options = options

@@ -7,7 +7,7 @@ import torch
 
 from ecsuite.config import ConfigError, DivergedError
 from ecsuite.formats import read_corpus
-from ecsuite.games.run_folder import with_horizon
+from ecsuite.games.run_identity import with_horizon
 from ecsuite.games.training import train
 
 UNFINISHED = "holds this run, unfinished: add --resume to continue it, or choose another folder with --out"

@@ -9,7 +9,7 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, View, make_world
+from ecsuite.games.game import Game, make_world
 from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
 
 
@@ -36,41 +36,6 @@ def truth(labels):
 def one_target(targets, num_candidates):
     """Labels of rounds with these indices of the target."""
     return torch.nn.functional.one_hot(torch.as_tensor(targets), num_candidates).bool()
-
-
-def game_about_objects(*overrides):
-    """A game with candidates of two attributes of three values, whose states have five values."""
-    experiment = load_experiment("disc_tiny", ["world.num_values=3", "receiver.hidden_size=5", *overrides])
-    torch.manual_seed(0)
-    return Game(experiment, make_world(experiment))
-
-
-def candidates_of(game, objects):
-    """The view of candidates (batch, num_candidates, num_attributes), laid out by place."""
-    features = game.world.features(objects.flatten(0, 1), torch.float32)
-    return View(features=features, num_seen=objects.shape[1], indices=None)
-
-
-def test_discrimination_scores_candidates_by_their_encoding_times_the_state():
-    game = game_about_objects()
-    perception = game.receiver_perception
-    states, targets = torch.randn(3, 2, 5), [3, 0]
-    candidates = torch.randint(3, (2, 4, 2))
-    scores = game.scores(states, candidates_of(game, candidates), None)
-    output = game.task(scores, truth(one_target(targets, 4)))
-    for end in range(3):
-        for row in range(2):
-            logits = []
-            for candidate in candidates[row].tolist():
-                features = torch.zeros(6)
-                features[candidate[0]] = features[3 + candidate[1]] = 1
-                encoding = (perception.weight @ features + perception.bias).tanh()
-                logits.append((encoding @ states[end, row]).item())
-            target = targets[row]
-            loss = math.log(sum(math.exp(score) for score in logits)) - logits[target]
-            assert output.loss[end, row].item() == pytest.approx(loss, rel=1e-4)
-            assert output.measures["accuracy"][end, row] == (logits.index(max(logits)) == target)
-    assert game.task.chance() == {"accuracy": 0.25}
 
 
 def test_discrimination_by_hand():
@@ -129,11 +94,6 @@ def test_concept_by_hand():
     assert output.loss[0].tolist() == pytest.approx([first, second])
     assert output.measures["accuracy"][0].tolist() == pytest.approx([2 / 3, 1])
     assert output.measures["set_accuracy"][0].tolist() == [0, 1]
-
-
-def test_a_score_of_nothing_says_no():
-    output = concept(1, 1)(torch.zeros(1, 1, 2), truth([[True, False]]))
-    assert output.measures["accuracy"].item() == 0.5 and output.loss.item() == pytest.approx(math.log(2))
 
 
 def test_chance_is_what_guessing_gives():

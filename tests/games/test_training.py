@@ -93,25 +93,18 @@ def test_any_thread_may_train_and_signals_stay_as_they_are(tmp_path, small, whol
     assert contents(tmp_path) == contents(whole)
 
 
-def test_greedy_evaluation_twice_is_equal_and_batches_do_not_matter(small):
+def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
     torch.manual_seed(0)
     game = Game(experiment, world)
     first = evaluate(game, world, experiment)
     assert evaluate(game, world, experiment) == first
+    sampled = small("evaluation.num_valid=100", "evaluation.mode=sample")
+    assert evaluate(game, world, sampled) == evaluate(game, world, sampled) != first
     for size in ("training.batch_size=7", "evaluation.batch_size=9"):
         other = small("evaluation.num_valid=100", size)
         assert evaluate(game, make_world(other), other) == pytest.approx(first, rel=1e-5)
-
-
-def test_sampled_evaluation_repeats_and_differs_from_greedy(small):
-    experiment = small("evaluation.mode=sample")
-    world = make_world(experiment)
-    torch.manual_seed(0)
-    game = Game(experiment, world)
-    assert evaluate(game, world, experiment) == evaluate(game, world, experiment)
-    assert evaluate(game, world, experiment) != evaluate(game, world, small())
 
 
 def test_summary():
@@ -229,24 +222,6 @@ def test_held_out_objects_are_evaluated_apart_from_those_of_training(tmp_path, s
     assert result.extra_evaluations["seen objects"] != result.measures
     corpus = read_corpus(tmp_path)
     assert len(corpus.messages) == 16 and corpus.metadata["probes"] == result.extra_evaluations
-
-
-def test_an_evaluation_of_one_round_plays_one_round(tmp_path, small, run, monkeypatch):
-    """In every world, and also where the batches of training are larger."""
-    played, play = [], Game.play
-
-    def watched(game, batch, mode, *rest):
-        played.append((mode, len(batch)))
-        return play(game, batch, mode, *rest)
-
-    monkeypatch.setattr(Game, "play", watched)
-    sizes = ["evaluation.num_valid=1", "training.num_examples=33", "training.num_epochs=1"]
-    things = ["world.kind=thing", "task.kind=concept"]
-    for name, world in {"objects": [], "things": things}.items():
-        played.clear()
-        run(small(*sizes, *world), tmp_path / name)
-        assert [size for mode, size in played if mode == "train"] == [32, 1]
-        assert {size for mode, size in played if mode != "train"} == {1}
 
 
 def test_devices_that_are_not_there(tmp_path, small):

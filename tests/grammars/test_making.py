@@ -91,6 +91,7 @@ def test_each_grammar_has_a_one_line_description(name: str) -> None:
         ("dyck", {"seed": -1}, "--seed: expected at least 0, got -1"),
         ("concat", {"seed": -1}, "--seed: expected at least 0, got -1"),
         ("concat", {"num_values": 300}, "300^5 meanings in messages of 20 symbols do not fit in memory"),
+        ("dyck," + "4" * 5000, {}, "grammar 'dyck': '444444444"),
         ("dyck,0.4", {}, "grammar 'dyck': '0.4' is not an option: expected one such as open_probability=…"),
         ("uniform_noise,a=1", {}, "grammar 'uniform_noise': 'a=1' is not an option: the grammar has none"),
         ("dyck,open=0.4", {}, "unknown option of dyck 'open'; choices: open_probability"),

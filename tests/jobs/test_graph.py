@@ -23,12 +23,13 @@ from counting_jobs import (
     use_the_gpu,
 )
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.file_formats import FormatError
 from ecsuite.jobs import executors
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
+from ecsuite.jobs.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -164,6 +165,19 @@ def test_a_corpus_is_known_by_its_messages(runner, calls):
     assert calls() == ["count"]
 
 
+@pytest.mark.parametrize("damage", [lambda data: data[:-1] + b"7", lambda data: data[:9], lambda data: b""])
+def test_a_damaged_corpus_of_a_job_is_written_again(runner, calls, tmp_path, damage):
+    """One of which a part was missing failed every job that read it, at every call."""
+    corpus = Corpus(messages=Ragged.from_rows([[1, 2], [3]]))
+    store = Store(tmp_path / "kept")
+    sent = store.send(Job(count_symbols, corpus=corpus))
+    (file,) = (tmp_path / "kept" / "inputs").iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(DamagedError, match="damaged; it is written again when the command is run again"):
+        store.receive(sent, count_symbols)
+    assert values(runner, Job(count_symbols, corpus=corpus)) == [3]
+
+
 def test_an_input_is_known_by_what_it_says(runner, calls):
     assert values(runner, Job(named_length, named=Named(name="abc", path="here"))) == [3]
     assert values(runner, Job(named_length, named=Named(name="abc", path="there"))) == [3]
@@ -270,6 +284,7 @@ from counting_jobs import misbehave, square
 from ecsuite.file_formats import FormatError
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
+from ecsuite.jobs.store import Store
 from ecsuite.jobs.signals import stop_signals
 if __name__ == "__main__":
     jobs = [Job(square, number=number) for number in {numbers}]

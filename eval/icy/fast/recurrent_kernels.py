@@ -197,11 +197,11 @@ class FusedLSTMCell(FusedCell):
 
 
 class FusedDAGCell(FusedCell):
-    """A cell of gated nodes: `DAGCell`. Its class defines them; the output of several nodes is their mean."""
+    """A cell of gated nodes, which its class defines: `DAGCell`."""
 
     def __init__(self, cell: type[DAGCell]) -> None:
         self.nodes = (("tanh", -1), *cell.nodes)
-        self.takes_mean = len(cell.nodes) > 1
+        self.takes_mean = cell.takes_mean
 
     def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: one matrix per node."""

@@ -71,11 +71,3 @@ def published_baseline(signature: str) -> Result | None:
         signature=signature,
         source="brendon-boldt/elcc-analysis, mean of three runs",
     )
-
-
-def paper_results() -> list[Result]:
-    """The sources of the paper's Table 5 as results, for `compare`."""
-    return [
-        Result(name=name, by_target=(row,), seeds=(0,), signature="paper, OSCAR data", source="Table 5")
-        for name, row in PAPER_CROSS_ENTROPIES.items()
-    ]

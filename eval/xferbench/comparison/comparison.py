@@ -102,17 +102,13 @@ class Comparison:
             "targets": list(self.targets),
             "baseline": None if self.baseline is None else self.baseline.name,
             "sources": [
-                {
-                    "name": result.name,
-                    "score": result.score,
-                    "seeds": list(result.seeds),
-                    "seed_scores": result.values().mean(1).tolist(),
-                    "seed_sd": standard_deviation(result),
+                result.to_json()
+                | {
+                    "seed_sd": result.deviation,
                     "by_target": dict(
                         zip(self.targets, result.values(self.targets).mean(0).tolist(), strict=True)
                     ),
                     "normalised": normalised.get(result.name),
-                    "source": result.source,
                 }
                 for result in self.results
             ],
@@ -180,8 +176,3 @@ def _no_anchors(signature: str) -> str:
     if signature == UNSIGNED:
         return "the protocol of unsigned results is unknown"
     return "they apply to preset full with protocol published-2024 only"
-
-
-def standard_deviation(result: Result) -> float | None:
-    """Standard deviation of a source's score over its seeds; None for one seed."""
-    return float(result.values().mean(1).std(ddof=1)) if len(result.seeds) > 1 else None

@@ -1,5 +1,7 @@
 """Tables of a comparison: scores, differences (to a baseline or of each pair; by language), writing systems."""
 
+from collections.abc import Sequence
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
@@ -7,7 +9,7 @@ from rich.text import Text
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.statistics.differences import Interval
-from ecsuite.eval.xferbench.comparison.comparison import Comparison, standard_deviation
+from ecsuite.eval.xferbench.comparison.comparison import Comparison
 from ecsuite.eval.xferbench.comparison.differences import Difference
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
@@ -45,19 +47,13 @@ def tables(comparison: Comparison) -> list[Table]:
 
 def score_table(comparison: Comparison) -> Table:
     """Scores, and differences to the baseline with their verdicts."""
-    table = _new_table()
-    table.add_column("source", max_width=NAME_WIDTH, overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("seeds", justify="right", no_wrap=True)
+    table = _new_table("source", NAME_WIDTH, ("score", "seeds"))
     if comparison.baseline is not None:
         _add_difference_columns(table)
     of_source = {each.source: each for each in comparison.differences}
     for result in comparison.results:
-        spread = standard_deviation(result)
-        cells: list[str | Text] = [
-            f"{result.score:.3f}" + ("" if spread is None else f" ±{_short(spread)}"),
-            str(len(result.seeds)),
-        ]
+        spread = "" if result.deviation is None else f" ±{_short(result.deviation)}"
+        cells: list[str | Text] = [f"{result.score:.3f}{spread}", str(len(result.seeds))]
         if result is comparison.baseline:
             cells += [Text("baseline", "dim"), "", ""]
         elif comparison.baseline is not None:
@@ -79,10 +75,7 @@ def language_tables(comparison: Comparison) -> list[Table]:
     tables = []
     for start in range(0, len(comparison.targets), at_once):
         targets = comparison.targets[start : start + at_once]
-        table = _new_table(tight=True)
-        table.add_column("source", max_width=NARROW_NAME_WIDTH, overflow="fold")
-        for target in targets:
-            table.add_column(target, justify="right", no_wrap=True)
+        table = _new_table("source", NARROW_NAME_WIDTH, targets, gap=1)
         for number, each in enumerate(comparison.differences):
             table.add_row(_label(comparison, each), *(rows[target][number] for target in targets))
         tables.append(_titled(f"Difference to {against} by language, nats per token", table))
@@ -91,8 +84,7 @@ def language_tables(comparison: Comparison) -> list[Table]:
 
 def _pair_table(comparison: Comparison) -> Table:
     """Differences of all pairs of sources."""
-    table = _new_table()
-    table.add_column("sources", max_width=NAME_WIDTH + 12, overflow="fold")
+    table = _new_table("sources", NAME_WIDTH + 12)
     _add_difference_columns(table)
     table.add_column("p", justify="right", no_wrap=True)
     for each in comparison.differences:
@@ -112,9 +104,13 @@ def _label(comparison: Comparison, each: Difference) -> Text:
     return Text(each.source if comparison.baseline is not None else f"{each.source} - {each.baseline}")
 
 
-def _new_table(*, tight: bool = False) -> Table:
-    """An empty table; a tight one has one space between columns instead of two."""
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0 if tight else 1, 0, 0))
+def _new_table(first: str, width: int, numbers: Sequence[str] = (), *, gap: int = 2) -> Table:
+    """A table with a column of names, at most `width` wide, columns of numbers, and `gap` spaces between columns."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
+    table.add_column(first, max_width=width, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 def _titled(title: str, table: Table) -> Table:
@@ -139,10 +135,7 @@ def _difference_cells(each: Difference) -> list[str | Text]:
 
 def _writing_table(matrix: WritingMatrix, what: str) -> Table:
     """Mean normalised scores of human sources by writing system of source and target."""
-    table = _new_table()
-    table.add_column("source", no_wrap=True)
-    for target in matrix.targets:
-        table.add_column(target, justify="right", no_wrap=True)
+    table = _new_table("source", NAME_WIDTH, matrix.targets)
     for source, row in zip(matrix.sources, matrix.values, strict=True):
         table.add_row(source, *(f"{value:.2f}" for value in row))
     return _titled(

@@ -80,7 +80,7 @@ class Difference:
 
 def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
     """Pool the standard deviation over seeds of all sources' scores; None if no source has two seeds."""
-    scores = [result.values().mean(1) for result in results if len(result.seeds) > 1]
+    scores = [result.seed_scores for result in results if len(result.seeds) > 1]
     degrees = sum(len(of_source) - 1 for of_source in scores)
     if not degrees:
         return None

@@ -96,7 +96,7 @@ def _draw_scores(comparison: Comparison, axes: Any) -> None:
         if interval is not None:
             axes.plot(interval, (row, row), color=COLOURS[0], linewidth=1.6)
         if len(result.seeds) > 1:
-            of_seeds = result.values().mean(1)
+            of_seeds = result.seed_scores
             axes.plot(of_seeds, [row - 0.24] * len(of_seeds), "o", ms=3, mfc="none", mec=COLOURS[4], mew=0.8)
         axes.plot(result.score, row, "o", ms=5, color=COLOURS[0])
     axes.plot([], [], "o", ms=5, color=COLOURS[0], label="score")

@@ -55,14 +55,7 @@ def task_score(task: str, by_language: ByLanguage) -> float:
 
 
 def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """The means over the tasks of each group, and over all nine as `all_task`.
-
-    Args:
-        scores: Task scores by task.
-
-    Returns:
-        The overall score first; only groups with scores of all their tasks.
-    """
+    """The means over all nine tasks, as `all_task`, and over those of each group; only groups with all their scores."""
     groups: dict[str, list[str]] = {"all_task": list(TASKS)}
     for task in TASKS.values():
         groups.setdefault(task.group, []).append(task.name)

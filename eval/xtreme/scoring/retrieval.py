@@ -85,11 +85,6 @@ def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dic
 
     As in the benchmark's program, sentences with the same text count as one neighbour and are in no pair, as their
     names are ambiguous.
-
-    Args:
-        bitext: The sentences.
-        sources: Embeddings of the queries.
-        targets: Embeddings of the candidates.
     """
     source_rows, is_source_single = _distinct(bitext.sources)
     target_rows, is_target_single = _distinct(bitext.targets)
@@ -103,10 +98,6 @@ def mine_bitext(bitext: Bitext, sources: Embeddings, targets: Embeddings) -> dic
 
 def tune_threshold(scores: Mapping[Pair, float], gold: AbstractSet[Pair]) -> float:
     """The threshold with the highest F1 of the pairs that reach it, for use on other sentences.
-
-    Args:
-        scores: Scores of pairs, such as those of `mine_bitext`.
-        gold: The correct pairs.
 
     Returns:
         The midpoint between the last accepted score and the next; the first maximum of F1. 0 if no pair is correct.

@@ -46,15 +46,7 @@ def require_file(folder: Path, task: str, language: str) -> Path:
 
 
 def read_submission(task: str, predictions: Path, labels: Path) -> tuple[Any, Any]:
-    """Read predictions and labels of one language.
-
-    Args:
-        task: Name of the task.
-        predictions: The file of predictions.
-        labels: The file of labels.
-
-    Returns:
-        Predictions and labels for `score_labels`.
+    """Read predictions and labels of one language from their files, for `score_labels`.
 
     Raises:
         ConfigError: With file and line, if a file is malformed or the two do not match.

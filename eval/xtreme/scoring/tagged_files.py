@@ -59,16 +59,12 @@ def read_tagged(path: Path, tags: Collection[str], *, language: str = "") -> lis
     for first, rows in blocks(lines):
         columns = [row.split("\t") for row in rows]
         num_columns = num_columns or len(columns[0])
-        is_valid = {len(row) for row in columns} == {num_columns} and num_columns in (1, 2)
-        if is_valid:
-            words, *rest = (tuple(column) for column in zip(*columns, strict=True))
-            found = rest[0] if rest else None
-            is_valid = all(words) and (found is None or known.issuperset(found))
-        if not is_valid:
-            raise _format_error(path, first, columns, num_columns, known)
+        for number, row in enumerate(columns, first):
+            _require_word(row, num_columns, known, f"{path}:{number}")
+        words, *rest = (tuple(column) for column in zip(*columns, strict=True))
         if prefix:
             words = tuple(word.removeprefix(prefix) for word in words)
-        sentences.append(TaggedSentence(words=words, tags=found))
+        sentences.append(TaggedSentence(words=words, tags=rest[0] if rest else None))
     if not sentences:
         raise ConfigError(
             f"{path}: expected lines `word<TAB>tag` and a blank line after each sentence, found no sentence"
@@ -116,23 +112,16 @@ def blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         yield len(lines) + 1 - len(block), block
 
 
-def _format_error(
-    path: Path, first: int, columns: list[list[str]], num_columns: int, known: frozenset[str]
-) -> ConfigError:
-    """The error for the first malformed line of a block."""
-    for number, row in enumerate(columns, first):
-        place = f"{path}:{number}"
-        if len(row) != num_columns or num_columns > 2:
-            wanted = (
-                "a word without tag, as in the first line" if num_columns == 1 else "a word, a tab and a tag"
-            )
-            return ConfigError(f"{place}: expected {wanted}, found {num_columns_in_words(len(row))}")
-        if not row[0]:
-            return ConfigError(f"{place}: expected a word before the tab, found nothing")
-        if num_columns == 2 and row[1] not in known:
-            found = f"tag {shown(row[1])}" if row[1] else "no tag after the tab"
-            return ConfigError(f"{place}: {found}; expected one of {', '.join(sorted(known))}")
-    raise AssertionError("called for a block without an error")
+def _require_word(row: Sequence[str], num_columns: int, known: Collection[str], place: str) -> None:
+    """Check the columns of a line: a word, and a tag if there are two columns."""
+    if len(row) != num_columns or num_columns > 2:
+        wanted = "a word without tag, as in the first line" if num_columns == 1 else "a word, a tab and a tag"
+        raise ConfigError(f"{place}: expected {wanted}, found {num_columns_in_words(len(row))}")
+    if not row[0]:
+        raise ConfigError(f"{place}: expected a word before the tab, found nothing")
+    if num_columns == 2 and row[1] not in known:
+        found = f"tag {shown(row[1])}" if row[1] else "no tag after the tab"
+        raise ConfigError(f"{place}: {found}; expected one of {', '.join(sorted(known))}")
 
 
 def _read_sentence(

@@ -123,6 +123,7 @@ def test_results_that_were_measured_otherwise_are_refused():
         "xferbench|preset:mini|targets:da#1|precision:bf16|v:2": "precision bf16, not fp32; version 2, not 1",
         "xferbench|preset:mini|protocol:strict|targets:da#1|precision:fp32|v:1": "protocol strict, not none",
         "xferbench|targets:da#1|precision:fp32|v:1": "preset none, not mini",
+        f"xferbench|preset:{'x' * 999}|targets:da#1|precision:fp32|v:1": "preset …, not mini",
         UNSIGNED: "one of them is unsigned (from another program), so its settings are unknown",
     }.items():
         with pytest.raises(ConfigError) as error:

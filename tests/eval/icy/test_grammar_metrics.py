@@ -10,7 +10,7 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.drawing import draw_bars
-from ecsuite.eval.icy.measures import MEASURES, resnick_residual_bits
+from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.report import metrics_table
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.result import measure
@@ -78,7 +78,7 @@ def test_tables_9_and_10_within_their_noise():
 
 def test_resnick_s_search_requires_two_symbols():
     corpus = language("concat", Geometry(**BINARY), 0).corpus()
-    assert resnick_residual_bits(corpus) == 0
+    assert MEASURES["resent_resnick_bits"].score(corpus, Options()).value == 0
     three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
     score = MEASURES["resent_resnick_bits"].score(three, Options())
     assert (score.value, score.reason) == (None, "expected messages of equal length over exactly two symbols")
@@ -89,7 +89,7 @@ def test_resnick_s_search_on_an_example():
     meanings = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     messages = [[1, 1], [2, 1], [2, 1], [2, 2]]
     corpus = Corpus(messages=Ragged.from_rows(messages), meanings=meanings)
-    assert resnick_residual_bits(corpus) == pytest.approx((0.5 + 1) / 2)
+    assert MEASURES["resent_resnick_bits"].score(corpus, Options()).value == pytest.approx((0.5 + 1) / 2)
 
 
 def test_topsim_by_positions():

@@ -61,19 +61,6 @@ def assert_same(mine, wanted):
         torch.testing.assert_close(mine[name], value, rtol=1e-4, atol=1e-5)
 
 
-def test_parameters_are_those_of_the_modules():
-    made = modules()
-    replicas = Replicas(made, lr=0.01, clip=None, device=CPU)
-    assert replicas.count == 3
-    for place, module in enumerate(made):
-        state = module.state_dict()
-        assert {name: value.shape[1:] for name, value in replicas.parameters().items()} == {
-            name: value.shape for name, value in state.items()
-        }
-        for name, value in replicas.replica(place).items():
-            assert torch.equal(value, state[name])
-
-
 @pytest.mark.parametrize("clip", [None, 2.0])
 def test_each_replica_is_trained_independently(clip):
     replicas = Replicas(modules(), lr=0.01, clip=clip, device=CPU)
@@ -91,13 +78,3 @@ def test_kept_replicas_continue_unchanged(kept):
     train(replicas, kept, range(3, STEPS))
     for place, seed in enumerate(kept):
         assert_same(replicas.replica(place), trained_alone(seed))
-
-
-def test_clipping_is_by_the_norm_of_a_replicas_whole_gradient():
-    """Two replicas of one weight and one bias: (3, 4) is shortened to (0.6, 0.8), (0.3, 0.4) is unchanged."""
-    replicas = Replicas([nn.Linear(1, 1), nn.Linear(1, 1)], lr=0.01, clip=1.0, device=CPU)
-    parameters = replicas.parameters()
-    slopes = torch.tensor([1.0, 0.1])
-    weights, biases = parameters["weight"].flatten(), parameters["bias"].flatten()
-    replicas.update((slopes * (3 * weights + 4 * biases)).sum())
-    torch.testing.assert_close(replicas.flat.grad[:4], torch.tensor([0.6, 0.3, 0.8, 0.4]))

@@ -40,12 +40,12 @@ def test_an_epoch_has_every_pair_once_and_the_next_another_order():
     seen, num_tokens = [], 0
     for index in [*data.draw_epoch(), *data.draw_epoch()]:
         batch = data.take(index)
-        seen += batch.inputs[:, 0].tolist()
-        lengths = (batch.inputs != SPECIAL.pad).sum(1)
+        seen += batch["input_ids"][:, 0].tolist()
+        lengths = (batch["input_ids"] != SPECIAL.pad).sum(1)
         num_tokens += data.num_tokens(index)
         assert data.num_tokens(index) == lengths.sum()
-        assert torch.equal(batch.attended.sum(1), lengths)
-        assert torch.equal(batch.labels == IGNORED, batch.inputs == SPECIAL.pad)
+        assert torch.equal(batch["attention_mask"].sum(1), lengths)
+        assert torch.equal(batch["labels"] == IGNORED, batch["input_ids"] == SPECIAL.pad)
     assert num_tokens == 2 * sum(map(len, data.encoded.sources))
     assert sorted(seen[:100]) == sorted(seen[100:]) == list(range(100))
     assert seen[:100] != seen[100:]
@@ -56,13 +56,13 @@ def test_blocks_are_to_be_restored_whole():
     for _ in range(2):
         order = data.draw_epoch()
         batches = [data.take(index) for index in order]
-        assert [len(batch.labels) for batch in batches] == [4, 4, 2]
-        labels = torch.cat([batch.labels for batch in batches])
+        assert [len(batch["labels"]) for batch in batches] == [4, 4, 2]
+        labels = torch.cat([batch["labels"] for batch in batches])
         assert sorted(labels.flatten().tolist()) == list(range(200))
         for index, batch in zip(order, batches, strict=True):
-            assert data.num_tokens(index) == batch.labels.numel()
-            assert ((batch.inputs == SPECIAL.pad) == (batch.attended == 0)).all()
-            assert (batch.inputs == SPECIAL.mask).any()
+            assert data.num_tokens(index) == batch["labels"].numel()
+            assert ((batch["input_ids"] == SPECIAL.pad) == (batch["attention_mask"] == 0)).all()
+            assert (batch["input_ids"] == SPECIAL.mask).any()
 
 
 @pytest.fixture
@@ -74,11 +74,13 @@ def model():
 def test_the_loss_is_the_cross_entropy_of_labels_after_the_start(model):
     data = pairs(40)
     batch = data.take(data.draw_epoch()[0])
-    before = torch.cat([torch.full((len(batch.labels), 1), SPECIAL.start), batch.labels[:, :-1]], 1)
+    before = torch.cat([torch.full((len(batch["labels"]), 1), SPECIAL.start), batch["labels"][:, :-1]], 1)
     before = before.masked_fill(before == IGNORED, SPECIAL.pad)
-    logits = model(input_ids=batch.inputs, attention_mask=batch.attended, decoder_input_ids=before).logits
-    counts = batch.labels != IGNORED
-    expected = -logits.log_softmax(-1)[counts].gather(1, batch.labels[counts][:, None]).mean()
+    logits = model(
+        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], decoder_input_ids=before
+    ).logits
+    counts = batch["labels"] != IGNORED
+    expected = -logits.log_softmax(-1)[counts].gather(1, batch["labels"][counts][:, None]).mean()
     assert loss_of(model, batch, "fp32").item() == pytest.approx(expected.item(), rel=1e-5)
 
 

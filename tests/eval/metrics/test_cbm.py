@@ -103,33 +103,12 @@ def test_the_authors_sample_is_above_chance(all_draws, sample):
     assert details["p_value"] == 1 / 101
 
 
-def test_perfect_language():
-    result = score([[4, 7], [4, 8], [5, 7], [5, 8]], [[0, 2], [0, 3], [1, 2], [1, 3]], names=tuple("abcd"))
-    assert result.value == 1
-    assert [result.details[rate] for rate in RATES] == [0, 0, 0, 1, 1]
-    assert result.details["map"] == [[4, "a", 2], [5, "b", 2], [7, "c", 2], [8, "d", 2]]
-
-
 def test_pairs_have_their_purity():
     """Word 1 has concept 0 in two of its three samples, and concept 0 has word 1 in two of its four."""
     result = score([[1, 1], [1], [1], [2], [3]], [[0], [0], [1], [0], [0]])
     assert result.details["map"][0] == [1, 0, 3]
     assert result.details["map_shares"][0] == pytest.approx([3 / 4, 2 / 4])
     assert score([[1], [2]], [[0, 0], [1]]).details["map_shares"] == [[1, 1], [1, 1]]
-
-
-def test_repeated_words_count_each_time_but_once_for_precision():
-    result = score([[1, 1, 1]], [[0]])
-    assert [result.value, result.details["precision"], result.details["recall"]] == pytest.approx(
-        [1, 1 / 3, 1]
-    )
-
-
-def test_types_count_words_and_concepts_once_a_sample():
-    result = score([[1, 1, 1, 2]], [[0, 0, 0]], metric=cbm_types)
-    assert [result.value, result.details["precision"], result.details["recall"]] == [0.5, 0.5, 1]
-    assert (result.details["counts"]["total_edges"], result.details["counts"]["total_concepts"]) == (2, 1)
-    assert result.details["map"] in ([[1, 0, 1]], [[2, 0, 1]])
 
 
 @pytest.mark.parametrize("metric", [cbm, cbm_types])

@@ -27,6 +27,11 @@ def slow_npmi(messages, meanings):
     return total
 
 
+def test_a_half_is_not_above_half():
+    result = score([[0], [0], [1], [1]], [[0], [1], [2], [3]])
+    assert (result.value, result.details["above_half"]) == (0.5, 0)
+
+
 def test_messages_that_never_recur_score_high_and_the_null_says_so():
     result = score(np.arange(36)[:, None], GRID)
     assert result.value == pytest.approx(np.log(9) / np.log(36))

@@ -112,6 +112,13 @@ def test_null_of_many_columns_is_drawn():
     assert result.value == plain_score(messages, meanings).value
 
 
+def test_constant_columns_are_not_drawn():
+    """Sixteen columns are few enough to use all; a seventeenth is one for every message."""
+    meanings = np.random.default_rng(0).integers(0, 2, (32, 2))
+    messages = np.stack([np.arange(32) % 16, np.full(32, 99)], axis=1)
+    assert "null_columns" not in score(messages, meanings).details
+
+
 def test_progress():
     seen = []
     runner = Runner(progress=lambda *step: seen.append(step))

@@ -208,11 +208,13 @@ def test_curves_of_folders_of_one_name(figures, tmp_path):
         ),
         ("[]\n", r"log.jsonl:1: expected an evaluation"),
         ("{\n", r"log.jsonl:1: expected an evaluation"),
+        ("[" * 100_000 + "\n", r"log.jsonl:1: expected an evaluation"),
+        ("\udcff\n", r"log.jsonl:1: expected an evaluation"),
     ],
 )
 def test_logs_that_can_not_be_drawn(tmp_path, log, message):
     if log is not None:
-        (tmp_path / "log.jsonl").write_text(log)
+        (tmp_path / "log.jsonl").write_text(log, errors="surrogateescape")
     with pytest.raises(ConfigError, match=message):
         draw_curves([tmp_path], tmp_path / "a.png")
     assert not (tmp_path / "a.png").exists()

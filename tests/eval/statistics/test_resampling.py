@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.conflict_count import conflict_count
 from ecsuite.eval.metrics.context_independence import context_independence
 from ecsuite.eval.metrics.posdis_bosdis import posdis
 from ecsuite.eval.metrics.score import Options
@@ -209,7 +210,9 @@ def test_arguments_of_a_statistic():
         assert rows.tolist() == partners.tolist() == sorted(set(rows.tolist()))
 
 
-@pytest.mark.parametrize("metric", [posdis, pytest.param(context_independence, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "metric", [posdis, conflict_count, pytest.param(context_independence, marks=pytest.mark.slow)]
+)
 def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, monkeypatch, metric):
     monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 100)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,31 +24,34 @@ NUM_TEST = 8
 
 
 @pytest.fixture
-def corpus() -> Corpus:
+def corpus():
     return zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
 
 
 @pytest.fixture
-def pairs(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    lines = [rng.choice(list(WORDS), 5) for _ in range(80)]
-    path = tmp_path / "pairs.tsv"
-    path.write_text(
-        "".join(f"{' '.join(line)}\t{' '.join(WORDS[word] for word in line)}\n" for line in lines)
-    )
+def pairs(tmp_path):
+    lines = np.random.default_rng(0).choice(list(WORDS), (80, 5))
+    pairs = [(" ".join(line), " ".join(WORDS[word] for word in line)) for line in lines]
+    return write(tmp_path / "pairs.tsv", pairs)
+
+
+def write(path, pairs):
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
     return path
 
 
+def study_of(corpus, pairs, **choices):
+    return make_study(corpus, pairs, preset="nano", device="cpu", **choices)
+
+
 def run(corpus, pairs, runner=None, **choices):
-    return measure(make_study(corpus, pairs, preset="nano", **choices), runner or Runner())
+    return measure(study_of(corpus, pairs, **choices), runner or Runner()).as_dict()
 
 
 def missing(folder, corpus, pairs, **choices):
     """Names of the jobs that would run."""
-    found = Runner(folder=folder).plan(
-        everything(plan(make_study(corpus, pairs, preset="nano", **choices)).values())
-    )
-    return [job.function.function.__name__ for job in found.missing]
+    jobs = everything(plan(study_of(corpus, pairs, **choices)).values())
+    return [job.function.function.__name__ for job in Runner(folder=folder).plan(jobs).missing]
 
 
 def test_the_presets_have_the_papers_settings():
@@ -65,50 +67,38 @@ def test_the_presets_have_the_papers_settings():
 def test_the_whole_line(corpus, pairs):
     torch.manual_seed(1)
     state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()
-    calls: list[tuple[str, float, float]] = []
-    first = run(corpus, pairs, Runner(progress=lambda *call: calls.append(call)))
-    assert run(corpus, pairs) == first
+    calls = []
+    runner = Runner(progress=lambda *call: calls.append(call))
+    result = measure(study_of(corpus, pairs), runner)
+    first = result.as_dict()
+    assert run(corpus, pairs) == first == json.loads(json.dumps(first, allow_nan=False))
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_float32_matmul_precision() == precision
-    assert list(first.beams) == [1, 3, 5]
-    assert first.chrf == pytest.approx(np.mean([score.chrf for score in first.beams.values()]))
-    assert first.repeats == pytest.approx(2000 / len(corpus.messages.values))
-    assert (first.num_test, first.num_trainable) == (NUM_TEST, first.num_parameters)
+    assert list(first["beams"]) == ["1", "3", "5"]
+    assert first["chrf"] == pytest.approx(np.mean([score["chrf"] for score in first["beams"].values()]))
+    assert first["repeats"] == pytest.approx(2000 / len(corpus.messages.values))
+    assert (first["num_test"], first["num_trainable"]) == (NUM_TEST, first["num_parameters"])
     assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
     assert calls[-1][1] == calls[-1][2]
-    assert first.signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
-    assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in first.signature
-    assert first.signature.endswith("|v:1")
-    assert "not comparable with published" in summary(first)
-    data = json.loads(json.dumps(first.as_dict(), allow_nan=False))
-    assert data["chrf"] == first.chrf
-    assert data["sacrebleu"]["bleu"].startswith("nrefs:1|")
+    signature = first["signature"]
+    assert signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
+    assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in signature
+    assert signature.endswith("|v:1") and signature in summary(result)
+    assert "not comparable with published" in summary(result)
+    assert first["sacrebleu"]["bleu"].startswith("nrefs:1|")
 
 
-def test_the_corpus_the_seed_and_the_setting_matter(corpus, pairs):
-    losses = {
-        run(said, pairs, seed=seed, setting=setting).cross_entropy
-        for said, seed, setting in [
-            (corpus, 0, "full"),
-            (None, 0, "full"),
-            (None, 1, "full"),
-            (None, 0, "frozen"),
-            (None, 0, "reduced"),
-        ]
-    }
-    assert len(losses) == 5
-
-
-def test_without_a_corpus_and_frozen(pairs):
-    result = run(None, pairs, setting="frozen")
-    assert (result.is_pretrained, result.repeats) == (False, None)
-    assert result.num_trainable == 300 * 32
-    assert "without pretraining" in summary(result)
+def test_the_seed_and_the_setting_matter(pairs):
+    choices = ({}, {"seed": 1}, {"setting": "frozen"}, {"setting": "reduced"})
+    plain, *others = (run(None, pairs, **choice) for choice in choices)
+    assert len({each["cross_entropy"] for each in (plain, *others)}) == 4
+    assert (plain["is_pretrained"], plain["repeats"]) == (False, None)
+    assert others[1]["num_trainable"] == 300 * 32
 
 
 def test_a_corpus_with_more_symbols_than_the_preset_has(pairs):
     corpus = Corpus(messages=Ragged.from_rows([list(range(0, 5000, 5))]))
-    assert run(corpus, pairs).is_pretrained
+    assert run(corpus, pairs)["is_pretrained"]
 
 
 def test_what_is_finished_is_kept_and_pretraining_is_shared_between_settings(corpus, pairs, tmp_path):
@@ -125,33 +115,32 @@ def test_what_is_finished_is_kept_and_pretraining_is_shared_between_settings(cor
 
 
 def test_the_order_and_the_place_of_the_pairs_do_not_matter(corpus, pairs, tmp_path):
-    run(corpus, pairs, Runner(folder=tmp_path / "kept"))
-    other = tmp_path / "other.tsv"
+    other, keys = tmp_path / "other.tsv", [job.digest for job in plan(study_of(corpus, pairs)).values()]
     other.write_text("".join(sorted(pairs.read_text().splitlines(keepends=True))))
-    assert missing(tmp_path / "kept", corpus, other) == []
+    assert [job.digest for job in plan(study_of(corpus, other)).values()] == keys
     other.write_text(pairs.read_text() + "red cat\trouge chat\n")
-    assert missing(tmp_path / "kept", corpus, other)[0] == "tune"
+    assert not {job.digest for job in plan(study_of(corpus, other)).values()} & set(keys)
 
 
 def test_translations_are_kept_beside_their_references(corpus, pairs, tmp_path):
-    study = make_study(corpus, pairs, preset="nano")
+    study = study_of(corpus, pairs)
     results = Runner(folder=tmp_path).run(everything(plan(study).values()))
     for job in plan(study).values():
         rows = results[job].value["translations"]
         assert len(rows) == NUM_TEST
         assert all(WORDS[source.split()[0]] == target.split()[0] for source, target, _ in rows)
-    assert collect(study, results).num_test == NUM_TEST
+    assert collect(study, results).as_dict()["num_test"] == NUM_TEST
 
 
 def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pairs, tmp_path, monkeypatch):
     """Pretraining with dropout draws random numbers, and loading its weights does not."""
     monkeypatch.setitem(PRESETS, "nano", replace(NANO, model=replace(NANO.model, dropout=0.2)))
     plain = run(corpus, pairs)
-    study = make_study(corpus, pairs, preset="nano")
+    study = study_of(corpus, pairs)
     runner = Runner(folder=tmp_path)
     for job in everything(plan(study).values()):  # one call each
         runner.run([job])
-    assert collect(study, runner.run(everything(plan(study).values()))) == plain
+    assert collect(study, runner.run(everything(plan(study).values()))).as_dict() == plain
 
 
 def test_a_training_that_diverges_is_told(corpus, pairs, tmp_path, monkeypatch):
@@ -166,18 +155,27 @@ def test_a_tiny_experiment_has_the_figures_of_its_version(corpus, pairs):
     """Other figures need another version."""
     found = run(corpus, pairs)
     versions = [job.key["version"] for job in everything(plan(make_study(corpus, pairs)).values())]
-    assert (found.signature.rpartition("|")[2], versions) == ("v:1", [1] * 5)
-    assert found.cross_entropy == pytest.approx(5.57176, rel=1e-4)
+    assert (found["signature"].rpartition("|")[2], versions) == ("v:1", [1] * 5)
+    assert found["cross_entropy"] == pytest.approx(5.57176, rel=1e-4)
 
 
-def test_errors_of_the_user(corpus, pairs):
-    with pytest.raises(ConfigError, match="unknown preset 'tiny'"):
-        make_study(corpus, pairs, preset="tiny")
-    with pytest.raises(ConfigError, match="unknown setting 'ful'; did you mean 'full'"):
-        make_study(corpus, pairs, setting="ful")
-    empty = Corpus(messages=Ragged.from_rows([[], []]))
-    with pytest.raises(ConfigError, match="no symbols to learn from"):
-        make_study(empty, pairs)
-    pairs.write_text("".join(f"{'word ' * 40}{index}\tmot {index}\n" for index in range(30)))
-    with pytest.raises(ConfigError, match="expected pairs of at most 32 tokens, found only longer ones"):
-        run(corpus, pairs)
+EMPTY = Corpus(messages=Ragged.from_rows([[], []]))
+
+
+@pytest.mark.parametrize(
+    ("said", "choices", "message"),
+    [
+        (None, {"preset": "tiny"}, "unknown preset 'tiny'"),
+        (None, {"setting": "ful"}, "unknown setting 'ful'; did you mean 'full'"),
+        (EMPTY, {}, "the corpus has no symbols to learn from"),
+    ],
+)
+def test_errors_of_the_user(pairs, said, choices, message):
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        make_study(said, pairs, **choices)
+
+
+def test_pairs_that_are_all_too_long(tmp_path):
+    pairs = write(tmp_path / "long.tsv", [(f"{'word ' * 40}{index}", f"mot {index}") for index in range(30)])
+    with pytest.raises(ConfigError, match=r"^expected pairs of at most 32 tokens, found only longer ones$"):
+        run(None, pairs)

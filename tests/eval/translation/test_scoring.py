@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, cross_entropy, train_encoder_decoder
@@ -13,10 +12,6 @@ from ecsuite.eval.translation.presets import NANO, Decoding
 from ecsuite.eval.translation.scoring import sacrebleu_signatures, score_translations, translate
 
 REFERENCES = ["the cat sat on the mat today .", "all of it was there ."]
-
-
-def ignore(number: float) -> None:
-    """Ignore progress."""
 
 
 def test_perfect_and_empty_translations():
@@ -42,7 +37,7 @@ def test_signatures_are_sacrebleus():
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
+def tokenizer():
     return learn([Pair("où est le chat ?", "where is the cat ?")] * 3, 300)
 
 
@@ -66,26 +61,11 @@ def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     torch.manual_seed(0)
     model = build(NANO.model, 300)
     assert cross_entropy(model, pairs, 16, special, "fp32") == pytest.approx(np.log(300), abs=0.5)
-    train_encoder_decoder(
-        model,
-        PairBatches(pairs, 12, special, np.random.default_rng(0)),
-        6_000,
-        lr=1e-2,
-        warmup=0.0,
-        weight_decay=0.01,
-        precision="fp32",
-    )
+    data = PairBatches(pairs, 12, special, np.random.default_rng(0))
+    train_encoder_decoder(model, data, 6_000, lr=1e-2, warmup=0.0, weight_decay=0.01, precision="fp32")
+    options = {"vocab_size": 300, "precision": "fp32", "report_progress": [].append}
     for beam in (1, 3):
-        said, ended = translate(
-            model,
-            tokenizer,
-            rows,
-            decoding,
-            vocab_size=300,
-            beam=beam,
-            precision="fp32",
-            report_progress=ignore,
-        )
+        said, ended = translate(model, tokenizer, rows, decoding, beam=beam, **options)
         assert ended == 1
         lengths = [len(word) for word in said]
         assert np.abs(np.subtract(lengths, [len(word) for word in words])).mean() < 0.5

@@ -104,12 +104,6 @@ def test_pretraining_starts_from_the_weights_of_no_pretraining(corpus, pretraine
     assert all(torch.equal(still[name], nothing[name]) for name in still)
 
 
-def test_fine_tuning_has_its_own_learning_rate(pretrained, score):
-    coins = np.random.default_rng(0).integers(2, size=2000)
-    initial = pretrained(None)
-    assert score(initial, coins, coins, 2, tune_lr=0.0) != score(initial, coins, coins, 2, tune_lr=1e-3)
-
-
 def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     first = pretrained(corpus, dropout=0.1).arrays.read_bytes()
@@ -187,16 +181,6 @@ def test_keys_hold_seed_protocol_device_and_precision(study_of):
         assert found["tokenise"] == one["tokenise"]  # shared by all seeds and machines
     found = digests(study_of(protocol="published-2024"))
     assert not any(found[kind] & one[kind] for kind in one)
-
-
-def test_a_text_is_known_by_its_content(tmp_path):
-    here, there = tmp_path / "a.txt", tmp_path / "b.jsonl"
-    here.write_text('"one"\n"two"')
-    there.write_text('"one"\n"two"')
-    one, other = (TextFile("x", path) for path in (here, there))
-    assert one.job_key() == other.job_key()
-    there.write_text('"one"\n"three"')
-    assert TextFile("x", there).job_key() != one.job_key()
 
 
 def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):

@@ -93,17 +93,14 @@ def test_presets_of_human_languages_find_what_was_downloaded(tmp_path, monkeypat
     assert preset_folder(tmp_path, DANISH) == tmp_path
 
 
-def test_fingerprints_follow_names_and_content(tmp_path):
-    for name, content in (("a", "x\n"), ("b", "x\n"), ("c", "y\n")):
-        (tmp_path / f"{name}.txt").write_text(content)
-    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"x\n"))
-    texts = read_texts(tmp_path)
-    assert fingerprint([texts["a"], texts["c"]]).startswith("a+c#")
-    renamed = [
-        TextFile("a", tmp_path / f"{name}.txt{end}") for name, end in (("b", ""), ("c", ""), ("d", ".gz"))
-    ]
-    same = [fingerprint([text]) == fingerprint([texts["a"]]) for text in renamed]
-    assert same == [True, False, True]
+def test_texts_are_known_by_name_and_content(tmp_path):
+    files = {"a.txt": b"x\n", "b.jsonl": b"x\n", "c.txt": b"y\n", "d.txt.gz": gzip.compress(b"x\n")}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    same, *others = (TextFile("a", tmp_path / name) for name in files)
+    assert [text.job_key() == same.job_key() for text in others] == [True, False, True]
+    assert [fingerprint([text]) == fingerprint([same]) for text in others] == [True, False, True]
+    assert fingerprint([same, TextFile("c", tmp_path / "c.txt")]).startswith("a+c#")
 
 
 def test_embedded_texts_are_long_enough():

@@ -95,7 +95,7 @@ def test_a_missing_baseline_is_not_drawn(figure, make_result):
     ("tasks", "languages"),
     [
         (("udpos",), ("en", "fr")),
-        (("panx", "tydiqa"), None),
+        (("tydiqa", "mlqa"), None),
         pytest.param(tuple(TASKS), ("en", "fr"), marks=pytest.mark.slow),
         pytest.param(tuple(TASKS), None, marks=pytest.mark.slow),
     ],
@@ -125,7 +125,7 @@ def test_labels_do_not_overlap_and_are_inside(figure, make_result, tasks, langua
 
 def test_the_same_result_gives_the_same_file(make_result, tmp_path):
     for name in ("a", "b"):
-        draw(make_result(level), tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
+        draw(make_result(level, tasks=("udpos",)), tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

@@ -21,7 +21,7 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
 
 CORPUS = Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)]))
-KINDS = pytest.mark.parametrize("kind", BACKBONES)
+KINDS = pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.slow)])
 STAGES = ("pretrain", "train_on_text", "finetune", "retrieve")
 
 

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from xtreme_data import constant_results
 
 from ecsuite.config import DivergedError
 from ecsuite.eval.xtreme.jobs import plan
@@ -74,17 +75,21 @@ def test_other_protocols(ask, protocol, body):
     assert (learnt in result.notes) == (protocol == "in-language")
 
 
+def collected(study):
+    return collect(study, constant_results(study))
+
+
 def test_a_human_text_and_seeds(ask, tmp_path):
     human = tmp_path / "da.txt"
     human.write_text("en and svømmer\nto ænder svømmer\n" * 20)
-    result = measure(ask(human=human, seeds=(3, 5)), Runner())
+    result = collected(ask(human=human, seeds=(3, 5)))
     assert result.bodies == (*CONTROLS, "human text") and result.seeds == (3, 5)
     assert "|seeds:3+5|" in result.signature
     report(result)
 
 
 def test_chance_and_baselines_are_of_the_same_examples(ask):
-    result = measure(ask(), Runner())
+    result = collected(ask())
     # One of three tags is correct, but never all three spans of a sentence.
     assert result.chance["udpos"]["de"]["accuracy"] == pytest.approx(100 / 3)
     # The lexicon contains English function words only.
@@ -92,11 +97,11 @@ def test_chance_and_baselines_are_of_the_same_examples(ask):
     assert set(result.chance["udpos"]) == set(result.baselines["udpos"]) == {"en", "de"}
 
 
-def test_english_as_the_only_language(ask):
-    for protocol in ("adapt", "in-language"):
-        result = measure(ask(languages=("en",), protocol=protocol), Runner())
-        assert result.languages == {"udpos": ("en",)}
-        report(result)
+@pytest.mark.parametrize("protocol", ["adapt", "in-language"])
+def test_english_as_the_only_language(ask, protocol):
+    result = collected(ask(languages=("en",), protocol=protocol))
+    assert result.languages == {"udpos": ("en",)}
+    report(result)
 
 
 def test_progress_is_reported(ask):
@@ -108,19 +113,16 @@ def test_progress_is_reported(ask):
 
 def test_skipped_tasks_are_noted(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
-    study = ask(data=data, tasks=("xnli", "udpos", "tatoeba"), skips_missing_tasks=True)
-    result = measure(study, Runner())
+    result = collected(ask(data=data, tasks=("xnli", "udpos", "tatoeba"), skips_missing_tasks=True))
     assert list(result.languages) == ["udpos", "tatoeba"]
     assert "Left out, as there are no labels: XNLI." in result.notes
 
 
 def test_a_control_that_diverges_is_left_out_and_the_others_are_shown(ask):
     study = ask(seeds=(0, 1))
-    results = Runner().run(list(plan(study).values()))
-    whole = collect(study, results)
-    failed = {name: job for name, job in plan(study).items() if name[:2] == ("parentheses", 1)}
-    results |= {job: Result(value=None, failure="the loss is nan") for job in failed.values()}
-    found = collect(study, results)
+    whole, results = collected(study), constant_results(study)
+    failed = [job for name, job in plan(study).items() if name[:2] == ("parentheses", 1)]
+    found = collect(study, results | {job: Result(value=None, failure="the loss is nan") for job in failed})
     assert found.bodies == ("corpus", "random init", "shuffled corpus") and found.seeds == (0, 1)
     assert found.notes == (
         *whole.notes,

@@ -1,7 +1,6 @@
 """Answers from hand-made logits, from exhaustive search over spans, and on the benchmark's own questions."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,8 +14,6 @@ from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
-
-DATA = Path(__file__).parents[4] / "shared" / "data" / "xtreme"
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -49,21 +46,35 @@ def right_scores(prepared):
     return scores
 
 
-def test_a_row_is_the_question_and_a_window(letters):
-    prepared = prepare([ask("a b c d", "b c")], letters, 12)
-    assert prepared.rows.ids == [[FIRST, 16, 17, BETWEEN, 0, 1, 2, 3, LAST]]
-    assert prepared.rows.targets == [(5, 6)]
+QUESTION = [FIRST, 16, 17, BETWEEN]
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "rows", "targets", "answers"),
+    [
+        (ask("a b c d", "b c"), 12, [[*QUESTION, 0, 1, 2, 3, LAST]], [(5, 6)], {"1": "b c"}),
+        # Windows overlap: there is room for 7, 4 apart, so that a cut answer is complete in another.
+        (ask("a b c d e f g h i j k", "g h i"), 12,
+         [[*QUESTION, *range(0, 7), LAST], [*QUESTION, *range(4, 11), LAST]], [NO_ANSWER, (6, 8)], {"1": "g h i"}),
+        (ask("a b", question=" ".join(LETTERS)), 30, [[FIRST, 0, 1, 2, 3, 4, BETWEEN, 0, 1, LAST]], [NO_ANSWER],
+         {"1": "a"}),
+        # The target is the first of several answers.
+        (ask("a b c", "c", "a"), 12, [[*QUESTION, 0, 1, 2, LAST]], [(6, 6)], {"1": "c"}),
+        (Question(id="1", question="q r", context="a  b", answers=(Answer(text=" ", start=1),)), 12,
+         [[*QUESTION, 0, 1, LAST]], [NO_ANSWER], {"1": "a"}),
+        # An answer inside a sub-word is the whole sub-word.
+        (Question(id="1", question="q r", context="a bcd e", answers=(Answer(text="c", start=3),)), 12,
+         [[*QUESTION, 0, 25, 4, LAST]], [(5, 5)], {"1": "bcd"}),
+        (ask(""), 12, [[*QUESTION, LAST]], [NO_ANSWER], {"1": ""}),
+    ],
+)  # fmt: skip
+def test_rows_targets_and_answers(letters, question, context, rows, targets, answers):
+    prepared = prepare([question], letters, context)
+    assert (prepared.rows.ids, prepared.rows.targets) == (rows, targets)
     assert prepared.rows.padding == letters.padding
-
-
-def test_windows_overlap_and_a_cut_answer_is_complete_in_another(letters):
-    prepared = prepare([ask("a b c d e f g h i j k", "g h i")], letters, 12)  # room for 7, 4 apart
-    assert prepared.rows.ids == [
-        [FIRST, 16, 17, BETWEEN, *range(0, 7), LAST],
-        [FIRST, 16, 17, BETWEEN, *range(4, 11), LAST],
-    ]
-    assert prepared.rows.targets == [NO_ANSWER, (6, 8)]
-    assert predictions(right_scores(prepared), prepared) == {"1": "g h i"}
+    scores = right_scores(prepared)
+    assert predictions(scores, prepared) == answers
+    assert predictions([score.bfloat16() for score in scores], prepared) == answers
 
 
 def test_windows_are_those_of_transformers(letters):
@@ -87,16 +98,6 @@ def test_windows_are_those_of_transformers(letters):
         assert prepared.rows.ids == encoded["input_ids"]
         found = [window.offsets.tolist() for window in prepared.windows]
         assert found == [[list(pair) for pair in row[4:-1]] for row in encoded["offset_mapping"]]
-
-
-def test_long_questions_are_cut(letters):
-    (row,) = prepare([ask("a b", question=" ".join(LETTERS))], letters, 30).rows.ids
-    assert row == [FIRST, 0, 1, 2, 3, 4, BETWEEN, 0, 1, LAST]
-
-
-def test_withheld_and_empty_answers_have_no_target(letters):
-    invisible = Question(id="2", question="q", context="a  b", answers=(Answer(text=" ", start=1),))
-    assert prepare([ask("a b c"), invisible], letters, 12).rows.targets == [NO_ANSWER, NO_ANSWER]
 
 
 def test_the_best_span_is_within_the_context_and_start_is_before_end(letters):
@@ -161,16 +162,7 @@ def test_chunk_size_and_an_offset_of_logits_change_nothing(letters, monkeypatch)
     assert predictions(scores, again) == found
 
 
-def test_half_precision_scores(letters):
-    prepared = prepare([ask("a b c d", "b c")], letters, 12)
-    halves = [score.bfloat16() for score in right_scores(prepared)]
-    assert predictions(halves, prepared) == {"1": "b c"}
-
-
-def test_an_empty_context_gives_an_empty_answer(letters):
-    prepared = prepare([ask(""), ask("a", name="2")], letters, 12)
-    assert prepared.rows.ids[0] == [FIRST, 16, 17, BETWEEN, LAST]
-    assert predictions(right_scores(prepared), prepared) == {"1": "", "2": "a"}
+def test_no_questions(letters):
     nothing = prepare([], letters, 12)
     assert (len(nothing.rows), predictions([], nothing)) == (0, {})
 
@@ -215,43 +207,26 @@ def test_answers_in_any_script(context, answer, byte_subwords):
     assert predictions(right_scores(prepared), prepared) == {"1": answer}
 
 
-def test_an_answer_inside_a_subword_is_the_whole_subword(letters):
-    question = Question(id="1", question="q", context="a bcd e", answers=(Answer(text="c", start=3),))
-    prepared = prepare([question], letters, 12)
-    assert predictions(right_scores(prepared), prepared) == {"1": "bcd"}
+REAL = [
+    ("xquad", "zh"),
+    ("tydiqa", "ko"),
+    ("tydiqa", "en"),
+    *((task, language) for task in ("xquad", "mlqa") for language in ("en", "ar", "hi")),
+    ("mlqa", "zh"),
+]
 
 
-def real_questions(task, language, number):
-    """Questions of the split with answers."""
-    split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
-    return read_examples(DATA, task, language, split)[:number]
-
-
-def inside_of_a_window(examples, prepared):
-    """Indices of the questions with an answer in the given form."""
-    held = {
-        window.question
-        for window, target in zip(prepared.windows, prepared.rows.targets, strict=True)
-        if target != NO_ANSWER
-    }
-    return [examples[number] for number in sorted(held)]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs the benchmark's data")
 @pytest.mark.parametrize(
-    ("task", "language"),
-    [
-        *[(task, language) for task in ("xquad", "mlqa") for language in ("en", "zh", "ar", "hi")],
-        *[("tydiqa", language) for language in ("en", "ko")],
-    ],
+    ("task", "language"), [*REAL[:1], *(pytest.param(*each, marks=pytest.mark.slow) for each in REAL[1:])]
 )
-def test_real_answers_are_recovered(task, language, byte_subwords):
-    examples = real_questions(task, language, 60)
+def test_real_answers_are_recovered(data, task, language, byte_subwords):
+    split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
+    examples = read_examples(data, task, language, split)[:60]
     prepared = prepare(examples, byte_subwords, 384)
-    inside = inside_of_a_window(examples, prepared)
+    windows = zip(prepared.windows, prepared.rows.targets, strict=True)
+    inside = [examples[number] for number in {one.question for one, target in windows if target != NO_ANSWER}]
     assert len(inside) > 0.95 * len(examples)
     found = predictions(right_scores(prepared), prepared, longest=384)
-    assert [found[question.id] for question in inside] == [
-        question.answers[0].text.strip() for question in inside
-    ]
+    answers = {question.id: question.answers[0].text.strip() for question in inside}
+    assert {name: found[name] for name in answers} == answers
     assert score_predictions(task, language, found, inside)["exact_match"] >= 99

@@ -2,11 +2,12 @@
 
 import json
 
-from ecsuite.eval.xtreme.result import measure
+from xtreme_data import constant_results
+
+from ecsuite.eval.xtreme.result import collect
 from ecsuite.eval.xtreme.scoring.averaging import Sides
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import CONTROLS
-from ecsuite.jobs.graph import Runner
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 
@@ -50,7 +51,8 @@ def test_a_baseline_without_a_language_is_not_averaged(make_result):
 
 def test_the_order_is_that_of_the_paper(ask):
     """Whatever the order in which seeds, tasks and languages are asked for."""
-    result = measure(ask(tasks=("panx", "udpos"), languages=("ru", "de"), seeds=(4, 1)), Runner())
+    study = ask(tasks=("panx", "udpos"), languages=("ru", "de"), seeds=(4, 1))
+    result = collect(study, constant_results(study))
     assert result.languages == {"udpos": ("de", "en", "ru"), "panx": ("en", "de", "ru")}
     assert result.bodies == ("corpus", *CONTROLS[:3]) and result.seeds == (1, 4)
     assert all(

@@ -52,20 +52,21 @@ def test_one_split_is_divided_in_language(write_data, part, number, num_tested):
     assert len(tested) == num_tested
 
 
-def test_one_example_cannot_be_divided(write_data):
-    data = write_data("udpos", parts={"eu": ("test",)}, number=1)
+@pytest.mark.parametrize(
+    ("parts", "number", "language", "is_zero_shot"),
+    [
+        # One example cannot be divided, and the English test set is not used for training.
+        ({"eu": ("test",)}, 1, "eu", False),
+        ({"en": ("dev",), "ru": ("test",)}, 12, "en", True),
+        ({"en": ("test",), "ru": ("test",)}, 12, "en", True),
+    ],
+)
+def test_training_examples_may_be_missing(write_data, parts, number, language, is_zero_shot):
+    data = write_data("udpos", parts=parts, number=number)
     with pytest.raises(ConfigError) as raised:
-        training_examples(data, "udpos", "eu", is_zero_shot=False)
-    assert str(raised.value) == f"{data}: expected training examples of udpos in 'eu', found none"
-
-
-@pytest.mark.parametrize("part", ["dev", "test"])
-def test_the_english_test_set_is_not_used_for_training(write_data, part):
-    data = write_data("udpos", parts={"en": (part,), "ru": ("test",)})
-    with pytest.raises(ConfigError) as raised:
-        training_examples(data, "udpos", "en", is_zero_shot=True)
-    assert str(raised.value) == f"{data}: expected training examples of udpos in 'en', found none"
-    assert len(held_out_examples(data, "udpos", "en", is_zero_shot=True)[1]) == 12
+        training_examples(data, "udpos", language, is_zero_shot=is_zero_shot)
+    assert str(raised.value) == f"{data}: expected training examples of udpos in '{language}', found none"
+    assert len(held_out_examples(data, "udpos", language, is_zero_shot=is_zero_shot)[1]) == number
 
 
 def test_a_test_split_without_labels_is_not_scored(write_data):

@@ -46,14 +46,6 @@ def test_any_split_into_batches_gives_the_same_examples():
     assert empty.shape == (0, 4, 2)
 
 
-def test_splits_and_seeds_differ_and_the_same_seed_agrees():
-    indices = np.arange(50)
-    train, _ = make().examples("train", indices)
-    assert (make().examples("train", indices)[0] == train).all()
-    assert (make().examples("valid", indices)[0] != train).any((1, 2)).mean() > 0.9
-    assert (make("training.seed=2").examples("train", indices)[0] != train).any((1, 2)).mean() > 0.9
-
-
 def test_examples_of_a_seed_never_change():
     """Saved runs depend on these very numbers."""
     candidates, targets = make().examples("train", np.array([0, 1, 8191]))
@@ -81,12 +73,6 @@ def test_sets_and_targets_are_uniform():
     assert chisquare(np.bincount(of_targets)).pvalue > 1e-4
     meant_of_first_set = of_targets[(1 << drawn).sum(1) == masks[0]]
     assert chisquare(np.unique(meant_of_first_set, return_counts=True)[1]).pvalue > 1e-4
-
-
-def test_a_reconstruction_has_the_target_alone():
-    world = make("task.kind=reconstruction")
-    candidates, targets = world.examples("train", np.arange(5))
-    assert candidates.shape == (5, 1, 2) and (targets == 0).all()
 
 
 def test_distinct_meanings_are_distinct_in_order_and_at_most_the_whole_space():
@@ -150,21 +136,6 @@ def test_batches_of_an_epoch_are_all_its_examples_in_an_order_of_its_own():
     assert same(laid_out(world.batch("train", 2)), laid_out(make(*sizes).batch("train", 2)))
 
 
-def test_batches_of_the_validation_are_in_order_and_the_last_is_short():
-    world = make("training.batch_size=16", "evaluation.num_valid=20")
-    batches = [laid_out(world.batch("valid", number)) for number in (0, 1)]
-    assert same(batches[0], world.examples("valid", np.arange(16)))
-    assert same(batches[1], world.examples("valid", np.arange(16, 20)))
-
-
-def test_an_informed_sender_sees_the_target_first_and_then_the_distractors():
-    world = make("task.sender_input=targets_and_distractors", "training.batch_size=16")
-    batch = world.batch("train", 0)
-    assert batch.shown.shape == (16, 4) and batch.num_positive == 1
-    assert (batch.shown[:, 0] == batch.candidate_indices()[batch.labels]).all()
-    assert (np.sort(batch.shown, axis=1) == batch.candidate_indices()).all()
-
-
 @pytest.mark.parametrize("held_out", [0.25, 0.5])
 def test_held_out_objects_are_never_trained_on(held_out):
     world = make(f"world.held_out={held_out}", "training.batch_size=500", "evaluation.num_valid=500")
@@ -176,10 +147,6 @@ def test_held_out_objects_are_never_trained_on(held_out):
     other = make(f"world.held_out={held_out}", "training.seed=2").objects_of_split["valid"]
     assert (other != world.objects_of_split["valid"]).any()
     assert len(world.distinct_meanings(100)) == 16  # the corpus is about all of them
-
-
-def test_without_held_out_objects_there_is_nothing_more_to_evaluate():
-    assert make().extra_evaluations() == {} and make().splits == ("train", "valid")
 
 
 def test_objects_that_cannot_be_held_out():

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
@@ -70,13 +69,6 @@ def test_what_the_receiver_sees_by_variant(path):
     assert all(len(set(row)) == 5 for row in setref.shown[:, :5].tolist())
     ref = make(path, "task.variant=reference").batch("train", 0)
     assert (ref.candidates == ref.shown).all() and (ref.shown[:, :5] == ref.shown[:, :1]).all()
-
-
-def test_a_sender_of_targets_sees_no_counter_examples(path):
-    every = make(path).batch("valid", 3)
-    targets = make(path, "task.sender_input=targets").batch("valid", 3)
-    assert targets.shown.shape == (64, 5) and targets.candidates.shape == (64, 10)
-    assert (rows(targets, targets.shown) == rows(every, every.shown[:, :5])).all()
 
 
 def test_splits_share_no_class_and_seen_shares_no_image(path):
@@ -178,12 +170,6 @@ def test_discrimination_is_one_image_among_different_others(path, split):
     assert world.extra_evaluations() == {}
 
 
-def test_an_informed_sender_of_discrimination_sees_the_target_first(path):
-    rounds = make(path, "task.sender_input=targets_and_distractors", task="discrimination").batch("train", 0)
-    assert rounds.shown.shape == (64, 16) and (rounds.shown[:, 0] == rounds.candidates[rounds.labels]).all()
-    assert (np.sort(rounds.shown, axis=1) == np.sort(rounds.candidates, axis=1)).all()
-
-
 def test_targets_places_and_distractors_are_uniform(path):
     world = make(path, task="discrimination")
     batches = [world.draw("valid", number, 64) for number in range(300)]
@@ -198,11 +184,6 @@ def test_targets_places_and_distractors_are_uniform(path):
     assert counts.sum() == 300 * 64 * 16 and np.abs(counts / counts.mean() - 1).max() < 0.16
 
 
-def test_all_rows_of_a_split_may_be_candidates(path):
-    rounds = make(path, "task.num_distractors=95", task="discrimination").batch("valid", 0)
-    assert (np.sort(rounds.candidates, axis=1) == np.arange(96)).all()
-
-
 def test_rules_of_images_are_their_features(path, tmp_path):
     world = make(path, task="discrimination")
     assert world.rules.meanings is world.file.features and len(world.rules.meanings) == 384
@@ -212,23 +193,6 @@ def test_rules_of_images_are_their_features(path, tmp_path):
     assert bare.rules.concepts is None and bare.rules.concept_names == ()
     sizes = {split: len(rows) for split, rows in bare.rows.items()}
     assert sizes == {"train": 360, "valid": 20, "test": 20, "seen": 360, "all": 400}
-
-
-@pytest.mark.parametrize("task", ["concept", "discrimination"])
-def test_batches_are_functions_of_seed_split_and_number(path, task):
-    first, again = make(path, task=task).batch("train", 7), make(path, task=task).batch("train", 7)
-    for name in ("objects", "shown", "candidates", "labels", "rules"):
-        assert (getattr(first, name) == getattr(again, name)).all()
-    for other in (make(path, task=task).batch("train", 8), make(path, task=task).batch("seen", 7)):
-        assert (other.rules != first.rules).mean() > 0.5
-
-
-def test_objects_are_features_as_they_are(path):
-    world = make(path)
-    rounds = world.batch("train", 0)
-    objects = torch.from_numpy(rounds.objects)
-    assert world.features(objects, torch.float32) is objects
-    assert (rounds.objects == world.file.features[rounds.objects[:, 0].astype(np.int64)]).all()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from ecsuite.games.worlds.scenes import (
     COLUMNS,
     ROWS,
     SHAPE_CONCEPTS,
-    choose,
     shades,
     shape_images,
     shape_labels,
@@ -158,11 +157,6 @@ def test_no_shape_object_is_cut_off(shape_world):
     assert (ink.sum((1, 2)) < 260).all()
 
 
-def test_no_shapeworld_object_touches_the_border(shapeworld):
-    *_, pictures = shapeworld
-    assert (pictures[:, [0, -1]] == 0).all() and (pictures[:, :, [0, -1]] == 0).all()
-
-
 def test_shapeworld_objects_are_anywhere_from_8_to_47(shapeworld):
     *_, pictures = shapeworld
     place = centres(pictures)
@@ -206,7 +200,3 @@ def test_shades_agree_with_the_standard_library():
         hues = np.array([0, 2 / 3, 1 / 3, 1 / 6]) + 0.02 * (2 * hue_noise - 1)
         expected = [hsv_to_rgb(hue % 1, 0.8, 0.8) for hue in hues]
         assert shades(np.arange(4), draws) == pytest.approx(np.array(expected))
-
-
-def test_choose_takes_each_entry_equally_often():
-    assert choose(np.array([3, 5]), np.array([0, 0.4999, 0.5, 1 - 2**-53])).tolist() == [3, 3, 5, 5]

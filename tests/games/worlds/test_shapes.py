@@ -156,19 +156,6 @@ def test_rules_and_free_values_are_uniform(drawn):
     assert chisquare(np.bincount(np.concatenate(red))).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("length", [2, 3])
-def test_held_out_rules_are_never_trained_on(drawn, length):
-    world = make(f"world.rule_length={length}", "world.held_out=0.2")
-    rules = {
-        split: {rule for number in range(40) for rule in world.draw(split, number, 64).rules}
-        for split in SPLITS
-    }
-    assert not (rules["train"] | rules["seen"]) & (rules["valid"] | rules["test"])
-    assert len(rules["valid"]) == round(0.2 * len(world.table))
-    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
-    assert make("world.held_out=0.2").extra_evaluations() == {}
-
-
 def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
     """Two rules of two targets and six distractors: a rule's round has the two images of the other one three times."""
     world = make(
@@ -178,11 +165,6 @@ def test_too_few_images_of_a_kind_repeat_all_equally_often(drawn):
     for candidates in world.batch("train", 0).candidates:
         _, counts = np.unique(candidates[2:], return_counts=True)
         assert counts.tolist() == [3, 3] and len(set(candidates[:2])) == 2
-
-
-def test_the_sender_may_see_counter_examples(drawn):
-    rounds = make("task.sender_input=targets_and_distractors").batch("train", 0)
-    assert (rounds.shown == rounds.candidates).all() and rounds.num_positive == 20
 
 
 TOO_SMALL = {
@@ -223,12 +205,3 @@ def test_batches_of_few_images_always_have_distractors(drawn, num_targets, num_d
         assert ((num_broken == 0) == rounds.labels).all() and (rounds.labels.sum(1) == num_targets).all()
     again = make_world(experiment).batch("train", 7)
     assert (again.objects == world.batch("train", 7).objects).all()
-
-
-def test_a_last_batch_that_is_cut_keeps_the_images_of_its_rounds(drawn):
-    world = make("training.num_examples=70", "evaluation.num_valid=1")
-    whole = make("training.num_examples=128")
-    cut, uncut = world.batch("train", 1), whole.batch("train", 1)
-    assert len(cut) == 6 and len(uncut) == 64
-    assert (cut.objects[cut.candidates] == uncut.objects[uncut.candidates[:6]]).all()
-    assert len(world.batch("valid", 0)) == 1

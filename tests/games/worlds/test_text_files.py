@@ -17,24 +17,17 @@ def read(tmp_path, text, task="discrimination", num_values=4):
     return read_examples(str(file), several=task != "reconstruction", num_values=num_values)
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["", "NEWLINE"])
-def test_discrimination(tmp_path, newline, last):
-    text = "1 0 0 . 1 0 2 . 1\n3 3 3 . 0 0 0 . 0".replace("\n", newline) + last.replace("NEWLINE", newline)
-    candidates, targets = read(tmp_path, text)
-    assert candidates.tolist() == [[[1, 0, 0], [1, 0, 2]], [[3, 3, 3], [0, 0, 0]]]
-    assert targets.tolist() == [[1], [0]]
-
-
-def test_reconstruction(tmp_path):
-    candidates, targets = read(tmp_path, "2 1 0 2 1\r\n0 0 0 0 3\n", "reconstruction")
-    assert candidates.tolist() == [[[2, 1, 0, 2, 1]], [[0, 0, 0, 0, 3]]]
-    assert targets.tolist() == [[0], [0]]
-
-
-def test_several_targets(tmp_path):
-    candidates, targets = read(tmp_path, "1 0 . 1 2 . 3 3 . 1 0\n3 3 . 0 0 . 1 1 . 1 2\n")
-    assert candidates.shape == (2, 3, 2) and targets.tolist() == [[1, 0], [1, 2]]
+@pytest.mark.parametrize(
+    ("text", "task", "candidates", "targets"),
+    [
+        ("1 0 . 1 2 . 1\n3 3 . 0 0 . 0", "discrimination", [[[1, 0], [1, 2]], [[3, 3], [0, 0]]], [[1], [0]]),
+        ("1 0 . 1 2 . 3 3 . 1 0\r\n", "concept", [[[1, 0], [1, 2], [3, 3]]], [[1, 0]]),
+        ("2 1 0 2 1\r\n0 0 0 0 3\n", "reconstruction", [[[2, 1, 0, 2, 1]], [[0, 0, 0, 0, 3]]], [[0], [0]]),
+    ],
+)
+def test_rounds_of_each_format(tmp_path, text, task, candidates, targets):
+    objects, chosen = read(tmp_path, text, task)
+    assert (objects.tolist(), chosen.tolist()) == (candidates, targets)
 
 
 FAULTS = {
@@ -131,12 +124,8 @@ def test_lines_with_several_targets_are_rounds_of_the_concept_task(tmp_path):
     assert batch.objects[batch.shown].tolist() == [[[1, 2], [1, 0]], [[1, 1], [1, 3]]]
     description = world.describe(batch)
     assert description.meanings.tolist() == [[1, -1], [1, -1]]  # what the targets share
-    assert [
-        [description.concept_names[concept] for concept in phrase] for phrase in description.concepts
-    ] == [
-        ["attribute0=1"],
-        ["attribute0=1"],
-    ]
+    names = [[description.concept_names[concept] for concept in phrase] for phrase in description.concepts]
+    assert names == [["attribute0=1"]] * 2
     (of_corpus,) = world.corpus_batches(100)
     assert (of_corpus.shown == batch.shown).all() and of_corpus.num_positive == 2
     informed = make_world(load(file, *concept, "task.sender_input=targets_and_distractors")).batch("valid", 0)
@@ -165,9 +154,3 @@ def test_meanings_are_the_distinct_targets_of_validation_first(tmp_path):
     assert candidates[[0, 1], targets[:, 0]].tolist() == [[1, 1], [2, 3]]
     assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
     assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
-
-
-def test_both_files_are_needed(tmp_path):
-    for overrides in (["world.kind=text"], ["world.kind=text", f"world.train_data={tmp_path}/a.txt"]):
-        with pytest.raises(ConfigError, match=r"world.train_data and valid_data: give both files$"):
-            load_experiment("disc_tiny", overrides)

@@ -58,6 +58,15 @@ def test_targets_obey_and_distractors_break(length, distractors):
         assert (rounds.shown == rounds.candidate_indices()[:, :20]).all() and rounds.num_positive == 20
 
 
+def test_batches_cut_one_stream():
+    """Where rounds share no objects, they do not depend on the sizes of batches."""
+    world = make("world.rule_length=2")
+    whole = make("world.rule_length=2", "training.batch_size=100").batch("train", 3)
+    parts = [world.batch("train", number) for number in (6, 7)]
+    assert (np.concatenate([part.objects for part in parts]) == whole.objects).all()
+    assert (np.concatenate([part.rules for part in parts]) == whole.rules).all()
+
+
 def test_random_distractors_break_one_pair_or_more():
     num_broken = broken(make("world.rule_length=3"), make("world.rule_length=3").batch("train", 0))[:, 20:]
     assert set(num_broken.ravel()) == {1, 2, 3}
@@ -105,64 +114,12 @@ def test_distractors_of_two_pairs_are_uniform(distractors, number):
     assert len(counts) == number and chisquare(counts).pvalue > 1e-4
 
 
-def test_batches_are_pure_functions_of_their_place_and_cut_one_stream():
-    world = make("world.rule_length=2")
-    first, again = world.batch("train", 7), make("world.rule_length=2").batch("train", 7)
-    assert (first.objects == again.objects).all() and (first.rules == again.rules).all()
-    whole = make("world.rule_length=2", "training.batch_size=100").batch("train", 3)
-    second = world.batch("train", 6)
-    assert (np.concatenate([second.objects, first.objects]) == whole.objects).all()
-    assert (np.concatenate([second.rules, first.rules]) == whole.rules).all()
-    other_seed = make("world.rule_length=2", "training.seed=2")
-    for other in (world.batch("seen", 7), other_seed.batch("train", 7), second):
-        assert (other.objects != first.objects).any()
-
-
-@pytest.mark.parametrize("length", [2, 4])
-def test_held_out_rules_are_never_trained_on(length):
-    world = make(f"world.rule_length={length}", "world.held_out=0.2", "training.batch_size=2000")
-    rules = {
-        split: {rule for number in range(3) for rule in world.draw(split, number, 2000).rules}
-        for split in SPLITS
-    }
-    assert not rules["train"] & (rules["valid"] | rules["test"])
-    assert not rules["seen"] & rules["valid"]
-    assert rules["all"] & rules["valid"] and rules["all"] & rules["train"]
+def test_training_rules_are_evaluated_apart_if_others_are_held_out():
+    world = make("world.rule_length=2", "world.held_out=0.2")
     assert world.extra_evaluations() == {"seen rules": (world, "seen")}
-
-
-def test_without_held_out_rules_there_is_nothing_more_to_evaluate():
+    assert len(world.rules_of_split["valid"]) == round(0.2 * len(world.table))
     assert make("world.held_out=0.2").extra_evaluations() == {}
     assert make("world.rule_length=2", "world.held_out=0").extra_evaluations() == {}
-
-
-def test_the_sender_may_see_counter_examples():
-    rounds = small("task.sender_input=targets_and_distractors").batch("train", 0)
-    assert (rounds.shown == rounds.candidate_indices()).all() and rounds.num_positive == 2
-
-
-def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut():
-    """The rounds that are left are those that the whole batch begins with."""
-    world = make("training.batch_size=8", "training.num_examples=20", "evaluation.num_valid=11")
-    whole = make("training.batch_size=8", "training.num_examples=24", "evaluation.num_valid=16")
-    for split, sizes in (("train", [8, 8, 4, 8, 8, 4]), ("valid", [8, 3]), ("seen", [8, 3])):
-        for number, size in enumerate(sizes):
-            cut, uncut = world.batch(split, number), whole.batch(split, number)
-            assert len(cut) == len(cut.rules) == size and len(uncut) == 8
-            shown = uncut.objects[uncut.candidate_indices()[:size]]
-            assert (cut.objects[cut.candidate_indices()] == shown).all()
-            assert len(cut.objects) == len(cut.values) == 40 * size
-    assert len(world.batch("valid", 2)) == 0
-
-
-def test_evaluation_has_a_batch_size_of_its_own():
-    sizes = ["training.batch_size=8", "evaluation.num_valid=12"]
-    own, same = make(*sizes, "evaluation.batch_size=5"), make(*sizes)
-    assert [len(own.batch("valid", number)) for number in range(3)] == [5, 5, 2]
-    assert len(own.batch("train", 0)) == 8 and len(same.batch("valid", 0)) == 8
-    of_own = np.concatenate([own.batch("valid", number).rules for number in range(3)])
-    assert (of_own == np.concatenate([same.batch("valid", number).rules for number in range(2)])).all()
-    assert sum(len(batch) for batch in own.corpus_batches(13)) == 13
 
 
 def test_worlds_that_cannot_be():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compared_sources import FULL
+from compared_sources import FULL, paper_results
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.comparison.anchors import (
@@ -14,7 +14,6 @@ from ecsuite.eval.xferbench.comparison.anchors import (
     PUBLISHED_NAME,
     SOURCES,
     anchors_for,
-    paper_results,
     published_baseline,
 )
 

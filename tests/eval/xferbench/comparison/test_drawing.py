@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from compared_sources import FULL, source
+from compared_sources import FULL, paper_results, source
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.comparison import drawing
-from ecsuite.eval.xferbench.comparison.anchors import SOURCES, paper_results
+from ecsuite.eval.xferbench.comparison.anchors import SOURCES
 from ecsuite.eval.xferbench.comparison.comparison import compare
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison, spread
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from compared_sources import source
+from compared_sources import paper_results, source
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.xferbench.comparison.anchors import CONTENT, paper_results
+from ecsuite.eval.xferbench.comparison.anchors import CONTENT
 from ecsuite.eval.xferbench.comparison.writing_systems import SCRIPTS, by_kind, by_script, script_of
 
 

@@ -108,14 +108,6 @@ def test_a_missing_language(folders):
     assert data["ecsuite"]["missing_languages"]["panx"] == []
 
 
-def test_no_language_at_all(write_submission, tmp_path):
-    predictions, labels = write_submission(tmp_path, ("pawsx",))
-    for code in TASKS["pawsx"].languages:
-        (labels / "pawsx" / f"test-{code}.tsv").unlink()
-    with pytest.raises(ConfigError, match="labels/pawsx: expected predictions and labels of one language"):
-        evaluate(predictions, labels, "available")
-
-
 def test_signatures_depend_on_labels_but_not_on_compression(write_submission, tmp_path):
     predictions, labels = write_submission(tmp_path, ("pawsx",))
     first = evaluate(predictions, labels).signature
@@ -127,18 +119,21 @@ def test_signatures_depend_on_labels_but_not_on_compression(write_submission, tm
     assert evaluate(predictions, labels).signature != first
 
 
-def test_missing_folders(tmp_path, folders):
-    with pytest.raises(
-        ConfigError, match="absent: expected a folder with one subfolder per task, such as udpos"
-    ):
-        evaluate(tmp_path / "absent", folders[1])
+@pytest.mark.parametrize(
+    ("predictions", "languages", "message"),
+    [
+        ("absent", "all", "absent: expected a folder with one subfolder per task, such as udpos"),
+        ("empty", "all", "expected the folder of at least one task in both; tasks: xnli, pawsx"),
+        ("bare", "available", "labels/pawsx: expected predictions and labels of one language"),
+        ("bare", "some", "unknown choice of languages 'some'; choices: all, available"),
+    ],
+)
+def test_refused_folders(write_submission, tmp_path, predictions, languages, message):
+    _, labels = write_submission(tmp_path, ("pawsx",))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(
-        ConfigError, match="expected the folder of at least one task in both; tasks: xnli, pawsx"
-    ):
-        evaluate(tmp_path / "empty", folders[1])
-    with pytest.raises(ConfigError, match="unknown choice of languages 'al'; did you mean 'all'"):
-        evaluate(*folders, "al")
+    (tmp_path / "bare" / "pawsx").mkdir(parents=True)
+    with pytest.raises(ConfigError, match=message):
+        evaluate(tmp_path / predictions, labels, languages)
 
 
 @pytest.mark.skipif(MOCK not in os.environ, reason=f"{MOCK} does not name XTREME's mock_test_data")

@@ -25,7 +25,7 @@ def row(*cells):
 
 def test_curves_are_means_over_the_seeds():
     found = curves(row(("concat", [run(0.0), run(0.1)])))["concat"]
-    assert found.keys() == PANELS.keys()
+    assert found.keys() == {"updates", *PANELS}
     means, half_widths = zip(*found["sender"], strict=True)
     assert means == pytest.approx((0.55, 0.8))
     assert half_widths == pytest.approx((0.6353, 0.6353), abs=1e-4)  # 12.706 times 0.05

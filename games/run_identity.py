@@ -1,0 +1,90 @@
+"""What makes a run what it is: its settings, the horizon of its schedule and the content of its data files."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ecsuite.components import KIND, to_tree
+from ecsuite.config import ConfigError
+from ecsuite.games.code_files import with_checksums
+from ecsuite.games.experiment import Experiment, Tree
+from ecsuite.games.registry import SCHEDULES, WORLDS
+
+
+def with_horizon(experiment: Experiment) -> Experiment:
+    """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
+    horizon = SCHEDULES.load(experiment.schedule.kind).horizon
+    options = horizon(experiment.schedule.options, experiment.training.num_epochs)
+    return replace(experiment, schedule=replace(experiment.schedule, options=options))
+
+
+def with_data(experiment: Experiment) -> Experiment:
+    """The experiment with the checksums of its data files.
+
+    Raises:
+        ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
+    """
+    data = {}
+    for option in WORLDS.load(experiment.world.kind).data_files:
+        file = getattr(experiment.world.options, option)
+        try:
+            with open(file, "rb") as content:
+                data[option] = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:
+            raise ConfigError(f"{file}: can't be read: {error}") from None
+        if experiment.data.get(option, data[option]) != data[option]:
+            raise ConfigError(
+                f"world.{option}: {file} has other content than when this config was written (SHA-256 {data[option]}, "
+                f"expected {experiment.data[option]}): restore the file, or remove the section `data` of the config"
+            )
+    return replace(experiment, data=data)
+
+
+def identity(experiment: Experiment) -> Tree:
+    """What makes a run what it is: every setting but the description, and files by content instead of path."""
+    tree = experiment.to_tree()
+    del tree["about"]
+    for option in experiment.data:
+        del tree["world"][option]
+    return with_checksums(tree, experiment.code)
+
+
+def require_same_run(
+    folder: Path, existing: Experiment, requested: Experiment, diverged_at: int | None
+) -> None:
+    """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `require_same_schedule`."""
+    before, now = identity(existing), identity(requested)
+    for key in ("num_epochs", "until_accuracy", "max_minutes"):
+        before["training"][key] = now["training"][key]
+    if before["schedule"][KIND] == now["schedule"][KIND]:
+        before["schedule"] = now["schedule"]
+    if difference := _difference(before, now):
+        other = f"{folder} holds another run ({difference})"
+        if diverged_at is not None:
+            raise ConfigError(
+                f"{other}, which diverged at step {diverged_at}: without --resume it is replaced"
+            )
+        raise ConfigError(f"{other}: choose another folder with --out")
+
+
+def require_same_schedule(folder: Path, existing: Experiment, requested: Experiment) -> None:
+    """Raise `ConfigError` if the learning rate of a run would become another one with the requested epochs."""
+    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
+        raise ConfigError(
+            f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
+            "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
+        )
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
+    """The first setting in which two runs differ; empty if none."""
+    for key in {**before, **now}:
+        old, new, name = before.get(key), now.get(key), f"{path}{key}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            if difference := _difference(old, new, f"{name}."):
+                return difference
+        elif old != new:
+            return f"{name} is {old} in the folder, {new} requested"
+    return ""

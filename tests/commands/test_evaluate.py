@@ -1,0 +1,75 @@
+"""`ecsuite evaluate`: the figures of training again, and those of other rounds and objects."""
+
+import json
+
+import pytest
+
+import ecsuite as ec
+
+TABLE = "shape,color\n" + "".join(f"{s},{c}\n" for s in ("star", "ring", "box") for c in ("red", "blue"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs: `drawn` about drawn objects, and `table` about those of a table."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    (folder / "objects.csv").write_text(TABLE)
+    quick = {"training.num_examples": 2048, "training.num_epochs": 2, "training.precision": "fp32"}
+    for name, game in (("drawn", "disc_tiny"), ("table", folder / "objects.csv")):
+        ec.train(
+            game,
+            out=folder / name,
+            overrides=quick,
+            progress=lambda *_: None,
+            note=lambda _: None,
+            device="cpu",
+        )
+    return folder
+
+
+def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
+    code, out, _ = ecsuite("evaluate", str(folder / "drawn"), "--json")
+    assert code == 0
+    assert json.loads(out)["evaluations"]["valid"] == ec.load_run(folder / "drawn").measures
+
+
+def test_more_distractors_make_it_harder(ecsuite, folder):
+    line = ["evaluate", str(folder / "drawn"), "--set", "task.num_distractors=12", "--json"]
+    code, out, _ = ecsuite(*line)
+    found = json.loads(out)["evaluations"]["valid"]
+    assert code == 0 and found["accuracy"] < ec.load_run(folder / "drawn").measures["accuracy"]
+    code, out, _ = ecsuite(*line[:-1])
+    assert code == 0 and f"{found['accuracy']:.1%}" in out
+
+
+def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
+    (tmp_path / "other.csv").write_text("shape,color\nstar,red\nring,blue\nbox,red\nbox,blue\n")
+    code, out, err = ecsuite("evaluate", str(folder / "table"), "--objects", "other.csv", "--json")
+    assert code == 0, err
+    assert 0 <= json.loads(out)["evaluations"]["valid"]["accuracy"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["drawn", "--set", "world.num_values=5"],
+            "the objects have other attributes or values than those of",
+        ),
+        (
+            ["drawn", "--set", "channel.vocab_size=9"],
+            "the agents do not fit to what was changed: their weights",
+        ),
+        (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
+        (
+            ["table", "--objects", "wrong.csv"],
+            "the objects have other attributes or values than those of training",
+        ),
+        (["nothing"], "nothing: no run folder: it has no config.yaml"),
+    ],
+)
+def test_mistakes(ecsuite, folder, tmp_path, arguments, message):
+    (tmp_path / "wrong.csv").write_text("shape,color\nstar,green\nring,blue\nbox,red\nbox,blue\n")
+    name, *rest = arguments
+    code, _, err = ecsuite("evaluate", str(folder / name), *rest)
+    assert code == 2 and message in err and err.count("\n") == 1
