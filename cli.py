@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "grammar": ("grammar:grammar", "grammar shufdet --out runs/shufdet && ecsuite score runs/shufdet"),
     "score": ("score:score", "score runs/disc_small/corpus.jsonl --metrics cbm,topsim"),
+    "convert": ("convert:convert", "convert runs/disc_small messages.csv --to csv"),
     "icy": ("icy:icy", "icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json"),
     "cbm": ("cbm:cbm", "cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1"),
     "baseline": ("baseline:baseline", "baseline human --text fr.txt.gz --out french.json"),

@@ -1,7 +1,8 @@
 """Corpus file formats: all reading and writing of corpora.
 
 `blocks`, `strict_json` and `plain` parse bytes; `lines`, `tables` and `directory` implement one kind of format each,
-`directory` with `meanings`; `reading` selects the format; `line_errors` collects the errors of a file.
+`directory` with `meanings`; `reading` selects the format, `converting` writes those of other tools; `line_errors`
+collects the errors of a file.
 """
 
 from ecsuite.formats.directory import write_corpus
