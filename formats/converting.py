@@ -51,7 +51,7 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
     if corpus.concepts is not None:
         names = corpus.concept_names
         columns["concepts"] = [
-            " ".join(names[each] for each in row.tolist()) for row in _rows(corpus.concepts)
+            " ".join(names[each] for each in row) for row in _rows(corpus.concepts)
         ]
     return columns
 
