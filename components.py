@@ -57,6 +57,10 @@ class Registry:
             return foreign.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
+    def make(self, part: Part, **known: Any) -> Any:
+        """Make a part from its options and from what only the run knows."""
+        return self.load(part.kind)(part.options, **known)
+
     def lines(self) -> dict[str, str]:
         """A line about each part, by name."""
         return {name: line for name, (_, line) in self.parts.items()}

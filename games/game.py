@@ -93,27 +93,26 @@ class Game(nn.Module):
         sender, receiver, task = experiment.sender, experiment.receiver, experiment.task
         # Modules are made in this order, so that a seed gives the same weights in every version.
         sender_perception, size = _perception("sender", sender.options.perception, world)
-        channel: Channel = CHANNELS.load(experiment.channel.kind)(experiment.channel.options)
+        channel: Channel = CHANNELS.make(experiment.channel)
         self.channel = channel
         # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
         sizes = {"vocab_size": channel.symbol_size - 1, "max_len": channel.max_len}
         num_features = 2 * size if world.rounds.sender_sees_all else size
-        self.sender = SENDERS.load(sender.kind)(sender.options, num_features=num_features, **sizes)
-        self.receiver = RECEIVERS.load(receiver.kind)(receiver.options, **sizes)
+        self.sender = SENDERS.make(sender, num_features=num_features, **sizes)
+        self.receiver = RECEIVERS.make(receiver, **sizes)
         self.sender_perception = sender_perception
         self.sender_dropout = sender.options.perception.options.dropout
         self.receiver_dropout = receiver.options.perception.options.dropout
-        task_class = TASKS.load(task.kind)
         self.receiver_perception: nn.Module | None = None
         self.receiver_projection: nn.Module | None = None
         width = state_size(self.receiver)
-        if task_class.scores_candidates:
+        if TASKS.load(task.kind).scores_candidates:
             perception, size = _perception("receiver", receiver.options.perception, world, width)
             self.receiver_perception = perception
             if not getattr(perception, "fits_states", False):
                 self.receiver_projection = Linear(width, size, bias=False)
-        self.task = task_class(task.options, world=world, state_size=width)
-        self.loss = LOSSES.load(experiment.loss.kind)(experiment.loss.options)
+        self.task = TASKS.make(task, world=world, state_size=width)
+        self.loss = LOSSES.make(experiment.loss)
         _check_effects(experiment, channel)
 
     @property
@@ -306,15 +305,12 @@ def make_world(experiment: Experiment) -> World:
         raise ConfigError(
             f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
         )
-    world: World = world_class(
-        experiment.world.options,
-        rounds=spec,
-        sizes=RunSizes(
-            seed=training.seed,
-            num_train=training.num_examples,
-            num_valid=evaluation.num_valid,
-            batch_size=training.batch_size,
-            evaluation_batch_size=evaluation.batch_size or training.batch_size,
-        ),
+    sizes = RunSizes(
+        seed=training.seed,
+        num_train=training.num_examples,
+        num_valid=evaluation.num_valid,
+        batch_size=training.batch_size,
+        evaluation_batch_size=evaluation.batch_size or training.batch_size,
     )
+    world: World = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
     return world

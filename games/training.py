@@ -154,14 +154,11 @@ def _train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
-    make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
-    optimizer = make_optimizer(game.parameters())
+    optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(game.parameters())
     rates = [group["lr"] for group in optimizer.param_groups]
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
-    schedule = SCHEDULES.load(experiment.schedule.kind)(
-        experiment.schedule.options, steps_per_epoch=steps_per_epoch
-    )
+    schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch)
     chance = dict(game.task.chance())
     for line in world.notes:
         note(line)

@@ -259,7 +259,3 @@ def test_another_value_gives_another_run_or_is_refused(name, section, unchanged,
         if not makes_a_difference(run, f"{path}={other}")
     ]
     assert unread == []
-
-
-def test_there_are_few_exceptions():
-    assert len(EXCEPTIONS) <= 5

@@ -1,6 +1,8 @@
 """Former names of settings mean what they meant: in files, assignments and flags; files of format 1 are read."""
 
 import re
+from copy import deepcopy
+from pathlib import Path
 
 import pytest
 import yaml
@@ -67,34 +69,8 @@ def test_a_former_name_is_the_present_one(former, tmp_path):
         assert write(paths[0], *below, former) == write(paths[1], *below, present)
 
 
-FORMAT_1 = {
-    "world": {
-        "kind": "attributes", "num_attributes": 2, "num_values": 4, "train_data": None, "valid_data": None,
-        "features": None, "rule_length": 1, "distractors": "random", "held_out": 0.1, "pool": 320,
-        "images_per_world": 10,
-    },
-    "game": {
-        "task": "discrimination", "num_distractors": 3, "num_targets": 1, "variant": "setref", "sender_sees": "targets",
-    },
-    "channel": {
-        "kind": "gumbel", "vocab_size": 5, "max_len": 3, "length": "variable", "temperature": 1.0,
-        "temperature_decay": 1.0, "temperature_min": 0.1, "straight_through": False, "entropy_coefficient": 0.1,
-        "word_size": 6, "num_levels": 2, "normalize": "sigmoid", "length_cost": 0.25,
-    },
-    "sender": {
-        "architecture": "gru", "hidden_size": 8, "embedding_size": 4, "perception": "linear", "perception_size": 60,
-        "dropout": 0.0,
-    },
-    "receiver": {
-        "architecture": "gru", "hidden_size": 8, "embedding_size": 4, "perception": "linear", "perception_size": 60,
-        "dropout": 0.0,
-    },
-    "training": {
-        "seed": 1, "num_examples": 512, "num_epochs": 2, "batch_size": 64, "lr": 0.002, "lr_decay": "none",
-        "precision": "fp32", "evaluate_every": 8, "checkpoint_every": 8, "until_accuracy": None, "max_minutes": None,
-    },
-    "evaluation": {"num_valid": 64, "corpus_size": 16, "mode": "greedy"},
-}  # fmt: skip
+WRITTEN_BY_0_1 = Path(__file__).parents[1] / "fixtures" / "v0.1" / "finished" / "config.yaml"
+FORMAT_1 = yaml.safe_load(WRITTEN_BY_0_1.read_text())
 """Every setting of format 1."""
 
 
@@ -103,7 +79,7 @@ def load(tmp_path):
     """Loads a file of format 1 with changes by `section.key`: the experiment and the notes."""
 
     def load(**changes):
-        tree = {section: dict(values) for section, values in FORMAT_1.items()}
+        tree = deepcopy(FORMAT_1)
         for key, value in changes.items():
             section, _, option = key.partition("__")
             tree[section][option] = value
@@ -115,8 +91,10 @@ def load(tmp_path):
 
 
 def test_a_file_of_format_1_is_read_and_what_nothing_reads_is_noted(load, tmp_path):
-    experiment, (note,) = load()
+    experiment, (note,) = load(channel__length_cost=0.25, training__lr=0.002)
     present = {
+        "name": "game",
+        "about": FORMAT_1["about"],
         "world": {"num_attributes": 2, "num_values": 4},
         "task": {"num_distractors": 3},
         "channel": {"vocab_size": 5, "max_len": 3},

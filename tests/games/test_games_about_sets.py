@@ -222,16 +222,6 @@ def test_every_weight_learns(channel, cell):
             assert parameter.grad.abs().max() > 0, name
 
 
-def test_words_of_64_values_need_no_more_than_64_times_the_weights():
-    """2^64 words; what grows is what gives a word and what hears it, by a row a value."""
-    sizes = {}
-    for word_size in (1, 2, 64):
-        game, world = make(f"channel.word_size={word_size}", "channel.num_levels=3")
-        sizes[word_size] = sum(parameter.numel() for parameter in game.parameters())
-        assert game.play(world.batch("train", 0), "train").message.symbols.shape == (3, 6, word_size)
-    assert sizes[64] - sizes[1] == 63 * (sizes[2] - sizes[1])
-
-
 def test_rounds_may_mix_their_labels():
     """Targets at any place among the candidates, and any number of them."""
     game, _ = make()
