@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "config": ("config:config", "config disc_small > mine.yaml && ecsuite train-game mine.yaml"),
     "evaluate": ("evaluate:evaluate", "evaluate runs/disc_small --set task.num_distractors=20"),
+    "plot": ("plot:plot", "plot runs/a runs/b --out curves.svg"),
     "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
     "features": (
         "features:features",

@@ -50,9 +50,7 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
         columns |= {f"attribute{place}": flat[:, place].tolist() for place in range(flat.shape[1])}
     if corpus.concepts is not None:
         names = corpus.concept_names
-        columns["concepts"] = [
-            " ".join(names[each] for each in row) for row in _rows(corpus.concepts)
-        ]
+        columns["concepts"] = [" ".join(names[each] for each in row) for row in _rows(corpus.concepts)]
     return columns
 
 
