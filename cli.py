@@ -14,36 +14,24 @@ from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "train-game": (
-        "train_game:train_game",
-        "train-game disc_small --set channel.temperature=2 --out runs/warm",
-    ),
-    "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
-    "features": (
-        "features:features",
-        "features birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
-    ),
-    "grammar": ("grammar:grammar", "grammar shufdet --out runs/shufdet && ecsuite score runs/shufdet"),
-    "score": ("score:score", "score runs/disc_small/corpus.jsonl --metrics cbm,topsim"),
-    "icy": ("icy:icy", "icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json"),
-    "cbm": ("cbm:cbm", "cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1"),
-    "baseline": ("baseline:baseline", "baseline human --text fr.txt.gz --out french.json"),
-    "compare": ("compare:compare", "compare a.json b.json french.json --picture scores.svg"),
-    "correlate": (
-        "correlate:correlate",
-        "correlate a.json b.json --translation a_mt.json --translation b_mt.json",
-    ),
-    "translate": ("translate:translate", "translate runs/disc_small --pairs en-fr.tsv --setting full"),
-    "data": ("data:data", "data wikipedia --languages da"),
-    "xtreme": ("xtreme:xtreme", "xtreme runs/disc_small --tasks udpos,panx --data DIR"),
-    "xtreme-evaluate": (
-        "xtreme_evaluate:xtreme_evaluate",
-        "xtreme-evaluate --predictions mine --labels labels",
-    ),
-    "list": ("list:list_names", "list --json"),
+COMMANDS = {
+    "train-game": "disc_small --set channel.temperature=2 --out runs/warm",
+    "preview": "shape_qt --out sheet.png --set world.rule_length=2",
+    "features": "birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
+    "grammar": "shufdet --out runs/shufdet && ecsuite score runs/shufdet",
+    "score": "runs/disc_small/corpus.jsonl --metrics cbm,topsim",
+    "icy": "--model lstm --model husendz:dgsend --seeds 10 --out rows.json",
+    "cbm": "paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1",
+    "baseline": "human --text fr.txt.gz --out french.json",
+    "compare": "a.json b.json french.json --picture scores.svg",
+    "correlate": "a.json b.json --translation a_mt.json --translation b_mt.json",
+    "translate": "runs/disc_small --pairs en-fr.tsv --setting full",
+    "data": "wikipedia --languages da",
+    "xtreme": "runs/disc_small --tasks udpos,panx --data DIR",
+    "xtreme-evaluate": "--predictions mine --labels labels",
+    "list": "--json",
 }
-"""Each command, in the order of `--help`: its `module:function` in `ecsuite.commands`, and an example."""
+"""Arguments of an example by command, in the order of `--help`; its module in `ecsuite.commands` has its name."""
 
 
 FORMER_COMMANDS = {"show": "preview"}
@@ -72,12 +60,12 @@ class Commands(TyperGroup):
         """The command of a name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        place, example = COMMANDS[cmd_name]
-        module, function = place.split(":")
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(cmd_name, epilog=f"Example: ecsuite {example}")(
-            getattr(import_module(f"ecsuite.commands.{module}"), function)
+        name = cmd_name.replace("-", "_")
+        function = getattr(
+            import_module(f"ecsuite.commands.{name}"), "list_names" if name == "list" else name
         )
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(cmd_name, epilog=f"Example: ecsuite {cmd_name} {COMMANDS[cmd_name]}")(function)
         return typer.main.get_command(single)
 
 
@@ -116,15 +104,9 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
     try:
         app()
-    except (ConfigError, CorpusError, FormatError, OSError) as error:
+    except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
         sys.stderr.write(f"{error}\n")
-        sys.exit(2)
-    except DivergedError as error:  # nobody's mistake in the input
-        sys.stderr.write(f"{error}\n")
-        sys.exit(1)
-    except DamagedError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(3)
+        sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
 
 
 if __name__ == "__main__":
