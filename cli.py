@@ -16,42 +16,30 @@ from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "train-game": (
-        "train_game:train_game",
-        "train-game disc_small --set channel.temperature=2 --out runs/warm",
-    ),
-    "config": ("config:config", "config disc_small > mine.yaml && ecsuite train-game mine.yaml"),
-    "evaluate": ("evaluate:evaluate", "evaluate runs/disc_small --set task.num_distractors=20"),
-    "plot": ("plot:plot", "plot runs/a runs/b --out curves.svg"),
-    "preview": ("preview:preview", "preview shape_qt --out sheet.png --set world.rule_length=2"),
-    "features": (
-        "features:features",
-        "features birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
-    ),
-    "grammar": ("grammar:grammar", "grammar shufdet --out runs/shufdet && ecsuite score runs/shufdet"),
-    "score": ("score:score", "score runs/disc_small/corpus.jsonl --metrics cbm,topsim"),
-    "convert": ("convert:convert", "convert runs/disc_small messages.csv --to csv"),
-    "icy": ("icy:icy", "icy --model lstm --model husendz:dgsend --seeds 10 --out rows.json"),
-    "cbm": ("cbm:cbm", "cbm paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1"),
-    "baseline": ("baseline:baseline", "baseline human --text fr.txt.gz --out french.json"),
-    "compare": ("compare:compare", "compare a.json b.json french.json --picture scores.svg"),
-    "correlate": (
-        "correlate:correlate",
-        "correlate a.json b.json --translation a_mt.json --translation b_mt.json",
-    ),
-    "translate": ("translate:translate", "translate runs/disc_small --pairs en-fr.tsv --setting full"),
-    "data": ("data:data", "data wikipedia --languages da"),
-    "xtreme": ("xtreme:xtreme", "xtreme runs/disc_small --tasks udpos,panx --data DIR"),
-    "xtreme-evaluate": (
-        "xtreme_evaluate:xtreme_evaluate",
-        "xtreme-evaluate --predictions mine --labels labels",
-    ),
-    "new": ("new:new", "new channel noisy.py && ecsuite check ./noisy.py:Noisy"),
-    "check": ("check:check", "check ./noisy.py:NoisyChannel,flip=0.1"),
-    "list": ("list:list_names", "list --json"),
+COMMANDS = {
+    "train-game": "disc_small --set channel.temperature=2 --out runs/warm",
+    "config": "disc_small > mine.yaml && ecsuite train-game mine.yaml",
+    "evaluate": "runs/disc_small --set task.num_distractors=20",
+    "plot": "runs/a runs/b --out curves.svg",
+    "preview": "shape_qt --out sheet.png --set world.rule_length=2",
+    "features": "birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
+    "grammar": "shufdet --out runs/shufdet && ecsuite score runs/shufdet",
+    "score": "runs/disc_small/corpus.jsonl --metrics cbm,topsim",
+    "convert": "runs/disc_small messages.csv --to csv",
+    "icy": "--model lstm --model husendz:dgsend --seeds 10 --out rows.json",
+    "cbm": "paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1",
+    "baseline": "human --text fr.txt.gz --out french.json",
+    "compare": "a.json b.json french.json --picture scores.svg",
+    "correlate": "a.json b.json --translation a_mt.json --translation b_mt.json",
+    "translate": "runs/disc_small --pairs en-fr.tsv --setting full",
+    "data": "wikipedia --languages da",
+    "xtreme": "runs/disc_small --tasks udpos,panx --data DIR",
+    "xtreme-evaluate": "--predictions mine --labels labels",
+    "new": "channel noisy.py && ecsuite check ./noisy.py:Noisy",
+    "check": "./noisy.py:Noisy,confusion=0.1",
+    "list": "--json",
 }
-"""Each command, in the order of `--help`: its `module:function` in `ecsuite.commands`, and an example."""
+"""Arguments of an example by command, in the order of `--help`; its module in `ecsuite.commands` has its name."""
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -87,6 +75,8 @@ class Commands(TyperGroup):
         single.command(cmd_name, epilog=f"Example: ecsuite {example}")(
             getattr(import_module(f"ecsuite.commands.{module}"), function)
         )
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(cmd_name, epilog=f"Example: ecsuite {cmd_name} {COMMANDS[cmd_name]}")(function)
         return typer.main.get_command(single)
 
 
@@ -136,7 +126,7 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
     try:
         app()
-    except (ConfigError, CorpusError, FormatError, OSError) as error:
+    except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
     except DivergedError as error:  # nobody's mistake in the input

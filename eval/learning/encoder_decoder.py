@@ -148,7 +148,7 @@ def train_encoder_decoder(
     precision: str,
     followed: Followed = UNFOLLOWED,
 ) -> None:
-    """Train a model in place, until its batches have at least `num_tokens` source tokens.
+    """Train a model in place, until its batches have at least `num_tokens` source tokens; see `training.train`.
 
     Args:
         model: The model.
@@ -158,11 +158,7 @@ def train_encoder_decoder(
         warmup: See `rate_by_share`.
         weight_decay: Weight decay of AdamW, applied to matrices only.
         precision: bf16 or fp32.
-        followed: Who is told, where the state is saved, and when to stop.
-
-    Raises:
-        DivergedError: If the loss or the final weights are not finite.
-        Stopped: If the training was asked to stop.
+        followed: See `Followed`.
     """
     model.train()
     train(

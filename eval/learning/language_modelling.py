@@ -28,7 +28,7 @@ def train_language_model(
     generator: torch.Generator,
     followed: Followed = UNFOLLOWED,
 ) -> None:
-    """Train a backbone in place to predict symbols: AdamW, linear decay to 0, gradients clipped to norm 1.
+    """Train a backbone in place to predict symbols: AdamW, linear decay to 0; see `training.train`.
 
     Args:
         backbone: The model.
@@ -39,11 +39,7 @@ def train_language_model(
         lr: The highest learning rate.
         parameters: The parameters to train; all others are frozen.
         generator: Draws the order of the windows and the masked symbols.
-        followed: Who is told, where the state is saved, and when to stop.
-
-    Raises:
-        DivergedError: If the loss or the final weights are not finite.
-        Stopped: If the training was asked to stop.
+        followed: See `Followed`.
     """
     device = backbone.embedding.weight.device
     num_updates = num_epochs * -(-len(windows) // batch)

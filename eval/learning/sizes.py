@@ -1,4 +1,4 @@
-"""Sizes of models; the presets of the benchmarks have them."""
+"""Sizes of models and of trainings; the presets of the benchmarks have them."""
 
 from dataclasses import dataclass
 
@@ -35,3 +35,15 @@ class EncoderDecoderSizes(LayerSizes):
     """Maximum number of positions, at least the lengths of blocks and sentences."""
     vocab_size: int
     """Rows of the embedding, including the special symbols."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSizes:
+    """Sizes of a training."""
+
+    tokens: int
+    """Symbols of a corpus, or tokens of a text, per epoch: the data are repeated or cut to this size."""
+    epochs: int
+    """Epochs."""
+    lr: float
+    """Highest learning rate; it falls linearly to 0."""

@@ -4,7 +4,7 @@ Both are the same measure of different variables (the symbol at a position, the 
 computes it for all variables at once, from a sparse list of observations.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -76,23 +76,11 @@ class Observations:
 
     @classmethod
     def of(cls, variable: Ints, row: Ints, value: NDArray[Any], *, num_rows: int) -> "Observations":
-        """Collect observations.
-
-        Args:
-            variable: Variable of each observation, from 0, shape (num_observations,).
-            row: Message of each observation.
-            value: Observed value, from 0.
-            num_rows: Number of messages.
-        """
+        """Collect observations of variables, messages and values, all from 0, shape (num_observations,)."""
         num_variables, num_values = int(variable.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
         cell, originals = renumbered(variable * num_values + value, num_variables * num_values)
-        return cls(
-            cell=cell,
-            row=row,
-            variable=originals // max(1, num_values),
-            num_variables=num_variables,
-            num_rows=num_rows,
-        )
+        variables = originals // max(1, num_values)
+        return cls(cell=cell, row=row, variable=variables, num_variables=num_variables, num_rows=num_rows)
 
     def of_rows(self, rows: Ints) -> "Observations":
         """The observations in some messages, which are renumbered from 0 in the given order."""
@@ -102,13 +90,7 @@ class Observations:
         place[rows] = np.arange(len(rows))
         row = place[self.row]
         kept = np.flatnonzero(row >= 0)
-        return Observations(
-            cell=self.cell[kept],
-            row=row[kept],
-            variable=self.variable,
-            num_variables=self.num_variables,
-            num_rows=len(rows),
-        )
+        return replace(self, cell=self.cell[kept], row=row[kept], num_rows=len(rows))
 
     def joint_entropies(self, label: Ints) -> Floats:
         """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
@@ -127,9 +109,8 @@ class Observations:
         seen, count = counted(self.variable[self.cell] * num_labels + own, self.num_variables * num_labels)
         total = totals[seen % num_labels]
         missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), self.num_variables)
-        return np.asarray(
-            np.log2(self.num_rows) - (observed + missing + _weigh(totals).sum()) / self.num_rows
-        )
+        spent = observed + missing + _weigh(totals).sum()
+        return np.asarray(np.log2(self.num_rows) - spent / self.num_rows)
 
     def disentanglement(self, attributes: Ints) -> tuple[float, int]:
         """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
@@ -141,12 +122,10 @@ class Observations:
             The mean over the non-constant variables, NaN if there is none; and the number of these variables.
         """
         alone = self.joint_entropies(np.zeros(self.num_rows, np.int64))
-        shared = np.stack(
-            [
-                entropy(np.bincount(attribute)) + alone - self.joint_entropies(attribute)
-                for attribute in attributes.T
-            ]
-        )
+        information = [
+            entropy(np.bincount(each)) + alone - self.joint_entropies(each) for each in attributes.T
+        ]
+        shared = np.stack(information)
         second, first = np.sort(shared, axis=0)[-2:]
         varies = alone > _TOLERANCE
         if not varies.any():

@@ -94,11 +94,8 @@ def unscored(name: str, about: str, version: int, **options: object) -> "partial
 
 
 def signature(name: str, version: int, **options: object) -> str:
-    """Join a metric's name, its options and its version: `topsim|eos:strip|v:1`.
+    """Join a metric's name, everything else that can change its value, and its version: `topsim|eos:strip|v:1`.
 
-    Args:
-        name: The metric's name.
-        version: To be raised whenever the same input gives another value.
-        **options: Everything else that can change the value, in reading order.
+    The version is raised whenever the same input gives another value.
     """
     return "|".join([name, *(f"{key}:{value}" for key, value in options.items()), f"v:{version}"])

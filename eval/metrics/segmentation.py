@@ -34,9 +34,7 @@ def boundaries(messages: Ragged, threshold: float) -> NDArray[np.bool_]:
     num_symbols = int(values.max(initial=0)) + 1
     end_of_row = np.repeat(messages.offsets[1:], messages.lengths)
     begins = np.zeros(len(values), bool)
-    start = np.flatnonzero(
-        np.arange(len(values)) + 1 < end_of_row
-    )  # substrings that are followed by a symbol
+    start = np.flatnonzero(np.arange(len(values)) + 1 < end_of_row)  # followed by a symbol
     substring, num_substrings, width = values[start], num_symbols, 1
     previous = np.full(len(start), np.inf)  # so that a substring of one symbol is never an increase
     while len(start):
@@ -69,13 +67,7 @@ def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
 
 
 def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:
-    """Branching entropy of each substring in bits, shape (num_substrings,).
-
-    Args:
-        substring: Substring of each distinct continuation, shape (num_continuations,).
-        count: Number of occurrences of the continuation.
-        num_substrings: Number of substrings.
-    """
+    """Branching entropy of each substring in bits, from the substring and the count of each continuation."""
     total = np.bincount(substring, count, num_substrings)
     spent = np.bincount(substring, count * np.log2(count), num_substrings)
     return np.log2(np.maximum(total, 1)) - spent / np.maximum(total, 1)

@@ -88,9 +88,8 @@ def entropies(incidence: Incidence, *, align: bool) -> tuple[float, float, float
         return None
     width, begin = width[with_concepts], concepts.indptr[row[with_concepts]]
     ends = np.cumsum(width)
-    occurrence = np.repeat(
-        np.arange(len(with_concepts)), width
-    )  # a word of a message with one of the concepts
+    # A word of a message with one of the concepts.
+    occurrence = np.repeat(np.arange(len(with_concepts)), width)
     concept = concepts.indices[np.arange(ends[-1]) + np.repeat(begin - (ends - width), width)]
     code = words.indices[with_concepts].astype(np.int64)[occurrence] * num_concepts + concept
     pair, originals = renumbered(code, num_words * num_concepts)

@@ -12,12 +12,7 @@ _TABLE = 1 << 22
 
 
 def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """The codes that occur, ascending, and their counts.
-
-    Args:
-        codes: From 0, below `bound`, shape (num_codes,).
-        bound: Upper bound of the codes; selects a table or sorting.
-    """
+    """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,)."""
     if bound > _TABLE:
         return np.unique(codes, return_counts=True)
     counts = np.bincount(codes, minlength=1)
@@ -31,12 +26,7 @@ def tally(codes: Ints) -> Ints:
 
 
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """The codes renumbered 0, 1, … in ascending order, and the original code of each number.
-
-    Args:
-        codes: From 0, below `bound`, shape (num_codes,).
-        bound: Upper bound of the codes; selects a table or sorting.
-    """
+    """The codes renumbered 0, 1, … in ascending order, and the original code of each; codes as for `counted`."""
     if bound > _TABLE:
         originals, dense = np.unique(codes, return_inverse=True)
         return dense, originals
@@ -48,12 +38,9 @@ def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
 def conditional_entropies(
     weights: NDArray[Any], first: Ints, second: Ints
 ) -> tuple[float, float, float, float]:
-    """H(first | second), H(second | first), H(first) and H(second) in bits, from weighted pairs of codes.
+    """H(first | second), H(second | first), H(first) and H(second) in bits.
 
-    Args:
-        weights: Positive weights of the distinct pairs, shape (num_pairs,).
-        first: First code of each pair, from 0.
-        second: Second code of each pair, from 0.
+    Of distinct pairs of codes from 0 with positive weights, each of shape (num_pairs,).
     """
     both = _entropy(weights)
     one, other = _entropy(np.bincount(first, weights)), _entropy(np.bincount(second, weights))

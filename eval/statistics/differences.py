@@ -33,11 +33,7 @@ class MeanDifference:
 
 
 def paired_difference(differences: Floats) -> MeanDifference:
-    """Student's interval and t test of paired differences.
-
-    Args:
-        differences: The difference of each pair, shape (num_pairs,).
-    """
+    """Student's interval and t test of the differences of pairs, shape (num_pairs,)."""
     mean, half_width = mean_and_half_width(differences.tolist())
     if half_width is None:
         return MeanDifference(mean=mean, ci95=None, p_value=None)
@@ -48,12 +44,7 @@ def paired_difference(differences: Floats) -> MeanDifference:
 
 
 def unpaired_difference(first: Floats, second: Floats) -> MeanDifference:
-    """Welch's interval and t test of two groups, whose variances may differ.
-
-    Args:
-        first: Values of the first group, at least two.
-        second: Values of the second group, at least two.
-    """
+    """Welch's interval and t test of two groups of at least two values, whose variances may differ."""
     mean = float(first.mean() - second.mean())
     if max(np.ptp(first), np.ptp(second)) < NO_SPREAD:
         return MeanDifference(mean=mean, ci95=(mean, mean), p_value=None)
@@ -70,12 +61,6 @@ def difference_of_estimates(
     The variances on each side are recovered from the bounds, so that intervals may be asymmetric: Zou and Donner
     (2008), "Construction of confidence limits about effect measures", Statistics in Medicine 27. The p-value is that of
     a normal distribution with the variance on the side of 0.
-
-    Args:
-        first: First estimate.
-        first_ci: Its interval.
-        second: Second estimate.
-        second_ci: Its interval.
     """
     mean = first - second
     below = math.hypot(first - first_ci[0], second_ci[1] - second)

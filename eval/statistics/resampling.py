@@ -146,13 +146,9 @@ def num_draws(most: int, work: int) -> int:
 
 
 def describe_null(value: float, draws: Floats, tail: Tail, bounds: tuple[float, float]) -> dict[str, float]:
-    """Details of a null distribution: its mean, its central 95 %, and the p-value of the score.
+    """Details of a null distribution: its mean, its central 95 %, and the p-value of a score within bounds.
 
-    Args:
-        value: The score.
-        draws: Draws from the null distribution, (num_draws,); NaNs are left out.
-        tail: Side of the null distribution on which the score differs from the chance level.
-        bounds: Range of the score.
+    Draws, (num_draws,), that are NaN are left out.
     """
     draws = draws[~np.isnan(draws)]
     if not len(draws) or np.isnan(value):
@@ -168,11 +164,7 @@ def prediction_interval(draws: Floats, bounds: tuple[float, float]) -> tuple[flo
 
     From 39 draws on, its bounds are order statistics, which is exact for every continuous distribution: with 39 draws
     the lowest and the highest, with more draws interpolated. With fewer draws it is Student's prediction interval,
-    which is exact for normal draws.
-
-    Args:
-        draws: Shape (num_draws,); a single draw is both bounds.
-        bounds: Range of the draws.
+    which is exact for normal draws; a single draw is both bounds.
     """
     number, tail = len(draws), ALPHA / 2
     if round(tail * (number + 1), 9) >= 1:  # rounded: with 39 draws it is 1

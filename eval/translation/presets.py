@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ecsuite.config import read_presets
-from ecsuite.eval.learning.sizes import EncoderDecoderSizes
+from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TrainingSizes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,30 +19,18 @@ class Optimisation:
     """Weight decay of AdamW on matrices; biases and norms have none."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pretraining:
+@dataclass(frozen=True, kw_only=True)
+class Pretraining(TrainingSizes):
     """Pretraining on the corpus."""
 
     block: int
     """Symbols per block."""
-    tokens: int
-    """Symbols per epoch: the corpus is repeated or truncated to this."""
-    epochs: int
-    """Epochs."""
-    lr: float
-    """Maximum learning rate, with linear decay to 0."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tuning:
-    """One setting of the paper for fine-tuning on pairs."""
+@dataclass(frozen=True, kw_only=True)
+class Tuning(TrainingSizes):
+    """One setting of the paper for fine-tuning on pairs; its tokens are those of the sources."""
 
-    lr: float
-    """Maximum learning rate, with linear decay to 0."""
-    tokens: int
-    """Source tokens per epoch; the pairs are repeated if they have fewer."""
-    epochs: int
-    """Epochs of fine-tuning."""
     is_frozen: bool = False
     """Whether only the embedding of symbols is trained."""
 

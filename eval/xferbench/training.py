@@ -22,7 +22,7 @@ def train(
     generator: torch.Generator,
     followed: Followed = UNFOLLOWED,
 ) -> None:
-    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1.
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
 
     Args:
         model: The model.
@@ -32,11 +32,7 @@ def train(
         lr: Learning rate of the first update.
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
-        followed: Who is told, where the state is saved, and when to stop.
-
-    Raises:
-        DivergedError: If the loss or the final weights are not finite.
-        Stopped: If the training was asked to stop.
+        followed: See `Followed`.
     """
     device = model.positions.weight.device
     windows = windows.to(device)

@@ -5,25 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ecsuite.config import read_presets
-from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.eval.learning.sizes import TrainingSizes, TransformerSizes
 
 Scope = Literal["head", "all"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pretraining:
+@dataclass(frozen=True, kw_only=True)
+class Pretraining(TrainingSizes):
     """Pretraining on the corpus or on the data of a control."""
 
-    tokens: int
-    """Symbols per epoch; the corpus is repeated or cut to this size."""
-    epochs: int
-    """Epochs."""
     num_types: int
     """Distinct symbols, or size of the BPE vocabulary, of controls."""
     text_bytes: int = 1_000_000
     """Bytes of a human text from which its BPE vocabulary is trained."""
-    lr: float
-    """Highest learning rate; it falls linearly to 0."""
     batch: int
     """Windows of the context's length per update."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import typer.main
 
-from ecsuite.cli import COMMANDS, app
+from ecsuite.cli import app
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING, UNSAMPLED
 from ecsuite.config import ConfigError
@@ -86,11 +86,10 @@ def test_options_that_commands_share_have_one_help():
 
 @pytest.mark.parametrize("command", ["score", "baseline", "icy", "xtreme", "correlate", "features", "data"])
 def test_what_a_choice_reads_are_options_of_the_command(command):
-    module, function = COMMANDS[command][0].split(":")
-    module = import_module(f"ecsuite.commands.{module}")
+    module = import_module(f"ecsuite.commands.{command}")
     reads = {"xferbench": module.XFERBENCH} if command == "score" else module.READS
     names = {name for each in reads.values() for name in each}
-    assert names <= set(inspect.signature(getattr(module, function)).parameters)
+    assert names <= set(inspect.signature(getattr(module, command)).parameters)
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS.parts if name != "xferbench"])

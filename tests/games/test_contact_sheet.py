@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 
 from ecsuite.config import ConfigError
+from ecsuite.games import contact_sheet
 from ecsuite.games.contact_sheet import PER_LINE, ShownRound, draw_rounds, lay_out
 
 
@@ -137,14 +138,15 @@ def test_files_are_what_they_say_and_always_the_same(two_rounds):
             "a contact sheet shows pictures or attribute values, but these objects are float32 of shape (512,)",
         ),
         (
-            [ShownRound(objects=np.zeros((1, 5), dtype=np.int64), labels=np.ones(1, dtype=bool))] * 500,
+            [ShownRound(objects=np.zeros((1, 5), dtype=np.int64), labels=np.ones(1, dtype=bool))] * 5,
             "png",
-            "a contact sheet of 500 rounds is too long to draw: show fewer",
+            "a contact sheet of 5 rounds is too long to draw: show fewer",
         ),
         ([], "svgg", "unknown picture format 'svgg'; did you mean 'svg'? choices: png, svg"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(rounds, kind, message):
+def test_what_cannot_be_drawn_is_said(rounds, kind, message, monkeypatch):
+    monkeypatch.setattr(contact_sheet, "MAX_HEIGHT", 4.0)
     with pytest.raises(ConfigError) as error:
         draw_rounds(rounds, format=kind)
     assert str(error.value) == message

@@ -1,7 +1,6 @@
 """A transfer study on tasks of a few sentences: results and notes."""
 
 import json
-import math
 from dataclasses import replace
 
 import pytest
@@ -102,13 +101,6 @@ def test_english_as_the_only_language(ask, protocol):
     result = collected(ask(languages=("en",), protocol=protocol))
     assert result.languages == {"udpos": ("en",)}
     report(result)
-
-
-def test_progress_is_reported(ask):
-    progress = []
-    measure(ask(), Runner(progress=lambda label, done, total: progress.append((label, done / total))))
-    assert {"parentheses", "text of en+de", "udpos in de"} <= {label for label, _ in progress}
-    assert all(0 <= share <= 1 and math.isfinite(share) for _, share in progress)
 
 
 def test_skipped_tasks_are_noted(ask, write_data):

@@ -9,7 +9,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.sources import ABOUT, CONTROLS, source
+from ecsuite.eval.xtreme.sources import source
 
 CORPUS = Corpus(messages=Ragged.from_rows([[1, 2, 3], [], [4, 5], [6, 7, 8, 9, 1, 1]]))
 
@@ -65,8 +65,3 @@ def test_a_text_becomes_subwords(draw, tmp_path):
 def test_a_missing_text_is_refused(draw, tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere\.txt"):
         draw("human text", text=TextFile("nowhere", tmp_path / "nowhere.txt"))
-
-
-def test_all_sources_have_descriptions():
-    assert list(ABOUT) == ["corpus", *CONTROLS]
-    assert CONTROLS == ("random init", "parentheses", "shuffled corpus", "human text")

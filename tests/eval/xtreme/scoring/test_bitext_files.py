@@ -1,7 +1,5 @@
 """Tatoeba's sorted English sentences with their original rows, and BUCC's named sentences."""
 
-import lzma
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,10 +89,3 @@ def test_errors_in_bucc_files(tmp_path, texts, message):
     with pytest.raises(ConfigError) as error:
         read_bucc(store(tmp_path, **texts))
     assert str(error.value) == f"{tmp_path}/{message}"
-
-
-def test_compressed_files_have_the_same_lines(tmp_path):
-    (tmp_path / "tatoeba.kaz-eng.kaz.xz").write_bytes(lzma.compress(b"a\n"))
-    (tmp_path / "tatoeba.kaz-eng.eng.xz").write_bytes(lzma.compress(b"b\n"))
-    bitext = read_tatoeba(tmp_path / "tatoeba.kaz-eng.kaz.xz", "eng", is_sorted=False)
-    assert (bitext.sources, bitext.targets) == (("b",), ("a",))

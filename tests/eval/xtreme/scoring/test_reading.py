@@ -189,15 +189,6 @@ def test_not_every_task_has_every_split(tmp_path):
     assert str(error.value) == "tatoeba has no train"
 
 
-def test_a_tag_of_the_other_task_is_an_error(store, tmp_path):
-    path = store("panx/dev-eu.tsv", "a\tNOUN\n")
-    with pytest.raises(ConfigError) as error:
-        read_examples(tmp_path, "panx", "eu", "dev")
-    assert str(error.value) == (
-        f"{path}:1: tag 'NOUN'; expected one of B-LOC, B-ORG, B-PER, I-LOC, I-ORG, I-PER, O"
-    )
-
-
 @pytest.mark.parametrize("function", [find_file, read_examples])
 def test_unknown_names(tmp_path, function):
     with pytest.raises(ConfigError, match="unknown task 'udpso'; did you mean 'udpos'\\?"):

@@ -127,10 +127,3 @@ def test_a_missing_file_is_named(tmp_path):
             ConfigError, match=re.escape(f"{tmp_path / task / name}: no such file; `--languages")
         ):
             require_file(tmp_path, task, "de")
-
-
-def test_a_binary_file(tmp_path):
-    file = tmp_path / "test-de.tsv"
-    file.write_bytes(b"1\n\xff\n")
-    with pytest.raises(ConfigError, match=r"test-de\.tsv:2: not UTF-8: byte 0xff"):
-        read_submission("pawsx", file, file)
