@@ -69,13 +69,11 @@ class Commands(TyperGroup):
         """The command of a name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        place, example = COMMANDS[cmd_name]
-        module, function = place.split(":")
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
-        single.command(cmd_name, epilog=f"Example: ecsuite {example}")(
-            getattr(import_module(f"ecsuite.commands.{module}"), function)
+        name = cmd_name.replace("-", "_")
+        function = getattr(
+            import_module(f"ecsuite.commands.{name}"), "list_names" if name == "list" else name
         )
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
         single.command(cmd_name, epilog=f"Example: ecsuite {cmd_name} {COMMANDS[cmd_name]}")(function)
         return typer.main.get_command(single)
 
@@ -128,13 +126,7 @@ def main() -> None:
         app()
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
         sys.stderr.write(f"{error}\n")
-        sys.exit(2)
-    except DivergedError as error:  # nobody's mistake in the input
-        sys.stderr.write(f"{error}\n")
-        sys.exit(1)
-    except DamagedError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(3)
+        sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
     except Exception as error:
         if (found := error_in_part(error)) is None:
             raise
