@@ -62,16 +62,18 @@ def name_of(kind: str) -> str:
     return kind.partition(":")[2]
 
 
-def foreign_kinds(tree: Any) -> Iterator[str]:
+def foreign_kinds(tree: Any) -> set[str]:
     """The names of foreign parts in a config or a section of it, without options after commas."""
-    if isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from foreign_kinds(value)
-    elif isinstance(tree, list | tuple):
-        for value in tree:
-            yield from foreign_kinds(value)
-    elif isinstance(tree, str) and is_foreign(tree):
-        yield tree.partition(",")[0]
+    found, left, seen = set[str](), [tree], set[int]()
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            if is_foreign(value):
+                found.add(value.partition(",")[0])
+        elif isinstance(value, Mapping | list | tuple) and id(value) not in seen:
+            seen.add(id(value))  # by aliases, YAML may hold a value many times
+            left += value.values() if isinstance(value, Mapping) else value
+    return found
 
 
 def trust(kinds: Iterable[str]) -> None:

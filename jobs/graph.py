@@ -112,6 +112,8 @@ class Runner:
             store = Store(folder, self.note)
             store.note_former_results()
             plan = make_plan(jobs, store, needs_arrays=needs_arrays)
+            for job in plan.kept:
+                store.remove_leftovers(job)
             if plan.kept and plan.missing:
                 total = len(plan.kept) + len(plan.missing)
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")

@@ -134,6 +134,14 @@ class Store:
             Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
+    def remove_leftovers(self, job: Job) -> None:
+        """Remove what a process left that was killed between keeping a result and giving back its lock."""
+        if (self.folder / "locks" / job.digest).exists() or self.scratch(job).exists():
+            lock = self.lock(job)
+            if lock is not None:
+                shutil.rmtree(self.scratch(job), ignore_errors=True)
+                self.unlock(lock, is_kept=True)
+
     def file(self, job: Job | SentJob) -> Path:
         """The file of a result."""
         return self.folder / "results" / f"{job.name}.json"

@@ -32,16 +32,15 @@ class OwnObjectsWorld(SingleObjectWorld):
         """Hold out the objects with this value, such as color=red, instead of a share."""
 
         def __post_init__(self) -> None:
-            """Check that there is a file, and one way to hold objects out."""
-            if self.objects is None:
-                raise ConfigError("objects: expected a table of objects, such as --objects objects.csv")
+            """Check that there is one way to hold objects out."""
             if self.held_out and self.held_out_value:
                 raise ConfigError("held_out_value: expected no held_out beside it")
 
     data_files = ("objects",)
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
-        assert options.objects is not None
+        if options.objects is None:
+            raise ConfigError("world.objects: expected a table of objects, such as --objects objects.csv")
         table = read_objects(Path(options.objects))
         counts = [len(names) for names in table.names]
         super().__init__(rounds, sizes, len(counts), max(counts))

@@ -107,6 +107,15 @@ def kill() -> Callable[[int, int], Callable[..., None]]:
 
 
 @pytest.fixture(scope="session")
+def object_table(tmp_path_factory) -> str:
+    """A table of 16 objects: 4 colors by 4 shapes."""
+    file = tmp_path_factory.mktemp("objects") / "objects.csv"
+    rows = (f"{color},{shape}\n" for color in "abcd" for shape in "efgh")
+    file.write_text("color,shape\n" + "".join(rows))
+    return str(file)
+
+
+@pytest.fixture(scope="session")
 def feature_file(tmp_path_factory) -> str:
     """A file of 8 classes of 24 rows of 5 features, with 4 attributes."""
     file = str(tmp_path_factory.mktemp("features") / "features.npz")

@@ -75,6 +75,22 @@ def test_results_are_those_of_the_jobs_and_are_kept(runner, calls):
     assert calls() == []
 
 
+def test_what_a_killed_process_left_beside_a_kept_result_is_removed(runner, calls, tmp_path):
+    """It was killed after it kept the result, and before it removed the scratch folder and the lock."""
+    job = Job(square, number=3)
+    expected = values(runner, job)
+    store = Store(tmp_path / "kept", print)
+    left = [tmp_path / "kept" / "locks" / job.digest, store.scratch(job)]
+    left[0].touch()
+    left[1].mkdir(parents=True)
+    held = store.lock(job)
+    assert values(runner, job) == expected
+    assert all(file.exists() for file in left), "another process is at work"
+    store.unlock(held, is_kept=False)
+    assert values(runner, job) == expected
+    assert not any(file.exists() for file in left)
+
+
 def test_a_job_reads_the_results_of_others(runner, calls):
     parts = [Job(square, number=number) for number in (2, 3)]
     assert values(runner, Job(total, parts=parts)) == [13]

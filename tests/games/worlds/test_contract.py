@@ -14,6 +14,7 @@ SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3")
 CASES = {
     "attributes": ("world.num_attributes=3", "world.held_out=0.3"),
     "text": ("world.kind=text",),
+    "objects": ("world.kind=objects", "world.held_out=0.3", "task.num_distractors=3"),
     "thing": (
         "world.kind=thing",
         "world.num_attributes=3",
@@ -45,7 +46,7 @@ INFORMED = "task.sender_input=targets_and_distractors"
 
 
 @pytest.fixture(params=CASES)
-def make(request, tmp_path, feature_file):
+def make(request, tmp_path, feature_file, object_table):
     """Makes the world of a case, with changes."""
     rng, file = np.random.default_rng(0), tmp_path / "rounds.txt"
     rows = [" . ".join(f"{a} {b}" for a, b in rng.integers(4, size=(4, 2))) for _ in range(12)]
@@ -54,6 +55,7 @@ def make(request, tmp_path, feature_file):
     files = {
         "text": [f"world.train_data={file}", f"world.valid_data={file}"],
         "features": [f"world.features={feature_file}"],
+        "objects": [f"world.objects={object_table}"],
     }.get(kind, [])
     return lambda *more: make_world(
         load_experiment("disc_tiny", [*SIZES, *CASES[request.param], *files, *more])
@@ -135,7 +137,9 @@ def test_what_is_held_out_is_never_trained_on(make):
     about = {split: set() for split in world.splits}
     for split, number in product(world.splits, range(30)):
         batch = world.draw(split, number, 8)
-        about[split] |= set(batch.objects @ [16, 4, 1] if batch.rules is None else batch.rules)
+        about[split] |= set(
+            batch.objects @ [16, 4, 1][: batch.objects.shape[1]] if batch.rules is None else batch.rules
+        )
     assert not (about["train"] | about["seen"]) & (about["valid"] | about["test"])
     assert about["all"] & about["test"] and about["all"] & about["train"]
     for name, (_, split) in world.extra_evaluations().items():
