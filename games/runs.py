@@ -175,7 +175,7 @@ class Run:
     def _view(self, meanings: ArrayLike) -> View:
         """Meanings as objects that an agent sees, one a round."""
         world, given = self.game.world, np.asarray(meanings)
-        if world.num_values is not None:
+        if world.num_values is not None and len(world.object_shape) == 1:  # else images are shown
             fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
             if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
                 raise ConfigError(

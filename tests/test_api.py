@@ -113,6 +113,33 @@ def test_mistakes(run, call, message):
         call(run)
 
 
+@pytest.mark.parametrize(
+    ("settings", "call", "message"),
+    [
+        (
+            {"task.sender_input": "targets_and_distractors"},
+            lambda run: run.speak([[0, 0]]),
+            "sees several objects",
+        ),
+        ({"channel": "quantized"}, lambda run: run.speak([[0, 0]]), "words of this channel are values"),
+        ({"channel": "quantized"}, lambda run: run.understand([[1]]), "words of this channel are values"),
+        ({"world": "shape"}, lambda run: run.speak(np.zeros((1, 4, 4, 3), dtype=np.uint8)), "expected"),
+    ],
+)
+def test_what_an_agent_cannot_be_asked(tmp_path, settings, call, message):
+    run = trained(tmp_path / "run", **settings, **{"training.num_examples": 32, "training.num_epochs": 1})
+    with pytest.raises(ConfigError, match=message):
+        call(run)
+
+
+def test_a_run_that_has_not_begun(run, tmp_path):
+    (tmp_path / "config.yaml").write_bytes((run.folder / "config.yaml").read_bytes())
+    begun = ec.load_run(tmp_path)
+    assert begun.measures == {} and begun.log == {}
+    with pytest.raises(ConfigError, match="no checkpoint yet"):
+        begun.speak([[0, 0]])
+
+
 def test_parts_are_listed():
     assert "gumbel" in ec.list_parts("channel") and "topsim" in ec.list_parts("metric")
 

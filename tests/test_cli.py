@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
@@ -79,6 +80,13 @@ def test_former_names_keep_working_with_a_note(ecsuite):
             assert with_present_names([command, "a", f"{former}=b", former, "b"]) == [
                 command, "a", f"{present}=b", present, "b",
             ]  # fmt: skip
+
+
+def test_the_version_and_short_help(ecsuite):
+    assert ecsuite("--version") == (0, f"ecsuite {__version__}\n", "")
+    for arguments in (["-h"], ["score", "-h"]):
+        code, out, _ = ecsuite(*arguments)
+        assert code == 0 and "Usage: " in out
 
 
 def test_every_option_is_explained():

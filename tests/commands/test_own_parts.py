@@ -19,7 +19,10 @@ def nothing_is_trusted(monkeypatch):
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[] if kind in ("metric", "task") else pytest.mark.slow) for kind in KINDS],
+    [
+        pytest.param(kind, marks=[] if kind in ("metric", "task", "grammar") else pytest.mark.slow)
+        for kind in KINDS
+    ],
 )
 def test_a_new_file_passes_its_checks(ecsuite, tmp_path, kind):
     code, out, _ = ecsuite("new", kind, "my_own.py")
@@ -65,6 +68,41 @@ def test_a_fault_is_told_and_the_exit_code_is_1(ecsuite, tmp_path):
     assert code == 1
     assert "own.py:2: ZeroDivisionError" in out and "as above" in out
     assert out.splitlines()[-1] == "./own.py:nothing: 0 of 7 checks of a metric hold"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise ValueError('no')", "own.py:5: ValueError: no"),
+        ("return builder.step(meanings)", "own.py:5: RuntimeError: The size of tensor"),
+    ],
+)
+def test_an_error_of_a_part_is_one_line(ecsuite, tmp_path, code, message):
+    (tmp_path / "own.py").write_text(
+        "from torch import nn\nclass Own(nn.Module):\n    def __init__(self, options, **sizes): super().__init__()\n"
+        f"    def forward(self, meanings, builder):\n        {code}\n"
+    )
+    code, out, err = ecsuite("train-game", "disc_tiny", "--sender", "./own.py:Own")
+    assert (code, out) == (2, "") and message in err and err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, tmp_path, monkeypatch):
+    quick = [
+        part
+        for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
+        for part in ("--set", setting)
+    ]
+    assert ecsuite("new", "loss", "own.py")[0] == 0
+    assert ecsuite("train-game", "disc_tiny", "--loss", "./own.py:Own", "--out", "run", *quick)[0] == 0
+    monkeypatch.setattr(foreign, "_trusted", set())
+    code, _, err = ecsuite("train-game", "run/config.yaml", "--out", "again")
+    assert code == 2 and "add --trust-code" in err and not (tmp_path / "again").exists()
+    code, _, err = ecsuite("train-game", "run/config.yaml", "--out", "again", "--trust-code")
+    assert code == 0 and "code: ./own.py, unchanged since the run" in err
+    assert (tmp_path / "again" / "corpus.jsonl").read_bytes() == (
+        tmp_path / "run" / "corpus.jsonl"
+    ).read_bytes()
 
 
 def test_a_metric_of_a_file_is_scored_with_its_checksum(ecsuite, tmp_path):
