@@ -82,17 +82,20 @@ class Registry:
         """The section that a name with options, or another name, is short for."""
         name, *assignments = (piece.strip() for piece in text.split(","))
         section: dict[str, Any] = {KIND: name}
-        if name not in self.parts and self.read_name is not None and not foreign.is_foreign(name):
-            section = _imported(self.read_name)(name)
-        elif not foreign.is_foreign(name):
-            look_up(self.word, name, self.parts)
+        short: Mapping[str, str] = {}
+        if not foreign.is_foreign(name):
+            short = self.short_options
+            if name not in self.parts and self.read_name is not None:
+                section = _imported(self.read_name)(name)
+            else:
+                look_up(self.word, name, self.parts)
         for assignment in assignments:
             key, equals, value = (piece.strip() for piece in assignment.partition("="))
             if not equals:
                 raise ConfigError(
                     f"{self.word} {name}: expected key=value after the comma, got {shown(assignment)}"
                 )
-            section[self.short_options.get(key, key)] = parse_value(value, f"{self.word} {name}: {key}")
+            section[short.get(key, key)] = parse_value(value, f"{self.word} {name}: {key}")
         return section
 
 

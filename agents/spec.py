@@ -62,7 +62,8 @@ class AgentSpec:
 
     def section(self) -> dict[str, Any]:
         """The section of a config with the same agent."""
-        options = {SHORT_OPTIONS.get(key, key): parse_value(value, key) for key, value in self.options}
+        short = {} if foreign.is_foreign(self.family) else SHORT_OPTIONS
+        options = {short.get(key, key): parse_value(value, key) for key, value in self.options}
         kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
         cell = {} if self.cell is None else {"cell": self.cell}
         layers = {"num_layers": self.num_layers} if kind in ("recurrent", "transformer") else {}

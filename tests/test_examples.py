@@ -66,7 +66,7 @@ def test_every_example_is_in_the_table():
 
 
 def test_agents_of_egg_are_trained_together(tmp_path):
-    parts = ["sender=./egg_basic_games.py:Sender", "receiver=./egg_basic_games.py:Receiver"]
+    parts = [f"{role}=./egg_basic_games.py:{role.capitalize()},hidden=20" for role in ("sender", "receiver")]
     experiment = load_experiment("disc_tiny", [*TINY, *parts, "loss=./lazimpa.py:LazImpa"])
     result = train(experiment, tmp_path / "run", device="cpu", progress=lambda *_: None, note=lambda _: None)
-    assert result.step == 2
+    assert result.step == 2 and experiment.sender.options.hidden == 20

@@ -34,6 +34,12 @@ def test_an_agent_of_ones_own_is_trained(ecsuite, tmp_path, role, workers):
     assert all(run["reached"] for cell in row["cells"] for run in cell["runs"])
 
 
+def test_options_have_the_names_that_the_class_gives_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").touch()
+    assert parse_agent("sender", "./own.py:Own,hidden=3").section() == {"kind": "./own.py:Own", "hidden": 3}
+
+
 def test_a_changed_file_is_another_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text("first = 1\n")
