@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ecsuite.version import __version__
+
 if TYPE_CHECKING:
     from ecsuite.api import list_parts, load_run, score, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
-
-__version__ = "0.1.0"
 
 _PLACES = {
     "Corpus": "corpus",

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.components import Registry
 from ecsuite.config import look_up
 from ecsuite.corpus import Corpus

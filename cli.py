@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ecsuite import __version__
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
+from ecsuite.version import __version__
 
 COMMANDS = {
     "train-game": "disc_small --set channel.temperature=2 --out runs/warm",

@@ -15,7 +15,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.config import ConfigError, checked, look_up, parse_value, shown, unknown_name
 
 KIND = "kind"

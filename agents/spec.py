@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
 from ecsuite.components import KIND, option_types
 from ecsuite.config import ConfigError, look_up, parse_value, shown, unknown_name

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.config import ConfigError, checked
 from ecsuite.corpus import write_atomically
 

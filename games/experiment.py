@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.components import (
     KIND,

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
-import ecsuite
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS
@@ -32,6 +31,7 @@ from ecsuite.games.code_files import keep_copies
 from ecsuite.games.experiment import Experiment, from_tree, load_experiment
 from ecsuite.games.run_identity import identity, require_same_run, require_same_schedule, with_horizon
 from ecsuite.jobs.signals import StopRequest
+from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
     r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings|log)\.jsonl|metadata\.json)\.\d+\.tmp"
@@ -224,7 +224,7 @@ def _step_of(line: bytes) -> int:
 def versions(device: torch.device) -> dict[str, Any]:
     """Versions and hardware settings that two runs must share to be bit-identical."""
     return {
-        "ecsuite": ecsuite.__version__,
+        "ecsuite": __version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import Language

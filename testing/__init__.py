@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.config import ConfigError, look_up
 from ecsuite.testing.check import Check
 

@@ -48,6 +48,7 @@ def test_no_stray_module_at_the_root():
         "devices.py",
         "randomness.py",
         "tensor_files.py",
+        "version.py",
     }
 
 
@@ -92,7 +93,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "file_formats corpus config foreign components devices randomness tensor_files",
+    "version file_formats corpus config foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite import foreign
+import ecsuite.foreign as foreign
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 
