@@ -8,7 +8,7 @@ from pathlib import Path
 from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import Source, make_file
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.metrics.score import no_progress
+from ecsuite.jobs.graph import no_progress
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import Source, make_file
-from ecsuite.eval.metrics.score import no_progress
+from ecsuite.jobs.graph import no_progress
 
 SOURCE = Source(
     dataset="wmt/wmt14",

@@ -17,7 +17,7 @@ from ecsuite.config import ConfigError, look_up, packaged_yaml
 from ecsuite.downloads.downloads import SOURCES, add_records, is_damaged, read_sources, write_gzip
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.downloads.web import fetch
-from ecsuite.eval.metrics.score import no_progress
+from ecsuite.jobs.graph import no_progress
 
 OFFLINE_ADVICE = (
     "Without a network, copy the files from another machine, or give an existing folder: --data FOLDER"

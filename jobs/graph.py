@@ -27,6 +27,10 @@ NUM_GPUS = 1
 """GPUs that jobs of one command use at the same time."""
 
 
+def no_progress(label: str, done: float, total: float) -> None:
+    """Show no progress."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """What a graph has and what it lacks."""
@@ -80,7 +84,7 @@ class Runner:
     """Folder of kept results; None: they are kept until the end of the run only."""
     num_workers: int = 1
     """Most processes; with 1, and for a single job, this one computes."""
-    progress: Callable[[str, float, float], None] = lambda label, done, total: None
+    progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
     note: Callable[[str], None] = lambda text: None
     """Told of failed jobs, damaged files, and results that were found."""

@@ -15,10 +15,6 @@ from ecsuite.corpus import Corpus
 from ecsuite.jobs.graph import Runner
 
 
-def no_progress(label: str, done: float, total: float) -> None:
-    """Show no progress."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """Options of scoring that a user can set. The signature of a metric has the options that affect it."""

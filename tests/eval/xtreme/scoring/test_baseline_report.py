@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.metrics.score import no_progress
 from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
+from ecsuite.jobs.graph import no_progress
 
 
 @pytest.fixture
