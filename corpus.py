@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -177,6 +178,10 @@ class Corpus:
             f"from {origin}\n"
             f"first: {first:.100}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:
         """The symbols of a row as texts."""

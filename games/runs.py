@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder.
 
@@ -38,6 +39,15 @@ class Run:
     """Its config."""
     note: Callable[[str], None] = ignore
     """Called with each message about its files."""
+
+    def __repr__(self) -> str:
+        """The folder, the experiment, and the last evaluation."""
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.measures.items())
+        return f"Run {self.folder}: {self.experiment.name}\n{figures or 'not evaluated yet'}"
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from api_page import FILE, page
 
 import ecsuite as ec
 from ecsuite.config import ConfigError
@@ -130,6 +131,16 @@ def test_what_an_agent_cannot_be_asked(tmp_path, settings, call, message):
     run = trained(tmp_path / "run", **settings, **{"training.num_examples": 32, "training.num_epochs": 1})
     with pytest.raises(ConfigError, match=message):
         call(run)
+
+
+def test_what_a_notebook_shows(run):
+    assert repr(run).splitlines()[0] == f"Run {run.folder}: disc_tiny" and "accuracy" in repr(run)
+    assert run._repr_html_() == f"<pre>{run!r}</pre>"
+    assert run.corpus._repr_html_().startswith("<pre>Corpus: 16 messages")
+
+
+def test_the_page_of_the_interface_is_current():
+    assert FILE.read_text() == page(), "run python tests/api_page.py"
 
 
 def test_a_run_that_has_not_begun(run, tmp_path):
