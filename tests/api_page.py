@@ -10,8 +10,8 @@ from ecsuite.games.runs import Run
 FILE = Path(__file__).parents[1] / "docs" / "api.md"
 HEAD = """# The Python interface
 
-Everything here is `ec.NAME` after `import ecsuite as ec`; a name is imported when it is used. `python tests/api_page.py` makes
-this page from the docstrings.
+Everything here is `ec.NAME` after `import ecsuite as ec`; a name is imported when it is used. The page is made from the
+docstrings by `python tests/api_page.py`.
 """
 FUNCTIONS = ("train", "load_run", "score", "list_parts", "read_corpus", "write_corpus")
 CLASSES = (Run, Scorecard, ec.Corpus)
@@ -28,7 +28,9 @@ def page() -> str:
         parts += [
             section(method, member, depth=3)
             for method, member in vars(made).items()
-            if not method.startswith("_") and (callable(member) or hasattr(member, "__func__"))
+            if method not in made.__dataclass_fields__
+            and not method.startswith("_")
+            and (callable(member) or hasattr(member, "__func__"))
         ]
         described = [
             f"- `{method}`: {first_line(member)}"
