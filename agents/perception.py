@@ -96,6 +96,18 @@ class TanhPerception(Linear):
         return tanh(super().forward(inputs))
 
 
+class VectorNorm(nn.BatchNorm1d):
+    """Batch normalisation of vectors; a batch of one, which has no variance, is scaled by the running statistics."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(num_objects, size) to the same shape."""
+        if len(vectors) > 1:
+            return super().forward(vectors)
+        return nn.functional.batch_norm(
+            vectors, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+        )
+
+
 class Convolution(nn.Conv2d):
     """`nn.Conv2d` whose weights stay in fp32 while it computes in the precision of its input."""
 
@@ -164,7 +176,7 @@ class ConvolutionalPerception(nn.Module):
         num_pooled = channels[-1] * cells
         self.summary, self.out_features = None, num_pooled
         if isinstance(options, SizedOptions):
-            self.summary = nn.Sequential(Linear(num_pooled, options.size), nn.BatchNorm1d(options.size))
+            self.summary = nn.Sequential(Linear(num_pooled, options.size), VectorNorm(options.size))
             self.out_features = options.size
 
     def forward(self, images: Tensor) -> Tensor:

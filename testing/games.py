@@ -139,7 +139,9 @@ def extreme_sizes_work(trial: Trial) -> None:
         except ConfigError:
             continue  # it says that it takes no messages of this length
         batch = world.batch("train", 0)
-        tried: list[tuple[int, Mode]] = [(len(batch), "train"), (len(batch), "greedy"), (1, "greedy")]
+        tried: list[tuple[int, Mode]] = [
+            (size, mode) for size in (len(batch), 1) for mode in ("train", "greedy")
+        ]
         for size, mode in tried:
             result = play(game, batch.cut(size), mode)
             loss = result.measures["loss"]

@@ -167,3 +167,12 @@ MISTAKES = {
 def test_errors_of_unsuitable_perceptions(name, object_shape):
     with pytest.raises(ConfigError, match=f"^{MISTAKES[name, object_shape]}$"):
         make(name, object_shape)
+
+
+@pytest.mark.parametrize("name", OF_IMAGES)
+def test_a_batch_of_one_image_is_trained_on(name):
+    """The last batch of an epoch may be one round about one object, whose vector has no variance."""
+    perception, size = make(name)
+    perception(images(1)).sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in perception.parameters())
+    assert perception.train()(images(1)).shape == (1, size)
