@@ -6,7 +6,12 @@ from pathlib import Path
 from ecsuite.games.experiment import load_experiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "from_egg.md"
-FLAGS = {"--task": "task.kind", "--channel": "channel.kind", "--sender": "sender.kind", "--receiver": "receiver.kind"}
+FLAGS = {
+    "--task": "task.kind",
+    "--channel": "channel.kind",
+    "--sender": "sender.kind",
+    "--receiver": "receiver.kind",
+}
 
 
 def test_settings_of_the_table_are_read():
