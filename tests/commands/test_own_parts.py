@@ -70,6 +70,18 @@ def test_a_fault_is_told_and_the_exit_code_is_1(ecsuite, tmp_path):
     assert out.splitlines()[-1] == "./own.py:nothing: 0 of 7 checks of a metric hold"
 
 
+def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from ecsuite.eval.metrics.score import Score\n"
+        "def both(corpus, options):\n"
+        "    return [Score(name=name, value=options.seed, about='a', signature=name) for name in 'ab']\n"
+    )
+    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
+    code, out, _ = ecsuite("score", "corpus.jsonl", "--metrics", "./own.py:both", "--json")
+    assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["a", "b"]
+    assert all("|code:" in score["signature"] for score in json.loads(out)["scores"])
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [

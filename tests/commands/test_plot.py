@@ -35,6 +35,13 @@ def test_a_line_for_each_run(ecsuite, folder, tmp_path):
     assert ecsuite("plot", runs[0], "--measure", "loss", "--out", "loss.png")[0] == 0
 
 
+def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.yaml").write_bytes((folder / "seed1" / "config.yaml").read_bytes())
+    code, _, err = ecsuite("plot", "begun")
+    assert (code, err) == (2, "begun: no evaluation yet\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

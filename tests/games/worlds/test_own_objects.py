@@ -84,6 +84,11 @@ def test_equal_rows_and_constant_columns_are_told(tmp_path):
         ("a.csv", "a,b\n1,\n", "expected a header and at least 2 objects, got 1"),
         ("a.csv", "a,b\n1,2\n1,\n", "a.csv:3: no value in column b"),
         ("a.csv", "a\n1\n1\n", "expected a column with different values"),
+        (
+            "a.csv",
+            "a\n" + "".join(f"x{number}\n" for number in range(1001)),
+            "column a has 1001 different values",
+        ),
         ("a.txt", "a\n1\n2\n", r"expected a table that ends in .csv, .tsv, .json or .parquet"),
         ("a.json", "[1, 2]", "expected a list of objects with named values"),
         ("a.json", '[{"a": 1}, {"b": 1}]', "record 2: expected the keys a"),

@@ -1,0 +1,27 @@
+"""What breaks the rules of a message of ids."""
+
+import pytest
+import torch
+
+from ecsuite.agents.message import Message
+from ecsuite.testing.trial import ill_formed, same
+
+
+@pytest.mark.parametrize(
+    ("rows", "lengths", "problem"),
+    [
+        ([[1, 0, -1], [1, 2, 0]], [2, 3], None),
+        ([[1, 0, 2]], [3], "there are symbols after the first EOS"),
+        ([[1, -1, 0]], [2], "there is PAD before the message has ended"),
+        ([[1, 0, -1]], [3], "the length is not the number of symbols with EOS"),
+    ],
+)
+def test_ill_formed_messages(rows, lengths, problem):
+    message = Message(symbols=torch.tensor(rows).t(), ends=None, length=torch.tensor(lengths).float())
+    assert ill_formed(message) == problem
+
+
+def test_equal_to_the_last_bit():
+    one = torch.ones(2)
+    assert same({"a": one}, {"a": one.clone()}) and not same({"a": one}, {"b": one})
+    assert same(one.numpy(), one.clone().numpy()) and not same(one, one + 1) and same("a", "a")
