@@ -199,6 +199,7 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
                 return {name: _member(path, archive, name) for name in ARRAYS if name in archive.files}
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error}") from None
+    # zipfile raises the second where the compression is one that it does not know.
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: damaged: {error}") from None
 
