@@ -1,7 +1,11 @@
 """One check of a part."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,15 @@ class Check:
     def __str__(self) -> str:
         """The statement, as the name of a test."""
         return self.statement
+
+
+def bound(functions: Iterable[Callable[[Subject], None]], make: Callable[[], Subject]) -> list[Check]:
+    """A check of each function about what `make` gives; the docstring of the function is the statement."""
+
+    def run(function: Callable[[Subject], None]) -> None:
+        function(make())
+
+    return [Check((each.__doc__ or "").rstrip("."), partial(run, each)) for each in functions]
 
 
 def require(holds: bool, message: str) -> None:

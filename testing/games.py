@@ -1,7 +1,7 @@
 """Checks of the parts of a game: agents, channels, perceptions, tasks, losses, optimizers and schedules."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -16,7 +16,7 @@ from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import evaluate
-from ecsuite.testing.check import Check, require
+from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
 
 TOLERANCE = 0.1
@@ -28,10 +28,7 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     trial = Trial.of(kind, name, settings)
     names = [*ALL, *(AGENTS if kind not in ("optimizer", "schedule") else [])]
 
-    def bound(function: Callable[[Trial], None]) -> Check:
-        return Check((function.__doc__ or "").rstrip("."), lambda: function(trial))
-
-    return [bound(function) for function in names]
+    return bound(names, lambda: trial)
 
 
 def options_survive_yaml(trial: Trial) -> None:

@@ -1,21 +1,18 @@
 """Checks of grammars: a message for each meaning, and the same ones for the same seed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.grammars import make_corpus
-from ecsuite.testing.check import Check, require
+from ecsuite.testing.check import Check, bound, require
 
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a grammar. See `ecsuite.testing.checks`."""
-
-    def bound(function: Callable[[Callable[[int], Corpus]], None]) -> Check:
-        return Check((function.__doc__ or "").rstrip("."), lambda: function(lambda seed: made(name, seed)))
-
-    return [bound(function) for function in ALL]
+    return bound(ALL, lambda: partial(made, name))
 
 
 def made(name: str, seed: int) -> Corpus:

@@ -1,7 +1,7 @@
 """Checks of metrics: the same value for the same language, and a reason where there is none."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.testing.check import Check, require
+from ecsuite.testing.check import Check, bound, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options(preset="nano")
@@ -19,11 +19,7 @@ OPTIONS = Options(preset="nano")
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a metric. See `ecsuite.testing.checks`."""
-
-    def bound(function: Callable[[Metric], None]) -> Check:
-        return Check((function.__doc__ or "").rstrip("."), lambda: function(load_metric(name)))
-
-    return [bound(function) for function in ALL]
+    return bound(ALL, lambda: load_metric(name))
 
 
 def language(num_messages: int = 64, seed: int = 0) -> Corpus:

@@ -1,13 +1,13 @@
 """Checks of worlds: those of every part of a game, and what holds of its batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from ecsuite.games.worlds.world import Batch
 from ecsuite.testing import games
-from ecsuite.testing.check import Check, require
+from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import Trial
 
 
@@ -15,10 +15,7 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a world. See `ecsuite.testing.checks`."""
     trial = Trial.of(kind, name, settings)
 
-    def bound(function: Callable[[Trial], None]) -> Check:
-        return Check((function.__doc__ or "").rstrip("."), lambda: function(trial))
-
-    return [bound(function) for function in (*games.ALL, *WORLDS)]
+    return bound((*games.ALL, *WORLDS), lambda: trial)
 
 
 def batches_are_pure(trial: Trial) -> None:
