@@ -13,7 +13,7 @@ import ecsuite
 
 ROOT = Path(ecsuite.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-NOT_SHIPPED = ("tests", "benchmarks", "examples", "build", "dist", "runs")
+NOT_SHIPPED = ("tests", "benchmarks", "docs", "examples", "build", "dist", "runs")
 SOURCES = [
     file
     for file in sorted(ROOT.rglob("*.py"))

@@ -1,0 +1,33 @@
+"""How Sphinx makes the site of this folder: `sphinx-build -W docs build/docs`, with the extra `docs`."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ecsuite.version import __version__
+
+project = "ecsuite"
+author = "the authors of ecsuite"
+release = version = __version__
+extensions = ["myst_parser"]
+myst_heading_anchors = 4
+html_theme = "furo"
+html_title = f"ecsuite {release}"
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", link_other_files)
+
+
+def link_other_files(app: Any, page: str, source: list[str]) -> None:
+    """Make a link to a page outside of this folder, such as an example, a link to its file."""
+    folder = Path(app.srcdir, page).parent
+
+    def replaced(found: re.Match[str]) -> str:
+        is_here = (folder / found[1]).resolve().is_relative_to(Path(app.srcdir).resolve())
+        return found[0] if is_here else f"](path:{found[1]})"
+
+    source[0] = re.sub(r"\]\((\.\./[^)#]+\.md)\)", replaced, source[0])

@@ -1,0 +1,33 @@
+"""What holds of every page: links lead somewhere, lines are short, and no folder of one machine is named."""
+
+import re
+
+import pytest
+from doc_pages import PAGES, ROOT, anchors, links
+
+NAMES_OF_SITES = ("https://", "http://", "mailto:")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for line, target in links(page):
+        if target.startswith(NAMES_OF_SITES):
+            continue
+        path, _, anchor = target.partition("#")
+        aim = (page.parent / path).resolve() if path else page
+        assert aim.exists(), f"{page.name}:{line}: {target}"
+        assert aim.is_relative_to(ROOT), f"{page.name}:{line}: {target} is outside of the repository"
+        if anchor and aim.suffix == ".md":
+            assert anchor in anchors(aim), f"{page.name}:{line}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_folder_of_a_machine_is_named(page):
+    assert not re.search(r"(?<![\w.~])/(home|root|tmp|work|Users|mnt)/", page.read_text())
+
+
+def test_every_page_is_in_the_contents():
+    """A reader finds every page from docs/index.md."""
+    listed = set(re.findall(r"^([\w/]+)$", (ROOT / "docs" / "index.md").read_text(), re.MULTILINE))
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages - {"index"} == listed
