@@ -1,32 +1,39 @@
 """Parts from users' own files: `./noisy.py:NoisyChannel` or `package.module:Class`, wherever a name may stand.
 
 Nothing is imported unless its content was trusted before: `trust` is called with names that the user gave on the
-command line, in a YAML file that the user named, or in a call from Python, and with no others. A file is known by its
-SHA-256, so the same content is the same part wherever it lies.
+command line, in a YAML file that the user named, or in a call from Python, and with no others. A part is known by the
+SHA-256 of its files, so the same content is the same part wherever it lies.
 """
 
-import hashlib
+import builtins
 import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib import import_module, util
-from importlib.machinery import PathFinder
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
 from ecsuite.config import ConfigError
+from ecsuite.foreign_files import PartError as PartError
+from ecsuite.foreign_files import PartFiles, UserFile, is_installed, part_files
 
 CODE = "code"
-"""The section that a run adds to its config, SHA-256 by file of foreign parts; also the folder of their copies."""
+"""The section that a run adds to its config, SHA-256 by source of foreign parts; also the folder of their copies."""
 
 TRUSTED = "ECSUITE_TRUSTED_CODE"
 """The environment variable by which worker processes know what the user trusts: SHA-256 sums."""
+
+PREFIX = "ecsuite_part_"
+"""How the names of packages begin that hold the modules of parts."""
 
 _trusted: set[str] = set(os.environ.get(TRUSTED, "").split())
 _files: set[str] = set()
@@ -35,10 +42,6 @@ _loaded: dict[str, Any] = {}
 
 class UntrustedError(ConfigError):
     """A part from a file that nobody asked to run."""
-
-
-class PartError(ConfigError):
-    """An error in a user's own part; the message names file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +94,25 @@ def is_trusted(digest: str) -> bool:
 
 
 def checksum(source: str) -> str:
-    """SHA-256 of a file, or of the file of a trusted module, in hexadecimal.
+    """SHA-256 of the file of a part and of the user's files that it imports, in hexadecimal.
 
     Raises:
         PartError: If there is no such file.
     """
-    return hashlib.sha256(_content(file_of(source))).hexdigest()
+    return files_of(source).digest
+
+
+def files_of(source: str) -> PartFiles:
+    """The files of a part; of a module of an installed package its own alone.
+
+    Raises:
+        PartError: If there is no such file.
+    """
+    file = file_of(source)
+    if source.endswith(".py") or not is_installed(file):
+        return part_files(source if source.endswith(".py") else _shown(file))
+    own = UserFile(path=str(file), content=file.read_bytes())
+    return PartFiles(module=source, files={source: own})
 
 
 def file_of(source: str) -> Path:
@@ -149,13 +165,14 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
 def named(kind: str, word: str = "part") -> Any:
     """What a foreign part names, as it is in its file. See `load`."""
     source, _, name = kind.partition(":")
-    digest = checksum(source)
-    if digest not in _trusted:
+    files = files_of(source)
+    if files.digest not in _trusted:
         raise UntrustedError(
             f"{kind}: this {word} is code from a file, which is not run unasked: name it on the command line, or "
             "add --trust-code"
         )
-    module = _module(source, digest) if source.endswith(".py") else _installed(source)
+    is_normal = not source.endswith(".py") and is_installed(files.own.path)
+    module = _installed(source) if is_normal else _module(files.own.path, files.digest)
     found = getattr(module, name, None)
     if found is None:
         own = [
@@ -178,8 +195,7 @@ def error_in_part(error: BaseException) -> PartError | None:
     if not places or isinstance(error, ConfigError):
         return None
     file, line = places[-1]
-    said = " ".join(str(error).split())
-    return PartError(f"{file}:{line}: {type(error).__name__}{': ' if said else ''}{said:.300}")
+    return PartError(f"{file}:{line}: {_said(error)}")
 
 
 @contextmanager
@@ -197,35 +213,88 @@ def _frames(found: TracebackType | None) -> list[tuple[str, int]]:
     return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(found)]
 
 
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise PartError(f"{file}: can't be read: {error.strerror}") from None
+def _shown(file: Path) -> str:
+    """A path as messages show it: beginning in the current folder where it lies there."""
+    with suppress(ValueError):
+        return f"./{file.resolve().relative_to(Path().resolve())}"
+    return str(file)
 
 
 @cache
-def _module(source: str, digest: str) -> ModuleType:
-    """The module of a file with this content; another content is another module."""
-    name = f"ecsuite_part_{digest[:16]}_{Path(source).stem}"
-    code = _content(Path(source))
-    module = ModuleType(name)
-    module.__file__ = source
-    _files.add(source)
-    sys.modules[name] = module
+def _module(path: str, digest: str) -> ModuleType:
+    """The module of a part whose files have this content; another content is another module.
+
+    It and the user's files that it imports are modules of a package of its own, so that two parts may have modules of
+    the same name.
+    """
+    files = part_files(path)
+    if files.digest != digest:
+        raise PartError(f"{path}: changed while it was read; start again")
+    package = f"{PREFIX}{sha256(f'{path}:{digest}'.encode()).hexdigest()[:16]}"
+    sources = _Sources(package, files)
+    _files.update(file.path for file in files.files.values() if file)
+    sys.meta_path.append(sources)
     try:
-        exec(compile(code, source, "exec"), vars(module))
-    except Exception as error:
-        del sys.modules[name]
-        raise error_in_part(error) or PartError(f"{source}: {type(error).__name__}: {error}") from None
-    return module
+        return import_module(f"{package}.{files.module}")
+    except (Exception, SystemExit) as error:
+        for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+            del sys.modules[name]
+        sys.meta_path.remove(sources)
+        raise error_in_part(error) or PartError(f"{path}: {_said(error)}") from None
+
+
+class _Sources(MetaPathFinder, Loader):
+    """Finds and runs the files of a part, as modules of a package of its own."""
+
+    def __init__(self, package: str, files: PartFiles) -> None:
+        self.package, self.files = package, files.files
+        self.tops = {name.partition(".")[0] for name in self.files}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How a module of the part is loaded; None for all others."""
+        top, _, name = fullname.partition(".")
+        if top != self.package or (name and name not in self.files):
+            return None
+        file = self.files.get(name)
+        is_package = file is None or file.is_package
+        spec = ModuleSpec(fullname, self, origin=file.path if file else None, is_package=is_package)
+        spec.has_location = file is not None
+        return spec
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the content that was read when the part was asked for."""
+        file = self.files.get(module.__name__.partition(".")[2])
+        if file is not None:
+            vars(module)["__builtins__"] = {**vars(builtins), "__import__": self.import_name}
+            exec(compile(file.content, file.path, "exec", dont_inherit=True), vars(module))
+
+    def import_name(
+        self,
+        name: str,
+        names: Mapping[str, Any] | None = None,
+        inner: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        """What `import` does in the files of the part: names of the user's files are those of the part."""
+        if level or name.partition(".")[0] not in self.tops:
+            return builtins.__import__(name, names, inner, fromlist or (), level)
+        found = builtins.__import__(f"{self.package}.{name}", names, inner, fromlist or (), 0)
+        return found if fromlist else sys.modules[f"{self.package}.{name.partition('.')[0]}"]
+
+
+def _said(error: BaseException) -> str:
+    """An exception in a line, with the names of modules as the user knows them."""
+    said = re.sub(rf"{PREFIX}[0-9a-f]{{16}}\.", "", " ".join(str(error).split()))
+    return f"{type(error).__name__}{': ' if said else ''}{said:.300}"
 
 
 def _installed(source: str) -> ModuleType:
-    """A module by its name, also from the current folder."""
+    """A module of an installed package."""
     _files.add(str(file_of(source)))
     try:
-        with _current_folder_importable():
-            return import_module(source)
-    except Exception as error:
-        raise error_in_part(error) or PartError(f"{source}: {type(error).__name__}: {error}") from None
+        return import_module(source)
+    except (Exception, SystemExit) as error:
+        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None

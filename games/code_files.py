@@ -12,22 +12,23 @@ Tree = dict[str, Any]
 
 
 def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
-    """Copy the files of foreign parts into a run folder.
+    """Copy the files of foreign parts, and those that they import, into a run folder.
 
     Args:
         folder: The run folder.
-        code: SHA-256 of each file, by its path or module.
+        code: SHA-256 of each part's files, by its path or module.
 
     Raises:
         PartError: If a file has changed since it was read.
     """
     for source, digest in code.items():
-        content = foreign.file_of(source).read_bytes()
-        if foreign.checksum(source) != digest:
+        files = foreign.files_of(source)
+        if files.digest != digest:
             raise foreign.PartError(f"{source}: changed while the run began; start it again")
-        copy = _copy_of(folder, source, digest)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(copy, content)
+        for place, content in files.copies().items():
+            copy = _copies(folder, digest) / place
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(copy, content)
 
 
 def with_sources(
@@ -48,16 +49,15 @@ def with_sources(
     code = checked(tree[foreign.CODE], dict[str, str], foreign.CODE)
     sources = {kind.partition(":")[0] for kind in foreign.foreign_kinds(tree)} & code.keys()
     found = {source: _with_content(source, code[source], folder) for source in sorted(sources)}
-    unknown = [file for source, file in found.items() if not foreign.is_trusted(code[source])]
+    files = {source: ", ".join([file, *foreign.files_of(file).imported()]) for source, file in found.items()}
+    unknown = [files[source] for source in found if not foreign.is_trusted(code[source])]
     if unknown and not trust_code:
         raise foreign.UntrustedError(
             f"this config would run the code in {', '.join(unknown)}: read it, and add --trust-code if you trust it"
         )
     foreign.trust(f"{file}:part" for file in found.values())
     for source, file in found.items():
-        note(
-            f"code: {file}, {'unchanged since the run' if file == source else f'the copy, as {source} is another'}"
-        )
+        note(f"code: {files[source]}, {_why(source, file)}")
     return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, found)
 
 
@@ -68,22 +68,34 @@ def with_checksums(tree: Tree, code: Mapping[str, str]) -> Tree:
 
 def _with_content(source: str, digest: str, folder: Path) -> str:
     """The original or its copy in the run folder, whichever has this content."""
-    for file in (source, str(_copy_of(folder, source, digest))):
+    name = source if source.endswith(".py") else f"{source.rpartition('.')[2]}.py"
+    copies = sorted(_copies(folder, digest).rglob(Path(name).name))
+    for file in (source, *map(str, copies)):
         try:
             if foreign.checksum(file) == digest:
                 return file
         except foreign.PartError:
             continue
     raise ConfigError(
-        f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest} at {source} or "
-        f"{_copy_of(folder, source, digest)}"
+        f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest}, alone or with the files "
+        f"that it imports, at {source} or in {_copies(folder, digest)}"
     )
 
 
-def _copy_of(folder: Path, source: str, digest: str) -> Path:
-    """Where the copy of a file lies; the names of two files may be equal."""
-    name = Path(source).name if source.endswith(".py") else f"{source}.py"
-    return folder / foreign.CODE / digest[:8] / name
+def _why(source: str, file: str) -> str:
+    """Why a file is taken: the original is as it was, or another."""
+    if file == source:
+        return "unchanged since the run"
+    try:
+        is_same = foreign.files_of(source).own.content == foreign.files_of(file).own.content
+    except foreign.PartError:
+        is_same = False
+    return f"the copy, as {'what ' if is_same else ''}{source} {'imports ' if is_same else ''}is another"
+
+
+def _copies(folder: Path, digest: str) -> Path:
+    """The folder of the copies of a part's files; those of two parts may have the same names."""
+    return folder / foreign.CODE / digest[:8]
 
 
 def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:

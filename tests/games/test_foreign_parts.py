@@ -120,3 +120,23 @@ def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code,
 
 def test_changes_in_python_may_name_files(small, own):
     assert override(small(), ["channel=./own.py:Flipping,flip=0.5"]).channel.options.flip == 0.5
+
+
+def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_run(small, run, own):
+    Path("helper.py").write_text(own.read_text())
+    own.write_text("from helper import *\nfrom helper import Flipping\nclass Mine(Flipping): pass\n")
+    run(small(*TINY, "channel=./own.py:Mine"), Path("run"))
+    assert sorted(file.name for file in Path("run/code").rglob("*.py")) == ["helper.py", "own.py"]
+    Path("helper.py").write_text(Path("helper.py").read_text() + "# changed\n")
+    for resume in (False, True):
+        with pytest.raises(ConfigError, match=r"^run holds another run \(channel.kind is "):
+            run(small(*TINY, "channel=./own.py:Mine"), Path("run"), resume=resume)
+    foreign._trusted.clear()
+    with pytest.raises(UntrustedError, match=r"run the code in run/code/.*/own.py, run/code/.*/helper.py: "):
+        load_experiment("run/config.yaml")
+    notes = []
+    again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
+    assert notes[0].endswith("helper.py, the copy, as what ./own.py imports is another")
+    assert run(again, Path("again")).step == 2
+    copies = [sorted(file.name for file in Path(name, "code").rglob("*.py")) for name in ("run", "again")]
+    assert copies[0] == copies[1]
