@@ -99,6 +99,70 @@ class Registry:
         return section
 
 
+def split_names(text: str) -> list[str]:
+    """The names in a list separated by commas; a piece with `=` is an option of the name before it.
+
+    `topsim,./mine.py:Mine,base=2` has two names: `topsim` and `./mine.py:Mine,base=2`.
+
+    Raises:
+        ConfigError: If the list begins with an option.
+    """
+    names: list[str] = []
+    for piece in (piece.strip() for piece in text.split(",")):
+        if "=" not in piece:
+            names.append(piece)
+        elif names:
+            names[-1] += f",{piece}"
+        else:
+            raise ConfigError(f"{text}: expected a name before the option {piece}")
+    return names
+
+
+def own_function(registry: Registry, text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A user's own function, or an instance of a user's own class that is called like one, with its options.
+
+    Args:
+        registry: What such parts are.
+        text: Its name, with options after commas where it is a class: `./mine.py:Mine,base=2`.
+
+    Returns:
+        The function, and every option of it.
+
+    Raises:
+        ConfigError: If it can't be imported or called, or an option is unknown or out of bounds.
+    """
+    section = registry.section(text, registry.word)
+    kind = section.pop(KIND)
+    made = registry.load(kind)
+    declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
+    types = {} if declared is None else option_types(declared)
+    for key in section:
+        if not types:
+            raise ConfigError(f"{kind} has no options: leave out {key}")
+        look_up(f"option of {kind}", key, types)
+    if declared is None:
+        return _callable(made, kind, registry.word), {}
+    options = read_options(declared, section, kind)
+    # A class without options needs no constructor.
+    built = made() if declared is foreign.NoOptions else made(options)
+    return _callable(built, kind, registry.word), to_tree(options)
+
+
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with as many of the arguments, from the first, as it takes by position."""
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return function(*arguments)
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return function(*arguments[: sum(kind in by_position for kind in kinds)])
+
+
+def _callable(found: Any, kind: str, word: str) -> Callable[..., Any]:
+    if not callable(found):
+        raise foreign.PartError(f"{kind}: a {word} is a function, or a class with __call__")
+    return found  # type: ignore[no-any-return]
+
+
 def _imported(path: str) -> Any:
     """What `module:name` names."""
     module, name = path.split(":")

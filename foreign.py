@@ -6,6 +6,7 @@ SHA-256 of its files, so the same content is the same part wherever it lies.
 """
 
 import builtins
+import inspect
 import os
 import re
 import sys
@@ -58,11 +59,6 @@ def is_foreign(kind: str) -> bool:
 def source_of(kind: str) -> str:
     """What stands before the colon: a path that ends in `.py`, or the name of a module."""
     return kind.partition(":")[0]
-
-
-def name_of(kind: str) -> str:
-    """What stands after the colon: the name of a class or function."""
-    return kind.partition(":")[2]
 
 
 def foreign_kinds(tree: Any) -> set[str]:
@@ -179,6 +175,8 @@ def named(kind: str, word: str = "part") -> Any:
             key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
         ]
         raise PartError(f"{source}: has no {name}; it has {', '.join(own) or 'no class or function'}")
+    if not callable(found):
+        raise PartError(f"{kind}: expected a class or a function, got {type(found).__name__}")
     _loaded[found.__qualname__] = found
     return found
 
@@ -188,14 +186,26 @@ def error_in_part(error: BaseException) -> PartError | None:
     if isinstance(error, SyntaxError) and error.filename in _files:
         return PartError(f"{error.filename}:{error.lineno}: {error.msg}")
     places = [frame for frame in _frames(error.__traceback__) if frame[0] in _files]
-    called = re.match(r"(.+)\.(\w+)\(\) ", str(error)) if isinstance(error, TypeError) else None
-    if not places and called and called[1] in _loaded:  # called with arguments that it does not take
-        code = getattr(_loaded[called[1]], called[2]).__code__
-        places = [(code.co_filename, code.co_firstlineno)]
+    if not places and isinstance(error, TypeError):
+        places = _called(str(error))
     if not places or isinstance(error, ConfigError):
         return None
     file, line = places[-1]
     return PartError(f"{file}:{line}: {_said(error)}")
+
+
+def _called(message: str) -> list[tuple[str, int]]:
+    """File and line of the part that was called with arguments that it does not take: `Mine.forward() takes 2 …`."""
+    name, called, _ = message.partition("() ")
+    owner, _, method = name.rpartition(".")
+    found = _loaded.get(name) or getattr(_loaded.get(owner), method, None)
+    if not called or found is None:
+        return []
+    if hasattr(found, "__code__"):
+        return [(found.__code__.co_filename, found.__code__.co_firstlineno)]
+    with suppress(OSError, TypeError):
+        return [(inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1])]
+    return []
 
 
 @contextmanager

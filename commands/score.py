@@ -22,6 +22,7 @@ from ecsuite.commands.options import (
     xferbench_options,
 )
 from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.components import split_names
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import require_matplotlib
 from ecsuite.eval.reports.console import prepare_output_file
@@ -38,7 +39,9 @@ UNSAMPLED = ("elcc",)
 def score(
     ctx: typer.Context,
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
-    metrics: Annotated[str | None, typer.Option(help="Names separated by commas; default all.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Names separated by commas, ./mine.py:my_metric too; default all.")
+    ] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
@@ -60,7 +63,7 @@ def score(
     from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
     from ecsuite.foreign import trust
 
-    names = list(METRICS.parts) if metrics is None else [name.strip() for name in metrics.split(",")]
+    names = list(METRICS.parts) if metrics is None else split_names(metrics)
     trust(names)
     for name in names:
         load_metric(name)

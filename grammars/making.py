@@ -45,7 +45,7 @@ def make_corpus(
 
     Args:
         name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`; or a function
-            of a user's file, `./mine.py:my_grammar`.
+            or class of a user's file, `./mine.py:my_grammar`, `./mine.py:MyGrammar,flip=0.1`.
         seed: Seed of all random draws; at least 0.
         num_attributes: Number of attributes of a meaning; 5 by default.
         num_values: Number of values of an attribute; 10 by default.
@@ -65,7 +65,7 @@ def make_corpus(
         given["vocab_size"] = vocab_size
     if is_foreign(first):
         _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
-        return own_corpus(first, Geometry(**given), seed)
+        return own_corpus(name, Geometry(**given), seed)
     if first.lower() in BASELINES:
         _refuse(first, "has no meanings", of_meanings)
         return _baseline(first.lower(), options, seed, vocab_size, num_symbols, text)

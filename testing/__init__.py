@@ -67,13 +67,15 @@ def kind_of(name: str) -> str:
         raise ConfigError(f"{name}: say what it is with --kind: {', '.join(KINDS)}")
     foreign.trust([name.partition(",")[0]])
     made = foreign.named(name.partition(",")[0])
-    if not isinstance(made, type):
-        return "grammar" if "meanings" in inspect.signature(made).parameters else "metric"
     arguments = inspect.signature(made).parameters
-    for kind, sign in SIGNS.items():
-        if sign in arguments or hasattr(made, sign):
-            return kind
-    return "loss"
+    if isinstance(made, type):
+        for kind, sign in SIGNS.items():
+            if sign in arguments or hasattr(made, sign):
+                return kind
+        arguments = inspect.signature(made.__call__).parameters
+        if "output" in arguments or not {"corpus", "meanings"} & arguments.keys():
+            return "loss"
+    return "grammar" if "meanings" in arguments else "metric"
 
 
 def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:

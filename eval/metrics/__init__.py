@@ -3,7 +3,8 @@
 To add one, write the function in a new module and add a line to the registry below.
 """
 
-from ecsuite.components import Registry
+from ecsuite.components import Registry, own_function
+from ecsuite.config import ConfigError
 from ecsuite.eval.metrics.own_metrics import as_metric
 from ecsuite.eval.metrics.score import Metric
 from ecsuite.foreign import is_foreign
@@ -46,14 +47,17 @@ METRICS = Registry(
 
 
 def load_metric(name: str) -> Metric:
-    """Import a metric, by its name or as `./mine.py:my_metric`.
+    """Import a metric, by its name or as `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
 
     Raises:
         ConfigError: If no metric has that name; the message suggests the nearest one.
         UntrustedError: If it is from a file that nobody named.
     """
-    found = METRICS.load(name)
-    if is_foreign(name):
-        return as_metric(found, name)
-    metric: Metric = found
+    kind, comma, options = name.partition(",")
+    if is_foreign(kind):
+        function, values = own_function(METRICS, name)
+        return as_metric(function, name, values)
+    metric: Metric = METRICS.load(kind)
+    if comma:
+        raise ConfigError(f"{kind} has no options: leave out {options}")
     return metric

@@ -1,43 +1,47 @@
-"""A user's own function as a metric: it gets a corpus, and returns a number, None, or scores."""
+"""A user's own function or class as a metric: it gets a corpus, and returns a number, None, or scores."""
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import ecsuite.foreign as foreign
+from ecsuite.components import called
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 
 UNDEFINED = "the function returned None"
 
 
-def as_metric(function: Callable[..., Any], kind: str) -> Metric:
-    """A function of a user's file as a metric.
+def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any]) -> Metric:
+    """A function of a user's file, or an instance of a class, as a metric.
 
-    Its signature holds the SHA-256 of the file, so that scores of another version are not taken for comparable.
+    Its signature holds its options and the SHA-256 of its files, so that scores of another version are not taken for
+    comparable.
 
     Args:
         function: Called as `function(corpus)` or `function(corpus, options)`.
-        kind: Its name, such as `./mine.py:my_metric`.
+        kind: Its name, with the options that the user gave: `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
+        options: All its own options.
     """
-    digest = foreign.checksum(foreign.source_of(kind))[:12]
-    num_arguments = min(2, len(inspect.signature(function).parameters))
+    source, _, named = kind.partition(":")
+    own = [f"{key}:{value}" for key, value in options.items()]
+    more = "|".join([*own, f"code:{foreign.checksum(source)[:12]}"])
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:
-        found = function(*(corpus, options)[:num_arguments])
+        found = called(function, corpus, options)
         scores = [found] if isinstance(found, Score) else found
         if not isinstance(scores, list | tuple) or not all(isinstance(score, Score) for score in scores):
-            scores = [_score(function, found, kind)]
-        return [replace(score, signature=f"{score.signature}|code:{digest}") for score in scores]
+            scores = [_score(function, found, kind, named)]
+        return [replace(score, signature=f"{score.signature}|{more}") for score in scores]
 
     return metric
 
 
-def _score(function: Callable[..., Any], found: Any, kind: str) -> Score:
+def _score(function: Callable[..., Any], found: Any, kind: str, name: str) -> Score:
     """The score of a number or None.
 
     Raises:
@@ -48,7 +52,6 @@ def _score(function: Callable[..., Any], found: Any, kind: str) -> Score:
         raise foreign.PartError(
             f"{kind}: expected a finite number, None where it is not defined, or scores; got {value!r:.80}"
         )
-    name = foreign.name_of(kind)
     about = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     reason = UNDEFINED if value is None else None
-    return Score(name=name, value=value, about=about, reason=reason, signature=name)
+    return Score(name=name, value=value, about=about, reason=reason, signature=name.partition(",")[0])

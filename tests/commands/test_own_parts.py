@@ -8,6 +8,7 @@ import pytest
 
 from ecsuite import foreign
 from ecsuite.commands.new import FOLDER
+from ecsuite.formats import read_corpus
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
 
@@ -80,6 +81,77 @@ def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):
     code, out, _ = ecsuite("score", "corpus.jsonl", "--metrics", "./own.py:both", "--json")
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["a", "b"]
     assert all("|code:" in score["signature"] for score in json.loads(out)["scores"])
+
+
+RATIO = """
+from dataclasses import dataclass
+from ecsuite.config import Count
+class Ratio:
+    'Messages by a number.'
+    @dataclass(frozen=True, kw_only=True)
+    class Options:
+        base: Count = 2
+    def __init__(self, options): self.base = options.base
+    def __call__(self, corpus): return len(corpus.messages) / self.base
+def plain(corpus): return 1
+def needy(corpus, *, base): return 1
+"""
+
+
+def test_a_metric_may_be_a_class_with_options(ecsuite, tmp_path):
+    (tmp_path / "own.py").write_text(RATIO)
+    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
+    names = "topsim,./own.py:Ratio,base=4,./own.py:Ratio"
+    code, out, err = ecsuite("score", "corpus.jsonl", "--metrics", names, "--json")
+    assert code == 0, err
+    _, four, two = json.loads(out)["scores"]
+    assert (four["name"], four["value"], four["about"]) == ("Ratio,base=4", 0.5, "Messages by a number")
+    assert (two["name"], two["value"]) == ("Ratio", 1.0)
+    digest = foreign.checksum("./own.py")[:12]
+    assert [score["signature"] for score in (four, two)] == [
+        f"Ratio|base:{base}|code:{digest}" for base in (4, 2)
+    ]
+    code, out, _ = ecsuite("check", "./own.py:Ratio,base=3", "--json")
+    assert json.loads(out)["kind"] == "metric" and code == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("./own.py:Ratio,bass=2", "unknown option of ./own.py:Ratio 'bass'; did you mean 'base'?"),
+        ("./own.py:Ratio,base=0", "./own.py:Ratio.base: expected int >= 1, got 0"),
+        ("./own.py:plain,base=2", "./own.py:plain has no options: leave out base"),
+        ("topsim,base=2", "topsim has no options: leave out base=2"),
+        ("base=2,topsim", "base=2,topsim: expected a name before the option base=2"),
+        (
+            "./own.py:needy",
+            "./own.py:12: TypeError: needy() missing 1 required keyword-only argument: 'base'",
+        ),
+        ("./own.py:RATIO", "./own.py: has no RATIO; it has Ratio, plain, needy"),
+    ],
+)
+def test_options_of_a_metric_that_are_refused(ecsuite, tmp_path, names, message):
+    (tmp_path / "own.py").write_text(RATIO)
+    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
+    code, out, err = ecsuite("score", "corpus.jsonl", "--metrics", names)
+    assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
+
+
+def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from dataclasses import dataclass\nfrom ecsuite.config import Count\n"
+        "class Same:\n    @dataclass(frozen=True, kw_only=True)\n    class Options:\n        symbol: Count = 1\n"
+        "    def __init__(self, options): self.symbol = options.symbol\n"
+        "    def __call__(self, meanings): return [[self.symbol + int(value) for value in row] for row in meanings]\n"
+    )
+    line = ("grammar", "./own.py:Same,symbol=3", "--num-attributes", "2", "--num-values", "2", "--json")
+    code, out, err = ecsuite(*line)
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["grammar"] == "Same,symbol=3" and "|symbol:3|seed:0|code:" in found["signature"]
+    assert read_corpus(tmp_path / "runs" / "Same,symbol=3").messages[3].tolist() == [4, 4]
+    assert json.loads(ecsuite("check", "./own.py:Same,symbol=2", "--json")[1])["kind"] == "grammar"
+    assert ecsuite("grammar", "./own.py:Same,size=3")[0] == 2
 
 
 @pytest.mark.parametrize(
