@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -69,6 +69,15 @@ class Ragged:
         """Length of each row, shape (num_rows,)."""
         return np.diff(self.offsets)
 
+    def take(self, rows: NDArray[np.int64]) -> "Ragged":
+        """These rows, by their indices, shape (num_taken,)."""
+        lengths = self.lengths[rows]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+            self.offsets[rows] - (ends - lengths), lengths
+        )
+        return Ragged.from_lengths(self.values[places], lengths)
+
     def before(self, value: int) -> "Ragged":
         """Truncate each row before the first occurrence of `value`."""
         hits = np.flatnonzero(self.values == value)
@@ -105,7 +114,8 @@ class Corpus:
     Lists are taken as well: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
 
     Raises:
-        CorpusError: If messages are no rows of integers from 0, or there are not as many meanings.
+        CorpusError: If messages are no rows of integers from 0, or there are not as many meanings, or values of a
+            column.
     """
 
     messages: Ragged = field(kw_only=False)
@@ -120,6 +130,8 @@ class Corpus:
     """Ids of the concepts of each message, or None."""
     concept_names: tuple[str, ...] = ()
     """`concept_names[id]`, such as `color=red`."""
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Further values of each message by name, shape (num_messages,): `split` (`train` or `held_out`), `file`."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: config, seed, versions, task accuracy. If read from a file also `source_format`, `source_path` and
     `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
@@ -132,6 +144,11 @@ class Corpus:
             object.__setattr__(self, "messages", _rows(self.messages))
             if self.meanings is not None and len(self.meanings) != len(self.messages):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(self.meanings)} meanings")
+        columns = {name: np.asarray(values) for name, values in self.columns.items()}
+        for name, values in columns.items():
+            if values.shape != (len(self.messages),):
+                raise CorpusError(f"{len(self.messages)} messages, and {len(values)} values of column {name}")
+        object.__setattr__(self, "columns", columns)
 
     @classmethod
     def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:
@@ -164,6 +181,28 @@ class Corpus:
         ends = np.full(len(ids), ids.shape[1]) if lengths is None else np.asarray(lengths)
         rows = _rows(row[:end] for row, end in zip(ids, ends, strict=True))
         return cls(rows, eos=eos, meanings=meanings)
+
+    def where(self, column: str, value: Any) -> Self:
+        """The messages with a value in a column: `corpus.where("split", "held_out")`.
+
+        Raises:
+            CorpusError: If the corpus has no such column, or no message has the value.
+        """
+        if column not in self.columns:
+            has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
+            raise CorpusError(f"no column {column}: the corpus {has}")
+        rows = np.flatnonzero(self.columns[column] == value)
+        if not len(rows):
+            values = ", ".join(map(str, np.unique(self.columns[column])[:10].tolist()))
+            raise CorpusError(f"no message with {column} {value}; {column} is one of {values}")
+        return replace(
+            self,
+            messages=self.messages.take(rows),
+            meanings=None if self.meanings is None else self.meanings[rows],
+            concepts=None if self.concepts is None else self.concepts.take(rows),
+            columns={name: values[rows] for name, values in self.columns.items()},
+            metadata={**self.metadata, column: value},
+        )
 
     def __repr__(self) -> str:
         """Three lines: sizes, where it is from, and the first messages."""

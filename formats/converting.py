@@ -43,7 +43,7 @@ def _rows(ragged: Ragged) -> list[list[int]]:
 
 
 def _columns(corpus: Corpus) -> dict[str, list[Any]]:
-    """Meanings as a column an attribute, and concepts as a column of texts."""
+    """Meanings as a column an attribute, concepts as a column of texts, and the corpus's own columns."""
     columns: dict[str, list[Any]] = {}
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
@@ -51,13 +51,14 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
     if corpus.concepts is not None:
         names = corpus.concept_names
         columns["concepts"] = [" ".join(names[each] for each in row) for row in _rows(corpus.concepts)]
-    return columns
+    return columns | {name: values.tolist() for name, values in corpus.columns.items()}
 
 
 def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]:
     """What of a corpus is left out."""
     has_meanings = corpus.meanings is not None or corpus.concepts is not None
     lost = ["meanings and concepts"] if has_meanings and not keeps_meanings else []
+    lost += [f"the column {name}" for name in corpus.columns if not keeps_meanings]
     lost += ["EOS"] if corpus.eos is not None and not keeps_eos else []
     return [*lost, "metadata"]
 

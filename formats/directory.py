@@ -1,7 +1,8 @@
 """The package's own format: a corpus directory.
 
 It holds `corpus.jsonl` (one JSON array of symbol ids per line), `meanings.jsonl` (line-aligned, if meanings are
-known) and `metadata.json` (counts, EOS, provenance, SHA-256 of the other two; written last).
+known), further columns by name (`split.jsonl`, line-aligned) and `metadata.json` (counts, EOS, provenance, SHA-256 of
+the others; written last).
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.corpus import Corpus, CorpusError, Ragged, write_atomically
+from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
@@ -40,14 +42,17 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
-        ValueError: If an id is negative, lengths differ, or the metadata is not JSON-serialisable.
+        ValueError: If an id is negative, lengths differ, a column has no name for a file, or the metadata is not
+            JSON-serialisable.
         OSError: If the files cannot be written.
     """
     directory = Path(directory)
     num_messages = len(corpus.messages)
     if not num_messages:
         raise ValueError("cannot write a corpus without messages")
-    for name, rows in {"meanings": corpus.meanings, "concepts": corpus.concepts}.items():
+    columns = {column_file(name): column_lines(values) for name, values in corpus.columns.items()}
+    aligned = {"meanings": corpus.meanings, "concepts": corpus.concepts, **corpus.columns}
+    for name, rows in aligned.items():
         if rows is not None and len(rows) != num_messages:
             raise ValueError(f"cannot write {len(rows)} {name} for {num_messages} messages")
     if corpus.messages.values.min(initial=0) < 0:
@@ -75,13 +80,15 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     files = {"corpus.jsonl": message_lines(corpus.messages)}
     if corpus.meanings is not None or corpus.concepts is not None:
         files["meanings.jsonl"] = meaning_lines(corpus)
+    files |= columns
+    former = _columns_before(directory / "metadata.json")
     hashes = {}
     for name, lines in files.items():
         write_atomically(directory / name, lines)
         hashes[name] = _sha256(directory / name)
     write_atomically(directory / "metadata.json", encode(metadata | {"sha256": hashes}, indent=2))
-    if "meanings.jsonl" not in files:
-        (directory / "meanings.jsonl").unlink(missing_ok=True)
+    for name in {"meanings.jsonl", *former} - set(files):
+        (directory / name).unlink(missing_ok=True)
 
 
 def message_lines(messages: Ragged) -> Iterator[bytes]:
@@ -99,10 +106,11 @@ def _sha256(path: Path) -> str:
 
 
 def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
-    """Add metadata from `metadata.json`, if this package wrote it, and meanings from `meanings.jsonl`."""
+    """Add metadata from `metadata.json`, if this package wrote it, meanings from `meanings.jsonl`, and columns."""
     manifest = _read_manifest(folder / "metadata.json")
     hashes = manifest.get("sha256", {})
-    for name in ("corpus.jsonl", "meanings.jsonl"):
+    columns = columns_in(hashes)
+    for name in ("corpus.jsonl", "meanings.jsonl", *map(column_file, columns)):
         if name in hashes and hashes[name] != (actual := _sha256(folder / name)):
             raise CorpusError(f"{name}: expected SHA-256 {hashes[name]} (metadata.json), got {actual}")
     if manifest:
@@ -114,7 +122,19 @@ def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
         corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
     if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
         corpus = with_meanings(corpus, folder / "meanings.jsonl", manifest.get("concept_names", []))
+    if columns:
+        num_messages = len(corpus.messages)
+        read = {name: read_column(folder / column_file(name), num_messages) for name in columns}
+        corpus = replace(corpus, columns=read)
     return corpus
+
+
+def _columns_before(path: Path) -> list[str]:
+    """The files of the columns of the corpus that is replaced; none where its metadata can't be read."""
+    try:
+        return [column_file(name) for name in columns_in(_read_manifest(path).get("sha256", {}))]
+    except CorpusError:
+        return []
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

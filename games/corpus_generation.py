@@ -56,6 +56,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         meanings=description.meanings,
         concepts=description.concepts,
         concept_names=description.concept_names,
+        columns=description.columns,
         metadata=metadata,
     )
 
@@ -71,6 +72,10 @@ def joined(descriptions: Sequence[Description]) -> Description:
         meanings=np.concatenate([description.meanings for description in descriptions]),
         concepts=concepts,
         concept_names=descriptions[0].concept_names,
+        columns={
+            name: np.concatenate([each.columns[name] for each in descriptions])
+            for name in descriptions[0].columns
+        },
     )
 
 

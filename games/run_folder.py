@@ -34,7 +34,7 @@ from ecsuite.jobs.signals import StopRequest
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
-    r"\.(config\.yaml|checkpoint-\d+\.safetensors|(corpus|meanings|log)\.jsonl|metadata\.json)\.\d+\.tmp"
+    r"\.(config\.yaml|checkpoint-\d+\.safetensors|[a-z_]+\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 

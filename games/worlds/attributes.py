@@ -5,7 +5,7 @@ A drawn round is a pure function of (seed, split, index): nothing is stored, and
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,12 +14,14 @@ from torch import Tensor
 from ecsuite.config import ConfigError, Count, Levels, Share
 from ecsuite.games.worlds.world import (
     Batch,
+    Description,
     Integers,
     RoundSpec,
     RunSizes,
     World,
     attribute_names,
     one_hot,
+    split_names,
 )
 from ecsuite.randomness import distinct_draws, epoch_order, random_words
 
@@ -135,6 +137,15 @@ class AttributeWorld(SingleObjectWorld):
             return self.attributes(np.arange(self.num_objects))
         rng = np.random.default_rng([self.seed, *b"corpus"])
         return self.attributes(np.sort(rng.choice(self.num_objects, size=number, replace=False)))
+
+    def describe(self, batch: Batch) -> Description:
+        """The values of the target, and whether it was held out. See `World`."""
+        described = super().describe(batch)
+        if not self.objects_of_split:
+            return described
+        places = self.values_per_attribute ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
+        is_held_out = np.isin(described.meanings @ places, self.objects_of_split["valid"])
+        return replace(described, columns={"split": split_names(is_held_out)})
 
     def attributes(self, objects: Integers) -> Integers:
         """Object indices (...) to attribute values (..., num_attributes); the first attribute is most significant."""

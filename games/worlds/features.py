@@ -19,6 +19,7 @@ from ecsuite.games.worlds.world import (
     RunSizes,
     Variant,
     World,
+    split_column,
 )
 
 SEEN_SHARE = 0.2
@@ -77,10 +78,13 @@ class FeatureWorld(World):
             per_class = 2 * self.num_targets
             check_classes(self.file, {"train": 2 * per_class, "valid": per_class, "test": per_class})
             self.classes = _images_by_class(self.file, per_class, self.seed)
-            self.rules = class_rules(self.file)
+            assert self.file.class_id is not None
+            trained = np.unique(self.file.class_id[self.file.split == 0])
+            is_held_out = ~np.isin(np.arange(len(self.file.class_names)), trained)
+            self.rules = replace(class_rules(self.file), columns=split_column(is_held_out))
         else:
             self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
-            self.rules = image_rules(self.file)
+            self.rules = replace(image_rules(self.file), columns=split_column(self.file.split != 0))
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`."""

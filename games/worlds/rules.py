@@ -4,13 +4,14 @@ A rule of length l fixes the values of l attributes: a row with these values, an
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from ecsuite.config import ConfigError
-from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe
+from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe, split_column
 
 MAX_RULES = 1_000_000
 """Most rules of a world: their table is held in memory."""
@@ -29,8 +30,9 @@ class RuleWorld(World):
         self.value_names, self.is_hard = value_names, options.distractors == "hard"
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
-        self.rules = describe(self.table, value_names)
         self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+        is_held_out = ~np.isin(np.arange(len(self.table)), self.rules_of_split["train"])
+        self.rules = replace(describe(self.table, value_names), columns=split_column(is_held_out))
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""

@@ -16,7 +16,7 @@ from ecsuite.games.worlds.formulas import (
 )
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
+from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World, split_column
 
 VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""
@@ -61,9 +61,10 @@ class ShapeWorld(World):
         super().__init__(rounds, sizes)
         self.options, self.variant = options, rounds.variant
         self.images_per_label = options.images_per_label
-        self.rules = formula_rules()
         formulas = all_formulas()
         self.rules_of_split, self.weights = split_formulas(self.seed), {}
+        is_held_out = ~np.isin(np.arange(len(formulas)), self.rules_of_split["train"])
+        self.rules = replace(formula_rules(), columns=split_column(is_held_out))
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])

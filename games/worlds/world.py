@@ -1,8 +1,8 @@
 """The interface of worlds: batches of rounds about sets of objects, where a single object is a set of one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -109,6 +109,17 @@ class Description:
     concepts: Ragged | None
     """Ids of the concepts of each (its phrase); None where concepts have no names."""
     concept_names: tuple[str, ...]
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Further columns of the corpus by name, (num_rows,), such as `split`."""
+
+    def of(self, rows: Integers) -> "Description":
+        """The description of these rows."""
+        return replace(
+            self,
+            meanings=self.meanings[rows],
+            concepts=None if self.concepts is None else self.concepts.take(rows),
+            columns={name: values[rows] for name, values in self.columns.items()},
+        )
 
 
 class World(ABC):
@@ -185,18 +196,13 @@ class World(ABC):
 
     def describe(self, batch: Batch) -> Description:
         """Meaning and concepts of each round: the rule, or the attribute values of the target."""
+        about = None if self.rules is None or batch.rules is None else self.rules.of(batch.rules)
         if self.rules is None or (batch.values is not None and not self.rounds.needs_rule):
             assert batch.values is not None, "expected rules or attribute values"
-            return describe(batch.values[batch.shown[:, 0]], self.value_names)
-        assert batch.rules is not None
-        concepts = self.rules.concepts
-        if concepts is not None:
-            concepts = Ragged.from_rows([concepts[rule].tolist() for rule in batch.rules.tolist()])
-        return Description(
-            meanings=self.rules.meanings[batch.rules],
-            concepts=concepts,
-            concept_names=() if concepts is None else self.rules.concept_names,
-        )
+            described = describe(batch.values[batch.shown[:, 0]], self.value_names)
+            return described if about is None else replace(described, columns=about.columns)
+        assert about is not None
+        return about
 
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
         """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
@@ -212,6 +218,16 @@ def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
     return Description(
         meanings=values, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat
     )
+
+
+def split_column(is_held_out: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The column `split`, (num_rows,): whether what a message is about was in training; none if nothing is held out."""
+    return {"split": split_names(is_held_out)} if is_held_out.any() else {}
+
+
+def split_names(is_held_out: NDArray[np.bool_]) -> NDArray[np.str_]:
+    """`held_out` or `train`, (num_rows,)."""
+    return np.where(is_held_out, "held_out", "train")
 
 
 def attribute_names(num_attributes: int, num_values: int) -> list[list[str]]:

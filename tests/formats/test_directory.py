@@ -31,6 +31,9 @@ def assert_equal(one: Corpus, other: Corpus) -> None:
     assert (one.meanings is None) == (other.meanings is None)
     if one.meanings is not None:
         np.testing.assert_array_equal(one.meanings, other.meanings, strict=True)
+    assert list(one.columns) == list(other.columns)
+    for name, values in one.columns.items():
+        np.testing.assert_array_equal(values, other.columns[name], strict=True)
     names = [(corpus.eos, corpus.symbol_names, corpus.concept_names) for corpus in (one, other)]
     assert names[0] == names[1]
 
@@ -46,6 +49,8 @@ def assert_equal(one: Corpus, other: Corpus) -> None:
         {"concepts": None, "concept_names": ()},
         {"meanings": None, "concepts": None, "concept_names": ()},
         {"messages": Ragged.from_rows([[0]] * 5), "symbol_names": ("<end>",)},
+        {"columns": {"split": np.array(["train", "held_out"] * 2 + ["größe"]), "row": np.arange(5)}},
+        {"concepts": None, "concept_names": (), "columns": {"weight": np.array([0.5, 1, 2, 1e300, -3])}},
     ],
 )
 def test_round_trip_gives_equal_arrays_and_bytes(tmp_path, changes):

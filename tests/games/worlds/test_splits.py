@@ -1,0 +1,56 @@
+"""The column `split` beside a corpus: what a message is about was in training, or was held out."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+
+SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
+CASES = {
+    "attributes": ("world.held_out=0.3", "evaluation.corpus_size=100"),
+    "thing": (
+        "world.kind=thing",
+        "world.num_attributes=3",
+        "world.rule_length=2",
+        "world.held_out=0.5",
+        *SETS,
+    ),
+    "shapeworld": ("world.kind=shapeworld", "world.images_per_label=2", *SETS),
+    "features": ("world.kind=features", *SETS),
+    "features, one image": ("world.kind=features", "task.num_distractors=3"),
+}
+EVALUATED = ("thing",)
+"""Worlds whose corpora are about what is held out alone."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_split_of_every_message(case, feature_file, object_table):
+    files = {"features": [f"world.features={feature_file}"], "objects": [f"world.objects={object_table}"]}
+    settings = [*CASES[case], "training.batch_size=4", *files.get(case.split(",")[0], [])]
+    experiment = load_experiment("disc_tiny", settings)
+    world = make_world(experiment)
+    torch.manual_seed(0)
+    corpus = record_corpus(Game(experiment, world), experiment)
+    split, meanings = corpus.columns["split"], corpus.meanings.tolist()
+    trained, held_out = (
+        {
+            str(row)
+            for number in range(40)
+            for row in world.describe(world.draw(name, number, 16)).meanings.tolist()
+        }
+        for name in ("train", "test")
+    )
+    assert set(split) == ({"held_out"} if case in EVALUATED else {"train", "held_out"})
+    for name, others in (("train", held_out), ("held_out", trained)):
+        said = {str(row) for row, of in zip(meanings, split, strict=True) if of == name}
+        assert not said & others, name
+
+
+def test_nothing_is_held_out():
+    experiment = load_experiment("disc_tiny", ["world.held_out=0"])
+    world = make_world(experiment)
+    assert not record_corpus(Game(experiment, world), experiment).columns
+    assert np.array_equal(world.describe(world.draw("valid", 0, 2)).meanings.shape, (2, 2))
