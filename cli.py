@@ -3,46 +3,35 @@
 A command's file parses, calls one function and prints. Nothing heavy is imported before a command needs it.
 """
 
+import difflib
 import sys
 from importlib import import_module
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from ecsuite.commands.catalogue import COMMANDS
+from ecsuite.commands.command_help import HELP, make_command
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
 from ecsuite.version import __version__
 
-COMMANDS = {
-    "train-game": "disc_small --set channel.temperature=2 --out runs/warm",
-    "config": "disc_small > mine.yaml && ecsuite train-game mine.yaml",
-    "evaluate": "runs/disc_small --set task.num_distractors=20",
-    "plot": "runs/a runs/b --out curves.svg",
-    "preview": "shape_qt --out sheet.png --set world.rule_length=2",
-    "features": "birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz",
-    "grammar": "shufdet --out runs/shufdet && ecsuite score runs/shufdet",
-    "score": "runs/disc_small/corpus.jsonl --metrics cbm,topsim",
-    "convert": "runs/disc_small messages.csv --to csv",
-    "icy": "--model lstm --model husendz:dgsend --seeds 10 --out rows.json",
-    "cbm": "paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1",
-    "baseline": "human --text fr.txt.gz --out french.json",
-    "compare": "a.json b.json french.json --picture scores.svg",
-    "correlate": "a.json b.json --translation a_mt.json --translation b_mt.json",
-    "translate": "runs/disc_small --pairs en-fr.tsv --setting full",
-    "data": "wikipedia --languages da",
-    "xtreme": "runs/disc_small --tasks udpos,panx --data DIR",
-    "xtreme-evaluate": "--predictions mine --labels labels",
-    "new": "channel noisy.py && ecsuite check ./noisy.py:Noisy",
-    "check": "./noisy.py:Noisy,confusion=0.1",
-    "list": "--json",
-}
-"""Arguments of an example by command, in the order of `--help`; its module in `ecsuite.commands` has its name."""
+UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
 
+START = """\
+ecsuite trains agents that invent languages, and measures the languages they invent. To begin:
 
-HELP = {"help_option_names": ["-h", "--help"]}
+  ecsuite train-game disc_small           train two agents, a minute on two cores
+  ecsuite score runs/disc_small           measure the language that they invented
+  ecsuite list                            games, agents, channels, metrics
+  ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml
+  ecsuite --help                          all commands
+"""
+"""What `ecsuite` alone prints."""
 FORMER_COMMANDS = {"show": "preview"}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
@@ -63,29 +52,50 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, and its arguments; former names are replaced, with a note."""
-        return super().resolve_command(ctx, with_present_names(args))
+        args = with_present_names(args)
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise unknown_command(args[0])
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        function = getattr(
-            import_module(f"ecsuite.commands.{name}"), "list_names" if name == "list" else name
-        )
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
-        single.command(cmd_name, epilog=f"Example: ecsuite {cmd_name} {COMMANDS[cmd_name]}")(function)
-        return typer.main.get_command(single)
+        module = import_module(f"ecsuite.commands.{name}")
+        function = getattr(module, "list_names" if name == "list" else name)
+        return make_command(cmd_name, function, COMMANDS[cmd_name].examples)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by group, a line each, without importing them; then the options."""
+        width = max(map(len, COMMANDS))
+        for group, names in groupby(COMMANDS, key=lambda name: COMMANDS[name].group):
+            with formatter.section(group):
+                for name in names:
+                    formatter.write(f"  {name:{width}}  {COMMANDS[name].line}\n")
+        with formatter.section("Options"):
+            formatter.write_dl([found for each in self.params if (found := each.get_help_record(ctx))])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands that begin so, without importing them; or the options."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        (example,) = super().shell_complete(ctx, "--version")  # its class is click's, or typer's own
+        return [
+            type(example)(name, help=entry.line)
+            for name, entry in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
 
 app = typer.Typer(
     name="ecsuite",
     cls=Commands,
     help="Train agents that invent languages, and measure the languages they invent.",
-    epilog="Example: ecsuite train-game disc_small && ecsuite score runs/disc_small",
-    no_args_is_help=True,
+    epilog="Help on a command: ecsuite COMMAND --help",
+    invoke_without_command=True,
     context_settings=HELP,
-    add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
@@ -98,11 +108,14 @@ def _print_version(is_asked: bool) -> None:
 
 @app.callback()
 def _ecsuite(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """A group even without commands of its own."""
+    """Print how to begin if no command is given."""
+    if ctx.invoked_subcommand is None:
+        print(START, end="")
 
 
 def with_present_names(arguments: list[str]) -> list[str]:
@@ -120,10 +133,32 @@ def with_present_names(arguments: list[str]) -> list[str]:
     return renamed
 
 
+def unknown_command(name: str) -> ConfigError:
+    """The error for a command that there is not, with those that are similar, and all."""
+    similar = [each for each in COMMANDS if name in each or each in name]
+    similar = similar or difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.6)
+    hint = f"did you mean {' or '.join(map(repr, similar))}? " if similar else ""
+    return ConfigError(f"unknown command '{name:.60}'; {hint}commands: {', '.join(COMMANDS)}")
+
+
+def usage_line(error: Any) -> str:
+    """A mistake in the use of a command, in one line that names the command."""
+    said = " ".join(error.format_message().split()).partition(" (Possible options: ")[0].rstrip(".")
+    if similar := getattr(error, "possibilities", None):
+        said = f"{said.partition(' Did you mean')[0]}; did you mean {' or '.join(sorted(similar))}?"
+    called = [name for name in sys.argv[1:2] if name in COMMANDS]  # the context is not always known
+    path = error.ctx.command_path if error.ctx else " ".join(["ecsuite", *called])
+    every = "--help-all" if " " in path else "--help"
+    return f"{path}: {said[0].lower()}{said[1:]}{'' if said.endswith('?') else ';'} see {path} {every}"
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
     try:
-        app()
+        code = app(prog_name="ecsuite", standalone_mode=False)
+    except UsageError as error:
+        sys.stderr.write(f"{usage_line(error)}\n")
+        sys.exit(2)
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
@@ -132,6 +167,7 @@ def main() -> None:
             raise
         sys.stderr.write(f"{found}\n")
         sys.exit(2)
+    sys.exit(code or 0)
 
 
 if __name__ == "__main__":

@@ -41,13 +41,30 @@ class DivergedError(ArithmeticError):
         self.outcome = outcome
 
 
+NUM_CHOICES = 10
+"""Most names that the error for an unknown name has."""
+LISTED = (
+    "game world task channel perception sender receiver loss optimizer schedule grammar metric protocol study preset "
+    "baseline"
+).split()
+"""Kinds of which `ecsuite list KIND` has all names."""
+
+
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
-    """The error for an unknown name of a `kind` such as `game`, with the most similar name and all choices."""
+    """The error for an unknown name of a `kind` such as `game`: the most similar one, and what else there is.
+
+    Where there are many, the most similar ones are named, and the command that names all of them.
+    """
     choices = list(choices)
     similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{similar[0]}'?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
-    return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
+    if len(choices) <= NUM_CHOICES:
+        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
+    nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
+    how = {"key": "ecsuite config GAME"} | {each: f"ecsuite list {each}" for each in LISTED}
+    rest = f"all {len(choices)}: {how[kind]}" if kind in how else f"and {len(choices) - NUM_CHOICES} more"
+    return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(nearest)}; {rest}")
 
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,19 @@ MAX_SEED = 2**31 - 1
 """Largest seed on the command line: XferBench and others make larger numbers of it, of at most 63 bits."""
 MAX_SEEDS = 10_000
 """Most seeds of a study."""
+MORE = "More options"
+"""The group of options that few need: `--help-all` shows them, `--help` does not."""
+
+
+def advanced(*names: str, group: str = "", **settings: Any) -> Any:
+    """An option that few need, as `typer.Option`.
+
+    Args:
+        names: As on the command line, where that is not `--` and the parameter's name.
+        group: What it belongs to, for the heading under which `--help-all` shows it.
+        settings: See `typer.Option`.
+    """
+    return typer.Option(*names, rich_help_panel=f"{MORE}: {group}" if group else MORE, **settings)
 
 
 def _require_usable(seed: int | None) -> int | None:
@@ -25,6 +38,7 @@ def _require_usable(seed: int | None) -> int | None:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only, on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 _SEED = typer.Option(callback=_require_usable, help="Seed of every random draw.")
 Seed = Annotated[int, _SEED]

@@ -1,5 +1,6 @@
 """The command line as users meet it: output, messages, exit codes, and what it must not import."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import typer.main
 
 from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.cli import FORMER_OPTIONS, app, with_present_names
+from ecsuite.cli import COMMANDS, FORMER_OPTIONS, app, with_present_names
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.study import PROTOCOLS, named_studies
 from ecsuite.eval.metrics import METRICS
@@ -31,24 +32,76 @@ QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evalua
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 
-def test_help_shows_an_example_and_imports_nothing_heavy():
+def test_help_imports_nothing_heavy():
     """One process asks for every help; importing torch alone would take seconds."""
     script = """
 import sys
-from ecsuite.cli import main
-names = "train-game score list cbm preview features baseline compare correlate translate data".split()
-for command in [*names, None]:
-    sys.argv = ["ecsuite", *([command] if command else []), "--help"]
+from ecsuite.cli import COMMANDS, main
+for arguments in [[], ["--help"], *([command, "--help"] for command in COMMANDS if command not in HEAVY)]:
+    sys.argv = ["ecsuite", *arguments]
     try:
         main()
     except SystemExit as end:
-        assert end.code == 0
+        assert not end.code
 heavy = {"torch", "transformers", "scipy", "sklearn", "datasets", "pyarrow", "tokenizers"} & set(sys.modules)
 assert not heavy, heavy
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script.replace("HEAVY", repr(HEAVY))], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example: ecsuite ") == 12
+
+
+HEAVY = ()
+"""Commands whose help imports what it needs later."""
+
+
+def test_ecsuite_alone_says_how_to_begin(ecsuite):
+    code, out, err = ecsuite()
+    assert (code, err) == (0, "") and len(out.splitlines()) <= 8
+    for line in out.splitlines()[2:]:
+        parsed(line.strip().partition("  ")[0].partition(" >")[0])
+
+
+def parsed(line):
+    """The context of a command line, which raises if an option or an argument is wrong; nothing is run."""
+    group = typer.main.get_command(app)
+    for each in line.split(" && "):
+        program, *arguments = each.partition(" > ")[0].split()
+        assert program == "ecsuite"
+        if arguments[0] in COMMANDS:
+            name, *rest = arguments
+            group.get_command(None, name).make_context(name, rest)
+        else:
+            assert arguments in (["--help"], ["--version"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_examples_that_work_and_fits(ecsuite, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert 2 <= len(COMMANDS[name].examples) <= 3
+    code, out, err = ecsuite(name, "--help")
+    assert (code, err) == (0, "") and "<" not in out
+    assert len(out.splitlines()) <= 45
+    examples = out.split("Examples:\n")[1].splitlines()
+    assert len(examples) == len(COMMANDS[name].examples)
+    for line in examples:
+        parsed(line.strip())
+    code, every, err = ecsuite(name, "--help-all")
+    assert (code, err) == (0, "") and len(every) >= len(out) - 80
+    options = {option for option in LISTING[name].split() if option.startswith("--")} - {"--help"}
+    assert all(option in every for option in options)
+
+
+def test_the_help_has_the_commands_in_groups_a_line_each(ecsuite, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, err = ecsuite("--help")
+    assert (code, err) == (0, "") and max(map(len, out.splitlines())) <= 100
+    lines = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert [name for name in lines if name in COMMANDS] == list(COMMANDS)
+    groups = [entry.group for entry in COMMANDS.values()]
+    assert len([group for group, _ in itertools.groupby(groups)]) == len(set(groups)) == 7
+    assert all(f"\n{group}:\n" in out for group in groups)
 
 
 LISTING = json.loads((Path(__file__).parent / "contracts" / "command_options.json").read_text())
@@ -64,7 +117,8 @@ def the_commands():
 
 def test_commands_and_options_are_the_known_ones():
     found = {
-        name: {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        name: {option for parameter in command.params for option in parameter.opts} - {"--help-all"}
+        | {"--help"}
         for name, command in the_commands().items()
     }
     assert found == OPTIONS

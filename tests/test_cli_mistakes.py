@@ -3,12 +3,12 @@
 import pytest
 
 MISTAKES = {
-    "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_large, ",
+    "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
     "train-game disc_tiny --sender gruu": (
-        "command line: unknown sender 'gruu'; did you mean 'gru'? choices: rnn, gru, lst"
+        "command line: unknown sender 'gruu'; did you mean 'gru'? choices: gru, "
     ),
-    "train-game disc_tiny --receiver x": "command line: unknown receiver 'x'; choices: rnn, gru, lstm",
+    "train-game disc_tiny --receiver x": "command line: unknown receiver 'x'; choices: ",
     "train-game disc_tiny --sender hashtable": (
         "command line: sender hashtable learns from a given language only; see `ecsuite icy`"
     ),
@@ -30,7 +30,7 @@ MISTAKES = {
     "train-game disc_tiny --set task.kind=x": (
         "--set: unknown task 'x'; choices: discrimination, reconstruction, concept"
     ),
-    "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: name, about, ",
+    "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "train-game disc_tiny --until-accuracy 95": (
         "command line: training.until_accuracy: expected float <= 1.0, got 95.0"
@@ -61,7 +61,7 @@ MISTAKES = {
     "features birds.npz --num-classes 0": "num_classes: expected at least 1, got 0",
     "train-game mu_cub --features nowhere.npz": "nowhere.npz: can't be read: ",
     "score nowhere": "cannot read nowhere: No such file or directory",
-    "score a_file --metrics cbn": "unknown metric 'cbn'; did you mean 'cbm'? choices: elcc, cbm, ",
+    "score a_file --metrics cbn": "unknown metric 'cbn'; did you mean 'cbm'? choices: cbm, ",
     "score bad.jsonl": "bad.jsonl:2: expected a list of non-negative integers",
     "score good.jsonl --metrics xferbench --preset minni": "unknown preset 'minni'; did you mean 'mini'?",
     "score good.jsonl --metrics xferbench --targets nowhere": "--targets nowhere: no such folder",
@@ -125,10 +125,25 @@ def test_mistake(ecsuite, tmp_path, arguments):
         assert [line.split(":")[:2] for line in err.splitlines()] == [["bad.jsonl", "2"], ["bad.jsonl", "3"]]
 
 
-@pytest.mark.parametrize("arguments", ["train-game disc_tiny --seed x", "train-game", "frobnicate"])
-def test_usage_errors_exit_with_2(ecsuite, arguments):
+USAGE = {
+    "train-game disc_tiny --seed x": "ecsuite train-game: invalid value for '--seed': ",
+    "train-game": "ecsuite train-game: missing argument 'GAME'; see ecsuite train-game --help-all",
+    "train-game disc_tiny --epoch 3": (
+        "ecsuite train-game: no such option: --epoch; did you mean --epochs? see ecsuite train-game --help-all"
+    ),
+    "train-game disc_tiny --epochs": "ecsuite train-game: option '--epochs' requires an argument; see ",
+    "convert a b c --to csv": "ecsuite convert: got unexpected extra argument",
+    "--colour": "ecsuite: no such option: --colour; see ecsuite --help",
+    "game": "unknown command 'game'; did you mean 'train-game'? commands: train-game, ",
+    "trian-game": "unknown command 'trian-game'; did you mean 'train-game' or 'translate'? commands: ",
+    "frobnicate": "unknown command 'frobnicate'; commands: train-game, ",
+}
+
+
+@pytest.mark.parametrize("arguments", USAGE)
+def test_usage_errors_are_a_line(ecsuite, arguments):
     code, out, err = ecsuite(*arguments.split())
-    assert (code, out) == (2, "") and err
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(USAGE[arguments])
 
 
 ALIASES = "\n".join(

@@ -54,12 +54,13 @@ class Reporter:
 
     Args:
         cache_dir: Folder of finished jobs; named in a note if the user interrupts the work.
+        quiet: Show neither progress nor notes.
     """
 
     SECONDS_BETWEEN_LINES = 15.0
 
-    def __init__(self, cache_dir: Path | None = None) -> None:
-        self.cache_dir = cache_dir
+    def __init__(self, cache_dir: Path | None = None, *, quiet: bool = False) -> None:
+        self.cache_dir, self.quiet = cache_dir, quiet
         self.live: Progress | None = None
         self.task: TaskID | None = None
         self.total = self.first = 0.0
@@ -79,6 +80,8 @@ class Reporter:
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show progress, `done` of `total` in any unit; a new total starts a new progress bar."""
+        if self.quiet:
+            return
         now = time.monotonic()
         is_new = total != self.total
         if is_new:
@@ -95,6 +98,8 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Print a note for the user."""
+        if self.quiet:
+            return
         if self.live is not None:
             self.live.console.print(text, markup=False, highlight=False)
         else:

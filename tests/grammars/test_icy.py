@@ -120,8 +120,8 @@ def test_signatures_contain_everything_that_determines_messages() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("shufde", "unknown grammar 'shufde'; did you mean 'shufdet'? choices: concat, hol, perm, proj, rot, shufdet,"),
-        ("rot+", "unknown grammar ''; choices: concat"),
+        ("shufde", "unknown grammar 'shufde'; did you mean 'shufdet'? choices: "),
+        ("rot+", "unknown grammar ''; choices: "),
         ("shufdet,decide=first", "unknown option of shufdet 'decide'; did you mean 'decides'? choices: decides"),
         ("shufdet,decides=middle", "unknown decides of shufdet 'middle'; choices: last, first"),
         ("rot,decides=first", "grammar 'rot,decides=first': rot has no options, got 'decides=first'"),

@@ -78,8 +78,8 @@ def test_each_grammar_has_a_one_line_description(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("dick", {}, "unknown grammar 'dick'; did you mean 'dyck'? choices: concat, hol, perm, proj, rot, shufdet,"),
-        ("perm+dyck", {}, "unknown grammar 'dyck'; choices: concat, hol, perm, proj"),
+        ("dick", {}, "unknown grammar 'dick'; did you mean 'dyck'? choices: dyck, "),
+        ("perm+dyck", {}, "unknown grammar 'dyck'; choices: "),
         ("dyck+perm", {}, "unknown grammar 'dyck'"),
         ("dyck", {"num_values": 3}, "dyck has no meanings: leave out --num-values"),
         ("rot+perm", {"num_symbols": 3}, "rot+perm has one message for each meaning: leave out --num-symbols"),

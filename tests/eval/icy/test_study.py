@@ -126,7 +126,7 @@ def test_a_yaml_file_is_a_study(tmp_path):
 
 FILES = {
     "models: lstm": "mine.yaml: models: expected list, got 'lstm'",
-    "model: [lstm]": "mine.yaml: unknown key 'model'; did you mean 'models'? choices: name, about, ",
+    "model: [lstm]": "mine.yaml: unknown key 'model'; did you mean 'models'? choices: models, ",
     "models: [lstm]\nseeds: 10": "mine.yaml: seeds: expected list, got 10",
     "models: [lstm]\nseeds: [a]": "mine.yaml: seeds: expected int, got 'a'",
     "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",

@@ -1,0 +1,159 @@
+"""The commands by name: the group of each, a line for `ecsuite --help`, and examples of its arguments.
+
+The module of a command in `ecsuite.commands` has its name; it is imported when the command is called.
+"""
+
+from dataclasses import dataclass
+
+TRAIN = "Train"
+LANGUAGES = "Languages"
+MEASURE = "Measure"
+COMPARE = "Compare and report"
+REPRODUCE = "Reproduce"
+DATA = "Data"
+OWN = "Your own parts"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a command without importing it."""
+
+    group: str
+    """Its heading in `ecsuite --help`."""
+    line: str
+    """What it does, in a line."""
+    examples: tuple[str, ...]
+    """Arguments; further commands of an example follow after `&&`."""
+
+
+COMMANDS = {
+    "train-game": Entry(
+        TRAIN,
+        "Train agents on a game, and write their messages as a corpus.",
+        (
+            "disc_small",
+            "disc_small --channel reinforce --seed 2 --set channel.vocab_size=20 --out runs/reinforce",
+            "objects --objects mine.csv --epochs 20",
+        ),
+    ),
+    "config": Entry(
+        TRAIN,
+        "Print every setting of a game as YAML with comments.",
+        (
+            "disc_small > mine.yaml && ecsuite train-game mine.yaml",
+            "disc_small --diff recon_large",
+        ),
+    ),
+    "preview": Entry(
+        TRAIN,
+        "Draw examples of a game before it is trained.",
+        ("shape_qt --out sheet.png", "thing_qt --set world.rule_length=2 --rounds 4"),
+    ),
+    "evaluate": Entry(
+        TRAIN,
+        "Evaluate trained agents without training, also on other objects.",
+        ("runs/disc_small --set task.num_distractors=20", "runs/objects --objects other.csv --json"),
+    ),
+    "plot": Entry(
+        TRAIN,
+        "Draw the learning curves of runs.",
+        ("runs/a runs/b --out curves.svg", "runs/a --measure loss --out loss.png"),
+    ),
+    "grammar": Entry(
+        LANGUAGES,
+        "Write an artificial language as a corpus.",
+        (
+            "shufdet --out runs/shufdet && ecsuite score runs/shufdet",
+            "rot+perm --num-attributes 3 --num-values 8",
+            "zipf_parentheses --num-symbols 100000",
+        ),
+    ),
+    "convert": Entry(
+        LANGUAGES,
+        "Write a corpus in the format of another tool.",
+        ("runs/disc_small messages.csv --to csv", "runs/disc_small messages.jsonl --to elcc"),
+    ),
+    "score": Entry(
+        MEASURE,
+        "Score a corpus: compositionality, word-like segments, entropies, XferBench.",
+        (
+            "runs/disc_small",
+            "messages.jsonl --metrics topsim,posdis,cbm",
+            "runs/disc_small --metrics xferbench --preset mini --seeds 3 --out scores.json",
+        ),
+    ),
+    "icy": Entry(
+        MEASURE,
+        "Measure how fast an architecture learns compositional languages (ICY).",
+        (
+            "--model gru --seeds 2",
+            "--model lstm --model husendz:dgsend --seeds 10 --out rows.json",
+            "paper/icy_table3 --plan",
+        ),
+    ),
+    "translate": Entry(
+        MEASURE,
+        "Pretrain on a corpus, fine-tune on translation; chrF and BLEU.",
+        ("runs/disc_small --pairs en-fr.tsv", "runs/disc_small --pairs en-fr.tsv --setting frozen --plan"),
+    ),
+    "xtreme": Entry(
+        MEASURE,
+        "Pretrain on a corpus, fine-tune on XTREME's tasks in many languages.",
+        (
+            "runs/disc_small --tasks udpos,panx --data DIR",
+            "--baselines",
+            "--model bert-base-multilingual-cased",
+        ),
+    ),
+    "compare": Entry(
+        COMPARE,
+        "Compare the scores of several sources, with intervals and corrections.",
+        ("a.json b.json french.json", "runs/a runs/b --metric topsim --out differences.json"),
+    ),
+    "correlate": Entry(
+        COMPARE,
+        "Correlate XferBench scores with translation scores.",
+        ("a.json b.json --translation a_mt.json --translation b_mt.json", "--paper"),
+    ),
+    "cbm": Entry(
+        REPRODUCE,
+        "The games and tables of the CBM paper, beside the published figures.",
+        ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
+    ),
+    "baseline": Entry(
+        REPRODUCE,
+        "XferBench scores of reference sources: human text, parentheses, noise.",
+        ("random --seeds 3", "human --text fr.txt.gz --out french.json"),
+    ),
+    "xtreme-evaluate": Entry(
+        REPRODUCE,
+        "Score predictions as XTREME's own program does.",
+        ("--predictions mine --labels labels", "--predictions mine --labels labels --languages available"),
+    ),
+    "data": Entry(
+        DATA,
+        "Download the data of XferBench, translation and XTREME once.",
+        ("wikipedia --languages da", "wmt14 --pairs 100000", "xtreme --tasks udpos,panx"),
+    ),
+    "features": Entry(
+        DATA,
+        "Write a file of feature vectors from your images, or synthetic ones.",
+        ("birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz", "synthetic.npz"),
+    ),
+    "list": Entry(
+        OWN,
+        "List what has a name: games, agents, channels, metrics, ...",
+        ("", "--json"),
+    ),
+    "new": Entry(
+        OWN,
+        "Write a starting file for a part of your own, with a test.",
+        ("channel noisy.py && ecsuite check ./noisy.py:Noisy", "metric my_metric.py"),
+    ),
+    "check": Entry(
+        OWN,
+        "Test a part of your own, and say what holds of it.",
+        ("./noisy.py:Noisy", "./noisy.py:Noisy,confusion=0.1 --json"),
+    ),
+}
+"""In the order of `ecsuite --help`."""

@@ -1,0 +1,125 @@
+"""The help of a command: what most need with `--help`, every option with `--help-all`."""
+
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand
+
+from ecsuite.commands.options import MORE
+
+METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
+"""How the value of an option is called by its type, unless the option says it."""
+SHOWS_ALL = "ecsuite.shows_all"
+"""In the context of a command, whether every option is shown."""
+
+
+def _show_all(ctx: typer.Context, is_asked: bool) -> None:
+    if is_asked:
+        ctx.meta[SHOWS_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def _with_help_all(
+    help_all: bool = typer.Option(
+        False, "--help-all", callback=_show_all, is_eager=True, expose_value=False, help="Show every option."
+    ),
+) -> None: ...
+
+
+class Command(TyperCommand):
+    """A command whose help is plain text in groups, with examples."""
+
+    examples: tuple[str, ...] = ()
+    """Complete lines to copy."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the line of usage."""
+        pieces: list[Any] = [
+            p.metavar if p.required else f"[{p.metavar}]" for p in self.params if is_argument(p)
+        ]
+        pieces += [f"{p.opts[0]} {p.metavar}" for p in self.params if not is_argument(p) and p.required]
+        formatter.write_usage(ctx.command_path, " ".join([*pieces, "[options]"]))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options by group, and how to see those that are left out."""
+        shows_all = ctx.meta.get(SHOWS_ALL, False)
+        groups: dict[str, list[tuple[str, str]]] = {}
+        num_hidden = 0
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            group = "Arguments" if is_argument(parameter) else parameter.rich_help_panel or "Options"
+            if group.startswith(MORE) and not shows_all:
+                num_hidden += 1
+            elif "--help" not in parameter.opts and "--help-all" not in parameter.opts:
+                groups.setdefault(group, []).append(described(parameter))
+        for group in sorted(groups, key=lambda name: (name != "Arguments", name != "Options")):
+            with formatter.section(group):
+                formatter.write_dl(groups[group])
+        if num_hidden:
+            formatter.write_paragraph()
+            options = "option" if num_hidden == 1 else "options"
+            formatter.write_text(f"{num_hidden} more {options}: {ctx.command_path} --help-all")
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, each in a line."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"  {example}\n")
+
+
+def make_command(name: str, function: Callable[..., None], arguments: tuple[str, ...]) -> Any:
+    """The command of a function, with examples of its arguments."""
+    single = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, context_settings=HELP, rich_markup_mode=None
+    )
+    single.command(name, cls=Command)(function)
+    command: Any = typer.main.get_command(single)
+    command.examples = tuple(f"ecsuite {name} {each}".strip() for each in arguments)
+    types = typing.get_type_hints(function)
+    for parameter in command.params:
+        if parameter.metavar is None:
+            parameter.metavar = _metavar(parameter, types[parameter.name])
+    shown = typer.Typer(add_completion=False)
+    shown.command()(_with_help_all)
+    command.params += [each for each in typer.main.get_command(shown).params if "--help-all" in each.opts]
+    return command
+
+
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""Settings of every command."""
+
+
+def is_argument(parameter: Any) -> bool:
+    """Whether a parameter of a command is given by its position."""
+    return isinstance(parameter, TyperArgument)
+
+
+def described(parameter: Any) -> tuple[str, str]:
+    """How a parameter is written, and what it is for, with its default."""
+    names = parameter.metavar if is_argument(parameter) else ", ".join(sorted(parameter.opts, key=len))
+    value = "" if is_argument(parameter) or parameter.is_flag else f" {parameter.metavar}"
+    text, default = parameter.help or "", parameter.default
+    if (
+        isinstance(default, str | int | float | Path)
+        and not isinstance(default, bool)
+        and "default" not in text
+    ):
+        text = f"{text.rstrip('.')}; default {default}."
+    return f"{names}{value}", text
+
+
+def _metavar(parameter: Any, hint: Any) -> str:
+    """The word for the value of a parameter: the name of an argument, the kind of value of an option."""
+    if is_argument(parameter):
+        many = "..." if parameter.nargs != 1 else ""
+        return f"{parameter.name.upper().replace('_', '-')}{many}"
+    kinds = {
+        hint,
+        *typing.get_args(hint),
+        *(part for each in typing.get_args(hint) for part in typing.get_args(each)),
+    }
+    return next(word for kind, word in METAVARS if kind in kinds)
