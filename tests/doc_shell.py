@@ -45,7 +45,8 @@ SMALLER: Mapping[str, Sequence[str]] = {
         "--hidden-size=16",
         "--seeds=1",
         "--workers=1",
-        "--cap=2",
+        "--target=0.6",
+        "--cap=1",
     ],
 }
 """By command, options that make it small; what is written in the page takes precedence."""
@@ -62,6 +63,10 @@ def smaller(arguments: list[str]) -> list[str]:
         options = options[2:] if without_meanings else options[:2]
     if command == "score" and any("xferbench" in argument for argument in rest) and "--preset" not in rest:
         options = ["--preset=nano", "--workers=1"]
+    if command == "score" and "--metrics" not in rest:
+        options = ["--preset=nano"]
+    if "--protocol" in rest:
+        options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):
         options = []
     given = {argument.partition("=")[0] for argument in rest}
@@ -184,6 +189,7 @@ def prepare() -> None:
 
     registered_names()
     for name in (
+        "torch._dynamo",  # which the first optimizer imports
         "matplotlib.pyplot",
         "sklearn.metrics",
         "ecsuite.games.training",

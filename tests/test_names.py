@@ -20,7 +20,7 @@ SOURCES = [
     if file.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "build", "dist", "runs")
     and not file.relative_to(ROOT).parts[0].startswith(".")
 ]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 FORMER_NAMES = {
     "": (
