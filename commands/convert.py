@@ -9,7 +9,9 @@ import typer
 def convert(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     out: Annotated[Path, typer.Argument(help="The file to write; for hf a folder.")],
-    to: Annotated[str, typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk) or csv.")],
+    to: Annotated[
+        str, typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk), egg (tensors) or csv.")
+    ],
 ) -> None:
     """Write a corpus in the form of another tool, and say what that form leaves out."""
     from ecsuite.formats import read_corpus

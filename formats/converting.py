@@ -7,8 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
 from ecsuite.config import ConfigError, look_up, missing_extra
 from ecsuite.corpus import Corpus, Ragged, write_atomically
+
+EGG_EOS = 0
+"""The symbol that ends a message in all of EGG."""
 
 
 def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
@@ -79,6 +86,27 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     return _lost(corpus, keeps_meanings=True, keeps_eos=False)
 
 
+def _write_egg(corpus: Corpus, out: Path) -> list[str]:
+    """The fields of an `egg.core.Interaction`; EGG's own files are pickles, which run code when they are read."""
+    content = corpus.content()
+    shift = int(content.values.min(initial=1) == EGG_EOS)  # where 0 is a symbol
+    lengths = content.lengths + 1  # EGG counts EOS
+    messages = np.full((len(content), int(lengths.max(initial=1))), EGG_EOS, dtype=np.int64)
+    rows = np.repeat(np.arange(len(content)), content.lengths)
+    messages[rows, np.arange(len(rows)) - content.offsets[rows]] = content.values + shift
+    fields: dict[str, NDArray[Any]] = {"message": messages, "message_length": lengths.astype(np.float32)}
+    if corpus.meanings is not None:
+        flat = corpus.meanings.reshape(len(content), -1)
+        if flat.dtype.kind in "iu" and flat.min(initial=0) >= 0:
+            is_value = flat[:, :, None] == np.arange(flat.max(initial=0) + 1)
+            fields["labels"], flat = flat.astype(np.int64), is_value.reshape(len(content), -1)
+        fields["sender_input"] = flat.astype(np.float32)
+    write_atomically(out, save(fields))
+    lost = ["concept names"] if corpus.concepts is not None else []
+    lost += ["symbol names"] if corpus.symbol_names is not None else []
+    return [*lost, *(["ids of symbols (now one more)"] if shift else []), "metadata"]
+
+
 def _write_hf(corpus: Corpus, out: Path) -> list[str]:
     try:
         from datasets import Dataset
@@ -92,6 +120,7 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {
     "elcc": (_write_elcc, "a JSON array of symbols a line, as ELCC and XferBench have it"),
     "hf": (_write_hf, "a data set saved with Hugging Face's `save_to_disk`"),
+    "egg": (_write_egg, "the fields of EGG's `Interaction` as tensors, in a safetensors file"),
     "csv": (_write_csv, "a column of messages and one of each attribute"),
 }
 """How a corpus is written, and a line about the form, by name."""

@@ -1,12 +1,16 @@
 """`ecsuite convert`: what other tools read, and what is left out."""
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.formats.converting import convert
+from ecsuite.games.egg_bridge import corpus_from_interaction
 
 ROWS = [[1, 2, 0], [3, 0], [0]]
 
@@ -49,6 +53,35 @@ def test_a_data_set_of_hugging_face(ecsuite, tmp_path, corpus):
     assert [row.tolist() for row in read_corpus(tmp_path / "saved").messages] == ROWS
 
 
+def test_tensors_that_make_an_interaction_of_egg(ecsuite, tmp_path, corpus):
+    code, out, _ = ecsuite("convert", "run", "out.safetensors", "--to", "egg")
+    assert code == 0 and out.endswith("left out: concept names, metadata\n")
+    fields = load_file(tmp_path / "out.safetensors")
+    assert fields["message"].tolist() == [[1, 2, 0], [3, 0, 0], [0, 0, 0]]
+    assert fields["message_length"].tolist() == [3, 2, 1]
+    # EGG's `Interaction` is a dataclass with these fields.
+    interaction = SimpleNamespace(receiver_input=None, receiver_output=None, aux_input={}, aux={}, **fields)
+    again = corpus_from_interaction(interaction, num_values=2)
+    assert [row.tolist() for row in again.messages] == ROWS and again.eos == 0
+    assert (again.meanings == corpus.meanings).all() and (fields["labels"].numpy() == corpus.meanings).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "meanings", "expected"),
+    [
+        ([[0, 1], [2]], None, {"message": [[1, 2, 0], [3, 0, 0]]}),
+        ([[4]], [[0.5, -1]], {"message": [[4, 0]], "sender_input": [[0.5, -1]]}),
+        ([[4]], [[-1]], {"sender_input": [[-1]]}),
+    ],
+)
+def test_symbols_and_meanings_that_egg_has_otherwise(tmp_path, rows, meanings, expected):
+    lost = convert(Corpus(rows, meanings=meanings), "egg", tmp_path / "out")
+    assert ("ids of symbols (now one more)" in lost) == (rows[0][0] == 0)
+    fields = load_file(tmp_path / "out")
+    assert {name: fields[name].tolist() for name in expected} == expected
+    assert ("sender_input" in fields) == (meanings is not None)
+
+
 def test_symbols_that_are_texts_keep_their_names(ecsuite, tmp_path):
     (tmp_path / "texts.jsonl").write_text('"da bu"\n"bu da"\n')
     assert ecsuite("convert", "texts.jsonl", "out.csv", "--to", "csv")[0] == 0
@@ -58,7 +91,7 @@ def test_symbols_that_are_texts_keep_their_names(ecsuite, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "out", "--to", "egg"], "unknown form 'egg'; choices: elcc, hf, csv"),
+        (["run", "out", "--to", "eg"], "unknown form 'eg'; did you mean 'egg'? choices: elcc, hf, egg, csv"),
         (["run", "run", "--to", "csv"], "run is there already: choose another name"),
         (["gone", "out", "--to", "csv"], "cannot read gone: No such file or directory"),
     ],
