@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.version import __version__
 
 if TYPE_CHECKING:
-    from ecsuite.api import list_parts, load_run, score, train
+    from ecsuite.api import icy, list_parts, load_run, score, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
 
@@ -14,6 +14,7 @@ _PLACES = {
     "Corpus": "corpus",
     "CorpusError": "corpus",
     "Ragged": "corpus",
+    "icy": "api",
     "list_parts": "api",
     "load_run": "api",
     "read_corpus": "formats",
@@ -28,6 +29,7 @@ __all__ = [
     "CorpusError",
     "Ragged",
     "__version__",
+    "icy",
     "list_parts",
     "load_run",
     "read_corpus",

@@ -8,17 +8,22 @@ ec.score(run.corpus, ["topsim", "cbm"])
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import ecsuite.foreign as foreign
 from ecsuite.components import Registry
-from ecsuite.config import look_up
+from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
 
 if TYPE_CHECKING:
+    from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.games.experiment import Experiment
     from ecsuite.games.runs import Run
+
+MAX_SEEDS = 10_000
+"""Most seeds of a study."""
 
 
 def train(
@@ -55,6 +60,9 @@ def train(
     from ecsuite.games.runs import Run
     from ecsuite.jobs.signals import stop_signals
 
+    _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
+    _require("out", out, (str, Path, NoneType), "a folder")
+    _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())
@@ -89,6 +97,7 @@ def load_run(folder: str | Path, *, trust_code: bool = False) -> "Run":
     """
     from ecsuite.games import runs
 
+    _require("folder", folder, (str, Path), "a run folder")
     return runs.load_run(folder, trust_code=trust_code)
 
 
@@ -111,12 +120,85 @@ def score(
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs import Run
 
-    names = [metrics] if isinstance(metrics, str) else None if metrics is None else list(metrics)
-    foreign.trust(names or [])
+    _require(
+        "corpus", corpus, (Corpus, Run, str, Path), "a Corpus, a Run or a path; lists are ec.Corpus([[1, 2]])"
+    )
+    names = None if metrics is None else _names("metrics", metrics)
+    foreign.trust(names or ())
     if isinstance(corpus, Run):
         corpus = corpus.corpus
     found = corpus if isinstance(corpus, Corpus) else read_corpus(Path(corpus))
+    for name in options:
+        look_up("option of score", name, Options.__dataclass_fields__)
     return score_corpus(found, names, Options(**options))
+
+
+def icy(
+    models: str | Iterable[str] = (),
+    *,
+    study: str | Path | None = None,
+    seeds: int | Iterable[int] | None = None,
+    cache: str | Path = "runs/icy",
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Callable[[str, float, float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+    **settings: Any,
+) -> "Findings":
+    """Measure how fast agents learn artificial grammars, as `ecsuite icy` does. Finished runs are kept.
+
+    Args:
+        models: Names of agents (`lstm`, `husendz:dgsend`), or `./mine.py:MySender`.
+        study: A shipped study such as `paper/icy_table3`, or a YAML file; its settings are overridden by the others.
+        seeds: How many, or which.
+        cache: Folder of finished runs, which are not computed again.
+        workers: Number of processes; a script that asks for more than one needs `if __name__ == "__main__":`.
+        device: auto, cpu or cuda.
+        progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
+        note: Called with each message; None: standard error.
+        **settings: Further settings of a study, such as `protocol`, `role`, `grammars`, `receivers`, `channels`,
+            `target`, `cap_ratio`, `num_attributes`, `num_values`.
+
+    Returns:
+        The rows, printed as the command's tables.
+
+    Raises:
+        ConfigError: If a setting is not valid, or not read by the protocol.
+        KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
+    """
+    from ecsuite.devices import choose_device
+    from ecsuite.eval.icy.report import report
+    from ecsuite.eval.icy.resolved import resolve
+    from ecsuite.eval.icy.result import measure
+    from ecsuite.eval.icy.study import FIRST_SEED, load_study
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.reports.findings import Findings
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.signals import stop_signals
+
+    _require("study", study, (str, Path, NoneType), "the name of a study or a YAML file")
+    for key in ("models", "grammars", "receivers", "channels"):
+        given = models if key == "models" else settings.get(key)
+        if given is not None and given != ():
+            settings[key] = _names(key, given)
+    if isinstance(seeds, int):
+        if not 0 < seeds <= MAX_SEEDS:
+            raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
+        seeds = range(FIRST_SEED, FIRST_SEED + seeds)
+    if seeds is not None:
+        settings["seeds"] = list(seeds)
+    config = load_study(None if study is None else str(study), settings)
+    foreign.trust([*config.models, *config.receivers])
+    chosen = resolve(config, device=choose_device(device).type)
+    with Reporter(cache_dir=Path(cache)) as reporter, stop_signals() as should_stop:
+        runner = Runner(
+            folder=Path(cache),
+            num_workers=workers,
+            progress=progress or reporter.progress,
+            note=note or reporter.note,
+            should_stop=should_stop,
+        )
+        return Findings(report=report(measure(chosen, runner)))
 
 
 def list_parts(kind: str) -> dict[str, str]:
@@ -129,6 +211,20 @@ def list_parts(kind: str) -> dict[str, str]:
         ConfigError: If there is no such kind.
     """
     return look_up("kind", kind, _registries()).lines()
+
+
+def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -> None:
+    """Refuse an argument of another type."""
+    if not isinstance(value, kinds):
+        raise ConfigError(f"{name}: expected {expected}; got {shown(value)}")
+
+
+def _names(name: str, given: Any) -> list[str]:
+    """One name or several as a list."""
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not names or not all(isinstance(each, str) for each in names):
+        raise ConfigError(f"{name}: expected a name or a list of names, got {shown(given)}")
+    return names
 
 
 def _registries() -> dict[str, Registry]:

@@ -98,9 +98,9 @@ def icy(
     given = {FIELDS.get(name, name): (name, option) for name, option in given_options(ctx).items()}
     settings = {field.name for field in fields(StudyConfig)} & given.keys()
     changes = {key: ctx.params[given[key][0]] for key in settings}
-    trust([*(model or ()), *(receiver or ())])
     changes["seeds"] = read_seeds(seeds, FIRST_SEED)
     config = load_study(study, changes, {key: option for key, (_, option) in given.items()})
+    trust([*config.models, *config.receivers])
     require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)
     if save_corpora is not None:
         if not config.can_save_corpora:

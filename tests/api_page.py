@@ -4,6 +4,7 @@ import inspect
 from pathlib import Path
 
 import ecsuite as ec
+from ecsuite.eval.reports.findings import Findings
 from ecsuite.eval.reports.scorecard import Scorecard
 from ecsuite.games.runs import Run
 
@@ -13,8 +14,8 @@ HEAD = """# The Python interface
 Everything here is `ec.NAME` after `import ecsuite as ec`; a name is imported when it is used. The page is made from the
 docstrings by `python tests/api_page.py`.
 """
-FUNCTIONS = ("train", "load_run", "score", "list_parts", "read_corpus", "write_corpus")
-CLASSES = (Run, Scorecard, ec.Corpus)
+FUNCTIONS = ("train", "load_run", "score", "icy", "list_parts", "read_corpus", "write_corpus")
+CLASSES = (Run, Scorecard, Findings, ec.Corpus)
 
 
 def page() -> str:

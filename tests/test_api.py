@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -107,6 +109,22 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.score(run, "topsimm"), "unknown metric 'topsimm'; did you mean 'topsim'"),
         (lambda run: ec.train("disk_tiny"), "unknown game 'disk_tiny'; did you mean 'disc_tiny'"),
         (lambda run: ec.train("disc_tiny", overrides={"channel.vocab": 3}), "unknown key 'channel.vocab'"),
+        (lambda run: ec.train(3), "game: expected a name, a YAML file or an Experiment; got 3"),
+        (lambda run: ec.train("disc_tiny", out=3), "out: expected a folder; got 3"),
+        (lambda run: ec.train("disc_tiny", overrides=["a"]), "overrides: expected values by key"),
+        (lambda run: ec.load_run(3), "folder: expected a run folder; got 3"),
+        (
+            lambda run: ec.score([[1]]),
+            r"corpus: expected a Corpus, .* ec.Corpus\(\[\[1, 2\]\]\); got \[\[1\]\]",
+        ),
+        (lambda run: ec.score(run, 3), "metrics: expected a name or a list of names, got 3"),
+        (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
+        (lambda run: ec.icy(), "models: expected at least one"),
+        (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
+        (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
+        (lambda run: ec.icy("fc2l", seeds=0), "seeds: expected 1 to 10,000, got 0"),
+        (lambda run: ec.icy("fc2l", num_atributes=3), "unknown key 'num_atributes'; did you mean"),
+        (lambda run: ec.icy("fc2l", study=3), "study: expected the name of a study or a YAML file; got 3"),
     ],
 )
 def test_mistakes(run, call, message):
@@ -168,6 +186,44 @@ def test_a_scorecard_as_a_frame(run):
     pandas = pytest.importorskip("pandas")
     frame = ec.score(run, "topsim").to_frame()
     assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim"]
+
+
+SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seeds": 1}
+
+
+@pytest.fixture(scope="module")
+def study(folder):
+    """Run in a thread, as a notebook may."""
+    with ThreadPoolExecutor() as pool:
+        call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy", note=lambda _: None)
+        return pool.submit(call).result()
+
+
+def test_a_study_is_a_mapping_and_a_table(study, folder):
+    assert list(study) == ["study", "rows"] and len(study) == 2
+    (cell,) = study["rows"][0]["cells"]
+    assert cell["grammar"] == "perm" and cell["runs"][0]["reached"]
+    assert "PERM" in str(study) and repr(study) == str(study) and study._repr_html_().startswith("<pre>")
+    notes = []
+    again = ec.icy("fc2l", **SMALL_STUDY, cache=folder / "icy", note=notes.append)
+    assert again["rows"] == study["rows"] and not notes
+
+
+def test_a_study_as_a_frame(study):
+    pytest.importorskip("pandas")
+    frame = study.to_frame()
+    assert list(frame["grammar"]) == ["perm"] and list(frame["model"]) == ["fc2l"]
+
+
+def test_a_study_of_a_users_own_agent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = "models: [./own.py:Own]\ngrammars: [perm]\nnum_attributes: 2\nnum_values: 3\nseeds: [123]\n"
+    (tmp_path / "mine.yaml").write_text(lines)
+    (tmp_path / "own.py").write_text("from torch import nn\nclass Own(nn.Module): pass\n")
+    with pytest.raises(
+        TypeError, match="unexpected keyword argument"
+    ):  # it is imported, and lacks a constructor
+        ec.icy(study="mine.yaml")
 
 
 def test_a_corpus_takes_lists_and_says_what_it_is():
