@@ -141,11 +141,15 @@ def own_function(registry: Registry, text: str) -> tuple[Callable[..., Any], dic
             raise ConfigError(f"{kind} has no options: leave out {key}")
         look_up(f"option of {kind}", key, types)
     if declared is None:
-        return _callable(made, kind, registry.word), {}
+        return made, {}
     options = read_options(declared, section, kind)
     # A class without options needs no constructor.
     built = made() if declared is foreign.NoOptions else made(options)
-    return _callable(built, kind, registry.word), to_tree(options)
+    if not callable(built):
+        raise foreign.PartError(
+            f"{foreign.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
+        )
+    return built, to_tree(options)
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -155,12 +159,6 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return function(*arguments[: sum(kind in by_position for kind in kinds)])
-
-
-def _callable(found: Any, kind: str, word: str) -> Callable[..., Any]:
-    if not callable(found):
-        raise foreign.PartError(f"{kind}: a {word} is a function, or a class with __call__")
-    return found  # type: ignore[no-any-return]
 
 
 def _imported(path: str) -> Any:

@@ -24,6 +24,10 @@ class ConfigError(ValueError):
     """A config that can't be used; the message names the key, the expected and the found value."""
 
 
+class PartError(ConfigError):
+    """An error in a user's own part; the message names file and line."""
+
+
 class DamagedError(RuntimeError):
     """Damaged files of a run."""
 
@@ -235,6 +239,8 @@ def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
     values = {key: checked(value, hints[key], f"{source}: {key}") for key, value in tree.items()}
     try:
         return kind(**values)
+    except PartError:  # which names its own file
+        raise
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
 

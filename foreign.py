@@ -24,7 +24,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.foreign_files import PartError as PartError
+from ecsuite.config import PartError as PartError
 from ecsuite.foreign_files import PartFiles, UserFile, is_installed, part_files
 
 CODE = "code"
@@ -146,15 +146,21 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
         PartError: If the file or the name is not there, can't be imported, or is not such a part.
     """
     made = named(kind, word)
-    if base is not None and not (isinstance(made, type) and issubclass(made, base)):
-        raise PartError(f"{kind}: a {word} derives from {base.__module__}.{base.__qualname__}")
-    missing = [each for each in needs if not hasattr(made, each)]
+    name, is_class = kind.partition(":")[2], isinstance(made, type)
+    if base is not None and not (is_class and issubclass(made, base)):
+        expected = "a class" if base is object else f"a class that derives from {_name(base)}"
+        raise PartError(f"{place_of(kind)}: {name}: {_for(word)} {expected}; see `ecsuite new {word}`")
+    # Every class has `__call__` of its metaclass.
+    missing = [each for each in needs if not any(each in vars(parent) for parent in made.__mro__)]
+    missing += sorted(getattr(made, "__abstractmethods__", ()))
     if missing:
-        raise PartError(f"{kind}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`")
-    if isinstance(made, type) and not hasattr(made, "Options"):
-        made.Options = options or NoOptions  # type: ignore[attr-defined]
+        raise PartError(
+            f"{place_of(kind)}: {name}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`"
+        )
+    if is_class and not hasattr(made, "Options"):
+        made.Options = options or NoOptions
     if options is not None and not issubclass(made.Options, options):
-        raise PartError(f"{kind}: Options derives from {options.__module__}.{options.__qualname__}")
+        raise PartError(f"{place_of(kind)}: {name}: expected Options that derive from {_name(options)}")
     return made
 
 
@@ -194,18 +200,41 @@ def error_in_part(error: BaseException) -> PartError | None:
     return PartError(f"{file}:{line}: {_said(error)}")
 
 
+def place_of(kind: str, *methods: str) -> str:
+    """File and line of a foreign part: of the first of these methods that its file has, else of its beginning."""
+    found = named(kind)
+    for each in (*(getattr(found, method, None) for method in methods), found):
+        if (place := _place(each)) and place[0] in _files:
+            return f"{place[0]}:{place[1]}"
+    return kind
+
+
+def _place(found: Any) -> tuple[str, int] | None:
+    """File and line of a function, method or class."""
+    if code := getattr(found, "__code__", None):
+        return code.co_filename, code.co_firstlineno
+    with suppress(OSError, TypeError):
+        return inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1]
+    return None
+
+
+def _for(word: str) -> str:
+    """The beginning of what a part must be."""
+    return f"for {'an' if word[0] in 'aeiou' else 'a'} {word}, expected"
+
+
+def _name(base: type) -> str:
+    """The name by which users import a class."""
+    return f"{base.__module__}.{base.__qualname__}".replace("torch.nn.modules.module", "torch.nn")
+
+
 def _called(message: str) -> list[tuple[str, int]]:
     """File and line of the part that was called with arguments that it does not take: `Mine.forward() takes 2 …`."""
     name, called, _ = message.partition("() ")
     owner, _, method = name.rpartition(".")
     found = _loaded.get(name) or getattr(_loaded.get(owner), method, None)
-    if not called or found is None:
-        return []
-    if hasattr(found, "__code__"):
-        return [(found.__code__.co_filename, found.__code__.co_firstlineno)]
-    with suppress(OSError, TypeError):
-        return [(inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1])]
-    return []
+    place = _place(found) if called and found is not None else None
+    return [place] if place else []
 
 
 @contextmanager

@@ -13,15 +13,11 @@ from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ecsuite.config import ConfigError
+from ecsuite.config import PartError
 
 PACKAGE = "__init__.py"
 INSTALLED = {"site-packages", "dist-packages"}
 """Names of the folders of installed packages."""
-
-
-class PartError(ConfigError):
-    """An error in a user's own part; the message names file and line."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

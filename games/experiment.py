@@ -380,6 +380,8 @@ def _named(source: str) -> Iterator[None]:
     """Put the source before the message of a `ConfigError`."""
     try:
         yield
+    except foreign.PartError:  # which names its own file
+        raise
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
 

@@ -1,6 +1,5 @@
 """The training loop: batch, loss, update; regular evaluations and checkpoints; at the end, the corpus."""
 
-import copy
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
 from ecsuite.games.experiment import Experiment, with_training
+from ecsuite.games.first_step import try_first_step
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import (
@@ -126,15 +126,6 @@ def train(
         return _train(experiment, folder, resume, device, progress, note, should_stop)
 
 
-def try_one_batch(game: Game, world: World) -> None:
-    """Play a batch with a copy of the game, so that an error of a user's own part comes before anything is written."""
-    trial = copy.deepcopy(game)
-    batch = world.batch("train", 0)
-    trial.play(batch, "train", noise_generator(0, "train", 0, game.device)).objective.backward()
-    with torch.inference_mode():
-        trial.eval().play(batch, "greedy")
-
-
 def _train(
     experiment: Experiment,
     folder: Path,
@@ -154,16 +145,16 @@ def _train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    steps_per_epoch = -(-world.num_train // settings.batch_size)
+    if experiment.code:
+        try_first_step(experiment, world, game, steps_per_epoch)
     optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(game.parameters())
     rates = [group["lr"] for group in optimizer.param_groups]
-    steps_per_epoch = -(-world.num_train // settings.batch_size)
     num_steps = steps_per_epoch * settings.num_epochs
     schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch)
     chance = dict(game.task.chance())
     for line in world.notes:
         note(line)
-    if experiment.code:
-        try_one_batch(game, world)
     result = partial(Result, num_steps=num_steps, chance=chance)
 
     found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)

@@ -36,15 +36,16 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
     name = named.partition(",")[0]
     meanings = all_meanings(geometry)
     found = called(function, meanings, stream(seed, name), geometry)
+    place = f"{foreign.place_of(f'{source}:{name}', '__call__')}: {name}"
     rows = list(found) if isinstance(found, list | tuple | np.ndarray) else []
     if len(rows) != len(meanings):
-        raise foreign.PartError(f"{kind}: expected {len(meanings)} messages, got {len(rows)}")
+        raise foreign.PartError(f"{place}: expected {len(meanings)} messages, got {len(rows)}")
     try:
         messages = Corpus(rows).messages  # type: ignore[arg-type]
     except CorpusError as error:
-        raise foreign.PartError(f"{kind}: {error}") from None
+        raise foreign.PartError(f"{place}: {error}") from None
     if messages.values.min(initial=1) < 1:
-        raise foreign.PartError(f"{kind}: symbols are counted from 1; 0 is EOS")
+        raise foreign.PartError(f"{place}: symbols are counted from 1; 0 is EOS")
     details = {**options, "seed": seed, "code": foreign.checksum(source)[:12], "v": VERSION}
     signature = "|".join([name, str(geometry), *(f"{key}:{value}" for key, value in details.items())])
     language = Language(

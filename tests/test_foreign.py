@@ -61,12 +61,12 @@ def test_only_what_was_named_is_imported(folder):
         (
             "class Mine: pass\n",
             "./own.py:Mine",
-            "./own.py:Mine: a sender derives from torch.nn.modules.module.Module",
+            "./own.py:1: Mine: for a sender, expected a class that derives from torch.nn.Module; see `ecsuite new sender`",
         ),
         (
             "from torch import nn\nclass Mine(nn.Module):\n    class Options: pass\n",
             "./own.py:Mine",
-            "./own.py:Mine: Options derives from ecsuite.agents.options.AgentOptions",
+            "./own.py:2: Mine: expected Options that derive from ecsuite.agents.options.AgentOptions",
         ),
     ],
 )

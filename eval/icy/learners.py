@@ -12,7 +12,9 @@ from torch.func import functional_call
 
 from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.message import Message
+from ecsuite.agents.own_agents import check_message, check_states, require_shape
 from ecsuite.agents.senders import Decoder
+from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.agent_kernels import submodule_parameters
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
@@ -20,7 +22,7 @@ from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 from ecsuite.eval.icy.hashtable import HashtableSender
-from ecsuite.eval.icy.models import AttributeClassifier
+from ecsuite.eval.icy.models import AttributeClassifier, make_agent
 from ecsuite.grammars.geometry import Geometry
 
 
@@ -95,6 +97,30 @@ def make_learner(
         return LookupTableLearner(agent)
     fused = make_fused_sender(agent) if link.channel == "soft" else None
     return fused or SenderLearner(agent, geometry, link, seed)
+
+
+def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int) -> None:
+    """Make an agent of a user's own file, and call it once; see `make_agent`.
+
+    Raises:
+        PartError: If what it gives has another shape than is needed.
+    """
+    agent = make_agent(spec, role, geometry, hidden_size)
+    length, width, kind = geometry.message_length, geometry.vocab_size + 1, spec.family
+    if isinstance(agent, AttributeClassifier):
+        weights = torch.full((length, 2, width), 1 / width)
+        message = Message(symbols=weights, ends=None, length=torch.full((2,), float(length)))
+        check_states(kind, agent.receiver, message, agent.receiver(message))
+        return
+    builder, meanings = LogitsBuilder(length), torch.zeros(2, geometry.num_attributes * geometry.num_values)
+
+    def check_step(logits: Tensor) -> Tensor:
+        require_shape(kind, "forward", "scores", logits, (2, width), "builder.step to be given")
+        return LogitsBuilder.step(builder, logits)
+
+    builder.step = check_step  # type: ignore[method-assign]
+    with torch.no_grad():
+        check_message(kind, agent, meanings, agent(meanings, builder))
 
 
 class ModuleLearner(Learner):

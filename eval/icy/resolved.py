@@ -9,7 +9,8 @@ from ecsuite.agents.spec import Role
 from ecsuite.config import ConfigError, look_up
 from ecsuite.devices import products_precision
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.eval.icy.learners import try_agent
+from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
@@ -107,7 +108,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
     for role, names in ((config.role, models), ("receiver", receivers)):
         for spec in (parse_model(role, name) for name in names):
             if is_foreign(spec.family):  # so that a mistake in it is told before the work
-                make_agent(spec, role, config.geometry, config.hidden_size)
+                try_agent(spec, role, config.geometry, config.hidden_size)
     channels = tuple(parse_channel(channel) for channel in config.channels or ("soft",))
     if "hashtable" in models and is_pair:
         raise ConfigError("hashtable has no weights to train end to end; name another sender")

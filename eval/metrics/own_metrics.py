@@ -49,9 +49,9 @@ def _score(function: Callable[..., Any], found: Any, kind: str, name: str) -> Sc
     """
     value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-        raise foreign.PartError(
-            f"{kind}: expected a finite number, None where it is not defined, or scores; got {value!r:.80}"
-        )
+        place = foreign.place_of(kind.partition(",")[0], "__call__")
+        expected = "a finite number, None where it is not defined, or scores"
+        raise foreign.PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
     about = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     reason = UNDEFINED if value is None else None
     return Score(name=name, value=value, about=about, reason=reason, signature=name.partition(",")[0])

@@ -1,0 +1,52 @@
+"""What agents of a user's own return, checked once before they are trained."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+import ecsuite.foreign as foreign
+from ecsuite.agents.message import Message
+from ecsuite.agents.receivers import state_size
+
+
+def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any) -> None:
+    """Refuse what is no message for each of the meanings, (batch, num_features).
+
+    Raises:
+        PartError: With file and line of the part, as all functions here.
+    """
+    if not isinstance(returned, Message):
+        raise wrong(kind, "forward", "builder.message() to be returned", type_name(returned))
+    if returned.symbols.shape[1] != len(meanings):
+        raise wrong(kind, "forward", f"{len(meanings)} messages", f"{returned.symbols.shape[1]}")
+
+
+def check_states(kind: str, receiver: nn.Module, message: Message, returned: Any) -> None:
+    """Refuse what is no states for each end of a message, with the probability of the end."""
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise wrong(kind, "forward", "what message.at_ends(states) returns", type_name(returned))
+    num_ends = 1 if message.ends is None else len(message.ends)
+    batch = message.symbols.shape[1]
+    require_shape(kind, "forward", "states", returned[0], (num_ends, batch, state_size(receiver)))
+    require_shape(kind, "forward", "probabilities of the ends", returned[1], (num_ends, batch))
+
+
+def require_shape(
+    kind: str, method: str, what: str, value: Any, shape: tuple[int, ...], of: str = ""
+) -> None:
+    """Refuse what is no tensor of a shape; `of`: what is said of it, if not that the method gives it."""
+    found = tuple(value.shape) if isinstance(value, Tensor) else None
+    if found != shape:
+        got = type_name(value) if found is None else f"{found}"
+        raise wrong(kind, method, f"{of or f'{method} to give'} {what} of shape {shape}", got)
+
+
+def wrong(kind: str, method: str, expected: str, got: str) -> foreign.PartError:
+    """The error for what a method of a user's own part returned."""
+    name = kind.partition(":")[2]
+    return foreign.PartError(f"{foreign.place_of(kind, method)}: {name}: expected {expected}, got {got}")
+
+
+def type_name(value: object) -> str:
+    """The name of the class of a value."""
+    return type(value).__name__

@@ -1,0 +1,93 @@
+"""Faults of a user's own part, in each kind: one line that names file and line, exit code 2, and nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+from ecsuite import foreign
+from ecsuite.commands.new import FOLDER
+
+OWN = "./own.py:own"
+TRAIN = ("train-game", "disc_tiny", "--set", "training.num_examples=64", "--set", "training.batch_size=32")
+COMMANDS = {
+    "world": (*TRAIN, "--world", OWN),
+    "task": (*TRAIN, "--task", OWN),
+    "channel": (*TRAIN, "--channel", OWN),
+    "sender": (*TRAIN, "--sender", OWN),
+    "receiver": (*TRAIN, "--receiver", OWN),
+    "perception": (*TRAIN, "--set", f"sender.perception={OWN}"),
+    "loss": (*TRAIN, "--loss", OWN),
+    "optimizer": (*TRAIN, "--set", f"optimizer={OWN}"),
+    "schedule": (*TRAIN, "--set", f"schedule={OWN}"),
+    "metric": ("score", "corpus.jsonl", "--metrics", OWN),
+    "grammar": ("grammar", OWN, "--num-attributes", "2", "--num-values", "3"),
+    "model of icy": ("icy", "--model", OWN, "--num-attributes", "2", "--num-values", "3", "--seeds", "1"),
+}
+"""A command that uses a part of each kind."""
+CLASSES = {kind: kind for kind in COMMANDS} | {"model of icy": "sender"}
+FUNCTIONS = ("metric", "grammar")
+WRONG_SHAPES = {
+    "world": ("labels=labels,", "labels=labels[:, :1],"),
+    "task": ("return TaskOutput(loss=loss,", "return TaskOutput(loss=loss[0, 0],"),
+    "channel": ("return self.symbols[-1]", "return self.symbols[-1][:, 1:]"),
+    "sender": ("return builder.message()", "return builder.message().symbols"),
+    "receiver": ("message.at_ends(states)", "message.at_ends(states[..., 1:])"),
+    "perception": (".to(features.dtype)", ".to(features.dtype)[:, 1:]"),
+    "loss": ("return loss, self", "return loss[:1], self"),
+    "optimizer": ("return torch.optim.SGD(", "return list("),
+    "schedule": ("return min(1.0, (step + 1) / self.warmup)", "return [1.0]"),
+    "metric": ("return float(np.mean(unique)) if unique else None", "return unique"),
+    "grammar": ("return messages", "return messages[1:]"),
+    "model of icy": ("self.scores(state)", "self.scores(state)[:, 1:]"),
+}
+"""What is replaced in the file that `ecsuite new` writes."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_trusted(monkeypatch):
+    monkeypatch.setattr(foreign, "_trusted", set())
+
+
+def template(kind):
+    """The file of `ecsuite new`, whose part is called `own`."""
+    return FOLDER.joinpath(f"{CLASSES[kind]}.txt").read_text().replace("NAME", "own")
+
+
+def raising(kind):
+    """A part of the right kind that fails as soon as it is made; a function as soon as it is called."""
+    if kind in FUNCTIONS:
+        return "def own(first):\n    1 / 0\n"
+    code, *after = template(kind).split("    def __init__(", 1)
+    if not after:
+        return code
+    head, _, rest = after[0].partition("\n")
+    return f"{code}    def __init__({head}\n        1 / 0\n{rest}"
+
+
+FAULTS = {
+    "no file": (lambda kind: None, "./own.py: can't be read: No such file or directory"),
+    "syntax error": (lambda kind: "import os\ndef x(:\n", "./own.py:2: invalid syntax"),
+    "no such class": (lambda kind: "class Other: pass\n", "./own.py: has no own; it has Other"),
+    "wrong kind": (lambda kind: "\nclass own:\n    pass\n", "./own.py:"),
+    "raises": (raising, "./own.py:"),
+    "wrong shape": (lambda kind: template(kind).replace(*WRONG_SHAPES[kind]), "./own.py:"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kind, fault):
+    make, beginning = FAULTS[fault]
+    code = make(kind)
+    if code is not None:
+        assert fault != "wrong shape" or code != template(kind)
+        Path("own.py").write_text(code)
+    Path("corpus.jsonl").write_text("[1, 2]\n[3]\n")
+    Path("meanings.jsonl").write_text('{"meaning": [0]}\n{"meaning": [1]}\n')
+    before = sorted(tmp_path.rglob("*"))
+    status, out, err = ecsuite(*COMMANDS[kind])
+    assert (status, out) == (2, "")
+    assert err.startswith(beginning) and err.count("\n") == 1
+    if fault in ("raises", "wrong shape"):
+        assert err.split(":")[1].isdigit(), "a line of the file"
+    assert sorted(tmp_path.rglob("*")) == before
