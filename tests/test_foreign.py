@@ -61,7 +61,7 @@ def test_only_what_was_named_is_imported(folder):
         (
             "class Mine: pass\n",
             "./own.py:Mine",
-            "./own.py:1: Mine: for a sender, expected a class that derives from torch.nn.Module; see `ecsuite new sender`",
+            "./own.py:1: Mine: for a sender, expected a class that derives from torch.nn.Module",
         ),
         (
             "from torch import nn\nclass Mine(nn.Module):\n    class Options: pass\n",
