@@ -32,10 +32,12 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite --help                          all commands
 """
 """What `ecsuite` alone prints."""
-FORMER_COMMANDS = {"show": "preview"}
+FORMER_COMMANDS: dict[str, str] = {}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
+    "preview": {"--out": "--plot"},
+    "show": {"--out": "--plot"},
     "icy": {"--early-verdict": "--early-stop"},
     "translate": {"--folder": "--cache"},
     "xtreme": {"--body": "--backbone", "--folder": "--cache"},

@@ -46,8 +46,12 @@ COMMANDS = {
     ),
     "preview": Entry(
         TRAIN,
-        "Draw examples of a game before it is trained.",
-        ("shape_qt --out sheet.png", "thing_qt --set world.rule_length=2 --rounds 4"),
+        "Look at rounds of a game before it is trained.",
+        (
+            "disc_small",
+            "shape_qt --plot sheet.png",
+            "thing_qt --set world.rule_length=2 --rounds 4",
+        ),
     ),
     "evaluate": Entry(
         TRAIN,
@@ -67,6 +71,11 @@ COMMANDS = {
             "rot+perm --num-attributes 3 --num-values 8",
             "zipf_parentheses --num-symbols 100000",
         ),
+    ),
+    "show": Entry(
+        LANGUAGES,
+        "Look at a language: messages with their meanings, and the learning curve.",
+        ("runs/disc_small", "runs/disc_small --plot language.svg", "messages.jsonl"),
     ),
     "convert": Entry(
         LANGUAGES,

@@ -46,11 +46,10 @@ OptionalSeed = Annotated[int | None, _SEED]
 Seeds = Annotated[
     str | None, typer.Option(help="A number of seeds (10), a range (123-132) or a list (123,125).")
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change any setting of the YAML; can be repeated."),
-]
+SET = "Change any setting of the YAML; can be repeated."
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET)]
 Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw a picture into this file: .svg or .png.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
 Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, danish or full.")]
 Protocol = Annotated[str, typer.Option(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]

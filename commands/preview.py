@@ -1,29 +1,45 @@
-"""`ecsuite preview`: draw examples of a game."""
+"""`ecsuite preview`: look at rounds of a game."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Set
+from ecsuite.commands.options import Plot, Set
 from ecsuite.eval.reports.canvas import prepare_picture
+
+ROUNDS, SPLIT = "Number of rounds.", "train, valid, test or seen."
 
 
 def preview(
-    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
-    out: Annotated[Path | None, typer.Option(help="The picture, .png or .svg; default GAME.png.")] = None,
-    rounds: Annotated[int, typer.Option(help="Number of examples to draw.")] = 2,
-    split: Annotated[str, typer.Option(help="train, valid, test or seen.")] = "train",
+    game: Annotated[
+        str,
+        typer.Argument(help="A shipped game (see `ecsuite list`), a YAML file, or a table of objects."),
+    ],
+    plot: Plot = None,
+    rounds: Annotated[int, typer.Option(help=ROUNDS)] = 2,
+    split: Annotated[str, typer.Option(help=SPLIT)] = "train",
     assign: Set = None,
 ) -> None:
-    """Draw examples of a game: targets, distractors and the rule or the attribute values."""
+    """Show rounds of a game: rule, targets and distractors; images are drawn, by default to GAME.png."""
+    show_rounds(game, plot, rounds, split, assign)
+
+
+def show_rounds(game: str, plot: Path | None, rounds: int, split: str, assign: list[str] | None) -> None:
+    """Print rounds of a game, and draw them; for the arguments see `preview`."""
+    if plot is not None:
+        prepare_picture(plot)
     from ecsuite.games.experiment import load_experiment
+    from ecsuite.games.preview import make_preview
 
     experiment = load_experiment(game, assign or [])
-    file = out or Path(f"{experiment.name}.png")
-    prepare_picture(file)
-    from ecsuite.games.preview import show_rounds
-
-    for line in show_rounds(experiment, file, num_rounds=rounds, split=split):
+    found = make_preview(experiment, num_rounds=rounds, split=split)
+    if plot is None and found.has_images:
+        plot = Path(f"{experiment.name}.png")
+        prepare_picture(plot)
+    if plot is not None:
+        found.draw(plot)
+    for line in found.lines():
         print(line)
-    print(f"Picture: {file}")
+    if plot is not None:
+        print(f"\nPicture: {plot}")

@@ -44,6 +44,10 @@ BAR = 0.5
 """Horizontal position of the bar beside a group of objects, in inches."""
 TARGET_COLOUR, DISTRACTOR_COLOUR = "#009E73", "#D55E00"
 """From the palette of Okabe and Ito, which is suitable for colour-blind readers."""
+MAX_NUMBERS = 4
+"""Most numbers of a feature vector in text."""
+MAX_VALUE = 15
+"""Most characters of a value in the table of an object."""
 MAX_HEIGHT = 400.0
 """Maximum height of a page that matplotlib draws reliably, in inches."""
 
@@ -58,6 +62,20 @@ class ShownRound:
     """Whether each object is a target, (num_objects,)."""
     title: str = ""
     """Text above the round."""
+    names: Sequence[Sequence[str]] = ()
+    """Names of the values of each attribute, such as `color=red`; empty: `attribute0=3`."""
+
+    def text(self, index: int) -> str:
+        """An object that is no image as text: its values, or the first numbers of its vector."""
+        values = self.objects[index].tolist()
+        if self.objects.dtype.kind in "iu":
+            return "  ".join(self.value_name(place, value) for place, value in enumerate(values))
+        more = f" ... ({len(values)} numbers)" if len(values) > MAX_NUMBERS else ""
+        return " ".join(f"{value:.3g}" for value in values[:MAX_NUMBERS]) + more
+
+    def value_name(self, attribute: int, value: int) -> str:
+        """The name of a value."""
+        return self.names[attribute][value] if self.names else f"attribute{attribute}={value}"
 
 
 def draw_rounds(
@@ -101,7 +119,7 @@ def lay_out(rounds: Sequence[ShownRound], title: str) -> "Figure":
         if objects.ndim != 4 and (objects.ndim != 2 or objects.dtype.kind not in "iu"):
             raise ConfigError(
                 f"a contact sheet shows pictures or attribute values, but these objects are {objects.dtype} of shape "
-                f"{objects.shape[1:]}"
+                f"{objects.shape[1:]}: leave --plot out to see them as text"
             )
     most = max((max(shown.labels.sum(), (~shown.labels).sum()) for shown in rounds), default=0)
     if not most:
@@ -152,21 +170,22 @@ def draw_line(axes: "Axes", shown: ShownRound, members: NDArray[np.int64], top: 
             bottom = top + SIDE * len(thing) / len(thing[0])
             axes.imshow(thing, extent=(left, left + SIDE, bottom, top), interpolation="none", aspect="auto")
         else:
-            bottom = draw_values(axes, thing, shown.objects[shown.labels], left, top)
+            bottom = draw_values(axes, thing, shown, left, top)
         bottom_of_line = max(bottom_of_line, bottom)
     # Images begin at integer pixels, so that they are sharp.
     return ceil((bottom_of_line + GAP) * PIXELS_PER_INCH) / PIXELS_PER_INCH
 
 
-def draw_values(
-    axes: "Axes", values: NDArray[np.int64], targets: NDArray[np.int64], left: float, top: float
-) -> float:
+def draw_values(axes: "Axes", values: NDArray[np.int64], shown: ShownRound, left: float, top: float) -> float:
     """Draw an object as a framed table of its attributes; values that all targets share are bold."""
+    targets = shown.objects[shown.labels]
     is_shared = (targets == values).all(0) & bool(len(targets))
     bottom = top + GAP
     for attribute, (value, is_bold) in enumerate(zip(values, is_shared, strict=True)):
         font = {"fontsize": SMALL, "family": "monospace", "weight": "bold" if is_bold else "normal"}
-        bottom = write_line(axes, f"attribute{attribute}={value}", left + GAP, bottom, font)
+        name = shown.value_name(attribute, int(value))
+        name = name if len(name) <= MAX_VALUE else name[: MAX_VALUE - 1] + "…"
+        bottom = write_line(axes, name, left + GAP, bottom, font)
     frame_x, frame_y = [left, left + SIDE, left + SIDE, left, left], [top, top, bottom, bottom, top]
     axes.plot(frame_x, frame_y, color="0.6", linewidth=0.8)
     return bottom

@@ -1,31 +1,71 @@
-"""Draw rounds of a game as a picture, so that the user can see what the agents see."""
+"""Rounds of a game as a picture and as text, so that the user can see what the agents see."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.corpus import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
 from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.game import make_world
-from ecsuite.games.worlds.world import Description
+from ecsuite.games.worlds.world import Batch, World
 
 MAX_ROUNDS = 50
-"""Most rounds in one picture."""
+"""Most rounds at once."""
+MAX_LISTED = 6
+"""Most targets, and most distractors, of a round in text."""
 
 
-def show_rounds(
-    experiment: Experiment, path: Path, *, num_rounds: int = 2, split: str = "train"
-) -> list[str]:
-    """Draw the receiver's candidates in the first rounds of a split, targets above distractors, to a .png or .svg file.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preview:
+    """The first rounds of a split of a game."""
 
-    Returns:
-        The title of each round: its rule.
+    heading: str
+    """Names the game, the split and the seed."""
+    rounds: tuple[ShownRound, ...]
+
+    @property
+    def has_images(self) -> bool:
+        """Whether the objects are images."""
+        return self.rounds[0].objects.ndim == 4
+
+    def draw(self, path: Path) -> None:
+        """Draw the rounds to a .png or .svg file, targets above distractors.
+
+        Raises:
+            ConfigError: If the file has another suffix, matplotlib is missing, or the objects can't be drawn.
+        """
+        if path.suffix.removeprefix(".") not in FORMATS:
+            raise ConfigError(f"{path}: expected the name of a picture, ending in .png or .svg")
+        kind = "svg" if path.suffix == ".svg" else "png"
+        write_atomically(path, draw_rounds(self.rounds, title=self.heading, format=kind))  # type: ignore[arg-type]
+
+    def lines(self) -> list[str]:
+        """The rounds as text: what each is about, and its objects, a line each, unless they are images."""
+        lines = [self.heading]
+        for shown in self.rounds:
+            lines += ["", shown.title]
+            if self.has_images:
+                continue
+            for word, members in (
+                ("target", np.flatnonzero(shown.labels)),
+                ("distractor", np.flatnonzero(~shown.labels)),
+            ):
+                lines += [f"  {word:<10}  {shown.text(index)}" for index in members[:MAX_LISTED].tolist()]
+                if len(members) > MAX_LISTED:
+                    lines.append(f"  {'':<10}  and {len(members) - MAX_LISTED} more {word}s")
+        return lines
+
+
+def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "train") -> Preview:
+    """The receiver's candidates in the first rounds of a split.
 
     Raises:
-        ConfigError: If the objects can't be drawn, or an argument is not valid.
+        ConfigError: If the game can't be made, or an argument is not valid.
     """
-    if path.suffix.removeprefix(".") not in FORMATS:
-        raise ConfigError(f"{path}: expected the name of a picture, ending in .png or .svg")
     if not 1 <= num_rounds <= MAX_ROUNDS:
         raise ConfigError(f"--rounds {num_rounds}: expected 1 to {MAX_ROUNDS}")
     # The rounds of a batch may share their objects, so the batch size is that of training unless more are needed.
@@ -34,25 +74,32 @@ def show_rounds(
     if split not in world.splits:
         raise unknown_name("split", split, world.splits)
     batch = world.draw(split, 0, size).cut(num_rounds)
-    titles = round_titles(world.describe(batch))
-    shown = [
-        ShownRound(objects=batch.objects[candidates], labels=labels, title=text)
-        for candidates, labels, text in zip(batch.candidate_indices(), batch.labels, titles, strict=True)
-    ]
-    heading = f"{experiment.name}, {split}, seed {experiment.training.seed}"
-    drawn = draw_rounds(shown, title=heading, format="svg" if path.suffix == ".svg" else "png")
-    write_atomically(path, drawn)
-    return titles
+    rounds = zip(batch.candidate_indices(), batch.labels, round_titles(world, batch), strict=True)
+    return Preview(
+        heading=f"{experiment.name}, {split}, seed {experiment.training.seed}",
+        rounds=tuple(
+            ShownRound(
+                objects=batch.objects[candidates],
+                labels=labels,
+                title=title,
+                names=world.value_names if world.num_values is not None else (),
+            )
+            for candidates, labels, title in rounds
+        ),
+    )
 
 
-def round_titles(description: Description) -> list[str]:
-    """What each round is about as text, such as `targets: color=red and shape=circle`."""
-    if description.concepts is None:
-        return [f"targets: round {number}" for number in range(len(description.meanings))]
-    titles = []
-    for row in range(len(description.concepts)):
-        names = [description.concept_names[concept] for concept in description.concepts[row].tolist()]
-        # ShapeWorld's rules have their connective among the concepts.
-        connective = " or " if "or" in names else " and "
-        titles.append("targets: " + connective.join(name for name in names if name not in ("and", "or")))
-    return titles
+def round_titles(world: World, batch: Batch) -> list[str]:
+    """What each round is about: its rule, such as `round 1: color=red and shape=circle`, or its number alone."""
+    numbers = range(1, len(batch) + 1)
+    if batch.rules is None or world.rules is None or world.rules.concepts is None:
+        return [f"round {number}" for number in numbers]
+    rules = [world.rules.concepts[rule].tolist() for rule in batch.rules.tolist()]
+    names = [[world.rules.concept_names[concept] for concept in rule] for rule in rules]
+    return [f"round {number}: {rule_text(each)}" for number, each in zip(numbers, names, strict=True)]
+
+
+def rule_text(names: Sequence[str]) -> str:
+    """The concepts of a rule as one text, such as `red or circle`."""
+    connective = " or " if "or" in names else " and "  # ShapeWorld's rules have theirs among the concepts
+    return connective.join(name for name in names if name not in ("and", "or"))

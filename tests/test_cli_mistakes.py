@@ -49,7 +49,7 @@ MISTAKES = {
     "train-game disc_tiny --out .": ". is not empty and not a run folder: choose another folder with --out",
     "preview thing_qt --rounds 0": "--rounds 0: expected 1 to 50",
     "preview thing_qt --split trian": "unknown split 'trian'; did you mean 'train'?",
-    "preview thing_qt --out sheet.gif": "sheet.gif: expected the name of a picture, ending in .svg or .png",
+    "preview thing_qt --plot sheet.gif": "sheet.gif: expected the name of a picture, ending in .svg or .png",
     "features birds.csv": "birds.csv: expected the name of a feature file, ending in .npz",
     "features birds.npz --encoder resnet": "--encoder: not read by synthetic features; read by --images",
     "features birds.npz --device cuda": "--device: not read by synthetic features; read by --images",

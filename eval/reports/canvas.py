@@ -15,6 +15,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 """Palette of Okabe and Ito, distinguishable for colour-blind readers."""
 FONT_SIZE = 8
 """Font size of labels in points."""
+TITLE_SIZE = 10
+"""Font size of titles in points."""
 MAX_LABEL = 28
 """Maximum number of characters of a label; longer ones are cut."""
 

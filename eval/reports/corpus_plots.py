@@ -13,13 +13,24 @@ import numpy as np
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
+from ecsuite.eval.reports.canvas import (
+    COLOURS,
+    FONT_SIZE,
+    TITLE_SIZE,
+    label,
+    new_figure,
+    save,
+    text_width,
+    whole_numbers,
+)
 from ecsuite.eval.reports.translation_plots import draw_heatmap, draw_translation
 
 _WIDTH = 6.4
 """Width of figures of curves in inches."""
 _STYLES = {"valid": "-", "train": "--"}
 """Line style of each accuracy in the log of a run."""
+_SPLITS = {"valid": "validation", "train": "training"}
+"""Names of these in legends."""
 
 
 def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
@@ -84,25 +95,39 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
             spread = "" if curve[f"{key}_sd"] is None else f" (SD {curve[f'{key}_sd']:.3f})"
             text = of + what + spread
             axes.plot(sizes[: len(scores)], scores, style, marker="o", ms=3, color=colour, label=text)
-    _finish(figure, axes, "samples", "CBM")
+    format_curves(axes, "samples", "CBM (concept best matching)")
+    names = [label(name) for name in curves if name]
+    axes.set_title(
+        f"{', '.join(names) or 'CBM'}: sensitivity to the corpus size", fontsize=TITLE_SIZE, loc="left"
+    )
+    _legend_below(figure, axes)
     save(figure, *paths)
 
 
 def draw_curves(folders: Sequence[Path], *paths: Path) -> None:
     """Draw accuracy in training and in validation against the step, from the `log.jsonl` of each run folder.
 
-    A dotted line is the chance level, if it is in the metadata of the run.
-
     Raises:
         ConfigError: If a folder is not a run folder, its log cannot be read, or matplotlib is missing.
     """
-    logs = [_read_log(folder) for folder in folders]
     figure = new_figure(_WIDTH, 4.2 + 0.2 * len(folders), layout="constrained")
     axes = figure.subplots()
-    names = [folder.resolve().name for folder in folders]
-    if len(set(names)) < len(names):
-        names = ["/".join(folder.resolve().parts[-2:]) for folder in folders]
-    for index, (name, log) in enumerate(zip(names, logs, strict=True)):
+    plot_accuracy(axes, folders)
+    names = [label(name) for name in _names(folders)]
+    axes.set_title(names[0] if len(names) == 1 else "learning curves", fontsize=TITLE_SIZE, loc="left")
+    save(figure, *paths)
+
+
+def plot_accuracy(axes: Any, folders: Sequence[Path]) -> None:
+    """Plot accuracy in training and in validation against the step, from the `log.jsonl` of each run folder.
+
+    A dotted line is the chance level, if it is in the metadata of the run.
+
+    Raises:
+        ConfigError: If a folder is not a run folder, or its log cannot be read.
+    """
+    logs = [read_log(folder) for folder in folders]
+    for index, (name, log) in enumerate(zip(_names(folders), logs, strict=True)):
         colour = COLOURS[index % len(COLOURS)]
         marker = "o" if len(log["step"]) < 30 else None
         for split, style in _STYLES.items():
@@ -110,15 +135,24 @@ def draw_curves(folders: Sequence[Path], *paths: Path) -> None:
         if len(folders) > 1:
             axes.plot([], [], color=colour, label=label(name))
     for split, style in _STYLES.items():
-        axes.plot([], [], style, color="black" if len(folders) > 1 else COLOURS[0], label=split)
-    for chance in sorted({chance for folder in folders if (chance := _chance(folder)) is not None}):
+        axes.plot([], [], style, color="black" if len(folders) > 1 else COLOURS[0], label=_SPLITS[split])
+    for chance in sorted({chance for folder in folders if (chance := chance_level(folder)) is not None}):
         axes.axhline(chance, color="#555555", linestyle=":", linewidth=1.2, label=f"chance {chance:.3g}")
-    _finish(figure, axes, "step", "accuracy")
+    format_curves(axes, "step of training", "accuracy")
     axes.set_ylim(top=1.02)
-    save(figure, *paths)
+    axes.set_xlim(left=0)
+    axes.legend(loc="best", frameon=False, fontsize=FONT_SIZE)
 
 
-def _read_log(folder: Path) -> dict[str, list[float]]:
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The names of run folders, with those of their parents where some are equal."""
+    names = [folder.resolve().name for folder in folders]
+    return (
+        names if len(set(names)) == len(names) else ["/".join(each.resolve().parts[-2:]) for each in folders]
+    )
+
+
+def read_log(folder: Path) -> dict[str, list[float]]:
     """Steps and accuracies of a run; an incomplete last line, of a run that is still writing, is ignored."""
     file = folder / "log.jsonl"
     if not file.is_file():
@@ -140,7 +174,7 @@ def _read_log(folder: Path) -> dict[str, list[float]]:
     return log
 
 
-def _chance(folder: Path) -> float | None:
+def chance_level(folder: Path) -> float | None:
     """The chance level of the accuracy, if it is in the metadata of the run."""
     try:
         return float(json.loads((folder / "metadata.json").read_bytes())["chance"]["accuracy"])
@@ -148,15 +182,20 @@ def _chance(folder: Path) -> float | None:
         return None
 
 
-def _finish(figure: Any, axes: Any, x: str, y: str) -> None:
-    """Format the axes of curves: both from 0, and a legend below with as many columns as fit."""
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+def format_curves(axes: Any, x: str, y: str) -> None:
+    """Format the axes of curves: both from 0, and thousands with commas."""
+    axes.set_xlabel(x, fontsize=FONT_SIZE)
+    axes.set_ylabel(y, fontsize=FONT_SIZE)
+    axes.tick_params(labelsize=FONT_SIZE)
     axes.set_ylim(bottom=0)
     axes.grid(linewidth=0.5, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.xaxis.set_major_locator(whole_numbers())
+
+
+def _legend_below(figure: Any, axes: Any) -> None:
+    """Draw a legend below, with as many columns as fit."""
     widest = max(map(text_width, axes.get_legend_handles_labels()[1]))
     num_columns = max(1, int(_WIDTH / (widest + 0.6)))
     figure.legend(loc="outside lower center", ncols=num_columns, frameon=False, fontsize=FONT_SIZE)

@@ -135,7 +135,8 @@ def test_files_are_what_they_say_and_always_the_same(two_rounds):
         (
             [ShownRound(objects=np.zeros((2, 512), dtype=np.float32), labels=np.ones(2, dtype=bool))],
             "png",
-            "a contact sheet shows pictures or attribute values, but these objects are float32 of shape (512,)",
+            "a contact sheet shows pictures or attribute values, but these objects are float32 of shape (512,): "
+            "leave --plot out to see them as text",
         ),
         (
             [ShownRound(objects=np.zeros((1, 5), dtype=np.int64), labels=np.ones(1, dtype=bool))] * 5,

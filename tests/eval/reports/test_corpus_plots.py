@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
+from figure_texts import assert_readable, texts
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, CorpusError, Ragged
@@ -50,33 +49,6 @@ def figures(monkeypatch):
     for module in (drawing, translation_drawing):
         monkeypatch.setattr(module, "save", lambda figure, *paths: caught.append(figure))
     return caught
-
-
-def texts(figure):
-    """Every visible text with its box in pixels, (x0, y0, x1, y1)."""
-    canvas = FigureCanvasAgg(figure)
-    figure.draw_without_rendering()
-    beyond = {  # ticks past the end of an axis are laid out but not drawn
-        tick.label1
-        for axes in figure.axes
-        for axis in (axes.xaxis, axes.yaxis)
-        for tick in axis.get_major_ticks()
-        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-    }
-    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in beyond]
-    found = [text for text in found if text.get_text().strip()]
-    boxes = [text.get_window_extent(canvas.get_renderer()).extents for text in found]
-    return [text.get_text() for text in found], np.array(boxes)
-
-
-def assert_readable(figure):
-    """No text overlaps another or the edge of the figure."""
-    names, boxes = texts(figure)
-    shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(boxes[:, None, :2], boxes[:, :2])
-    clashes = np.argwhere(np.triu((shared > 0.5).all(axis=2), 1))
-    assert [(names[a], names[b]) for a, b in clashes] == []
-    width, height = figure.get_size_inches() * figure.dpi
-    assert (boxes[:, :2] >= 0).all() and (boxes[:, 2] <= width).all() and (boxes[:, 3] <= height).all()
 
 
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
@@ -185,8 +157,8 @@ def test_curves(figures, tmp_path):
     lines = [line for line in figures[0].axes[0].lines if len(line.get_xdata()) == 3]
     assert [line.get_ydata().tolist() for line in lines] == [[0.1, 0.3, 0.45], [0.2, 0.6, 0.9]] * 2
     assert lines[0].get_xdata().tolist() == [10, 20, 30]
-    assert texts(figures[0])[0][-5:] == ["one", "two", "valid", "train", "chance 0.25"]
-    assert texts(figures[1])[0][-3:] == ["valid", "train", "chance 0.25"]
+    assert texts(figures[0])[0][-5:] == ["one", "two", "validation", "training", "chance 0.25"]
+    assert texts(figures[1])[0][-3:] == ["validation", "training", "chance 0.25"]
 
 
 def test_curves_of_folders_of_one_name(figures, tmp_path):
@@ -194,7 +166,7 @@ def test_curves_of_folders_of_one_name(figures, tmp_path):
     (runs[0] / "metadata.json").unlink()
     (runs[1] / "metadata.json").write_text("{}")
     draw_curves(runs)
-    assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "valid", "train"]
+    assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "validation", "training"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,46 @@
+"""`ecsuite show`: look at a language."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Plot
+from ecsuite.commands.preview import ROUNDS, SPLIT, show_rounds
+from ecsuite.config import ConfigError
+from ecsuite.eval.reports.canvas import prepare_picture
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="A run folder or a corpus; a game's name shows its rounds.")],
+    plot: Plot = None,
+    rounds: Annotated[int, typer.Option(help=ROUNDS, hidden=True)] = 2,
+    split: Annotated[str, typer.Option(help=SPLIT, hidden=True)] = "train",
+    assign: Annotated[list[str] | None, typer.Option("--set", help=SET, hidden=True)] = None,
+) -> None:
+    """Show a language: what is said of what, what the most used messages are about, and the learning curve."""
+    path = Path(run)
+    if path.suffix in (".yaml", ".yml") or not path.exists():
+        show_rounds(run, plot, rounds, split, assign)
+        return
+    if (path / "config.yaml").is_file() and not (path / "corpus.jsonl").is_file():
+        raise ConfigError(
+            f"{path}: no corpus yet: wait until the training ends, or continue it with `ecsuite train-game "
+            f"{path / 'config.yaml'} --out {path} --resume`"
+        )
+    if plot is not None:
+        prepare_picture(plot)
+    from ecsuite.eval.reports.language_page import draw_language
+    from ecsuite.eval.reports.language_text import print_language
+    from ecsuite.eval.reports.languages import Language, heading
+    from ecsuite.formats import read_corpus
+
+    corpus = read_corpus(path)
+    source = path if path.is_dir() else path.parent
+    folder = source if (source / "log.jsonl").is_file() else None
+    language = Language(corpus)
+    title, lines = heading(language, (folder or path).resolve())
+    print_language(language, title, lines, folder)
+    if plot is not None:
+        draw_language(language, title, lines, folder, plot)
+        print(f"\nPicture: {plot}")

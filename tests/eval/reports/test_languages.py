@@ -1,0 +1,83 @@
+"""What is said of what: meanings as texts, samples, grids, and what messages are about."""
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
+
+NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
+
+
+def two_attributes():
+    """A symbol for the colour, then one for the shape; star and box have the same one."""
+    pairs = [(color, shape) for color in range(2) for shape in range(3)]
+    return Corpus(
+        messages=Ragged.from_rows([[color + 1, 3 + shape // 2] for color, shape in pairs]),
+        concepts=Ragged.from_rows([[color, 2 + shape] for color, shape in pairs]),
+        concept_names=NAMES,
+        metadata={"config": {"name": "game"}, "training": {"accuracy": 0.5, "step": 9}},
+    )
+
+
+def test_a_grid_has_every_combination():
+    grid = Language(two_attributes()).grid
+    assert grid.attributes == ("color", "shape")
+    assert grid.rows == ("red", "blue") and grid.columns == ("star", "box", "disc")
+    assert grid.indices.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_what_messages_and_symbols_are_about():
+    language = Language(two_attributes())
+    first, second = language.most_used_messages(9)
+    assert [language.spoken(each.symbols) for each in (first, second)] == ["1 3", "2 3"]
+    assert first.count == 2 and first.about_text == "color=red (100 %)"
+    by_place = {(each.symbols, each.place): each.about_text for each in language.most_used_symbols(9)}
+    assert by_place[(1,), 1] == "color=red (100 %)" and by_place[(4,), 2] == "shape=disc (100 %)"
+    assert by_place[(3,), 2] == ""  # half of its uses are stars, half are boxes
+    assert language.most_used_symbols(1)[0].symbols == (3,)
+
+
+def test_words_that_are_used_often_may_be_about_several_concepts():
+    meanings = np.arange(40)[:, None] % 4
+    language = Language(Corpus([[1 + index % 4 // 2] for index in range(40)], meanings=meanings))
+    assert [each.about_text for each in language.most_used_messages(2)] == [
+        "attribute0=0 (50 %), attribute0=1 (50 %)",
+        "attribute0=2 (50 %), attribute0=3 (50 %)",
+    ]
+    assert not language.most_used_symbols(2), "messages of one symbol are shown once"
+
+
+@pytest.mark.parametrize("number", [1, 7, 100, 300])
+def test_samples_are_spread_over_different_meanings(number):
+    meanings = np.stack(np.divmod(np.arange(256) // 2, 16), axis=1)  # each of 128 twice
+    language = Language(Corpus([[index] for index in range(256)], meanings=meanings))
+    rows = language.sample(number)
+    assert len(rows) == min(number, 128 if number < 256 else 256)
+    assert number > 128 or len({language.meaning(index) for index in rows}) == number
+    assert rows == sorted(rows) and (number < 7 or rows[-1] - rows[0] > 180)
+
+
+def test_other_corpora_have_no_grid():
+    unnamed = Language(Corpus([[1], [2, 3], []]))
+    assert unnamed.grid is None and unnamed.meaning(0) == "" and unnamed.sample(5) == [0, 1, 2]
+    assert unnamed.spoken(()) == "(empty)" and unnamed.most_used_messages(3) == []
+    features = Language(Corpus([[1], [1]], meanings=np.ones((2, 2)) / 3))
+    assert features.grid is None and features.most_used_messages(3)[0].about == ()
+    many = Corpus([[1]] * 26, meanings=np.stack([np.arange(26), np.zeros(26, int)], axis=1))
+    assert Language(many).grid is None, "26 rows are shown as a table"
+
+
+def test_titles_say_what_is_known(tmp_path):
+    title, lines = heading(Language(two_attributes()), tmp_path / "mine")
+    assert title == "mine (game)"
+    assert lines == ["accuracy 50.0% at step 9", "6 messages, 4 distinct; 4 symbols; mean length 2.0"]
+    odd = Corpus([[1]], metadata={"config": "?", "training": [1], "chance": None})
+    assert heading(Language(odd), tmp_path / "mine")[0] == "mine"
+
+
+def test_phrases_and_lines_of_characters():
+    assert phrase(["red", "or", "circle"]) == "red or circle" and phrase(["and", "a", "b"]) == "a and b"
+    assert phrase(["color=red", "shape=star"]) == "color=red shape=star" and phrase([]) == ""
+    assert sparkline([0.0, 0.5, 1.0, float("nan")], "abc") == "abc"
+    assert list(thinned(range(100), 3)) == [0, 50, 99] and list(thinned([7], 3)) == [7]
