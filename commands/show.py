@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Plot
+from ecsuite.commands.options import SET, Plot
 from ecsuite.commands.preview import ROUNDS, SPLIT, show_rounds
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
