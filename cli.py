@@ -14,8 +14,7 @@ from typer.core import TyperGroup
 
 from ecsuite.commands.catalogue import COMMANDS
 from ecsuite.commands.command_help import HELP, make_command
-from ecsuite.config import ConfigError, DamagedError, DivergedError
-from ecsuite.corpus import CorpusError
+from ecsuite.config import ConfigError, CorpusError, DamagedError, DivergedError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
 from ecsuite.version import __version__
@@ -27,7 +26,7 @@ ecsuite trains agents that invent languages, and measures the languages they inv
 
   ecsuite train-game disc_small           train two agents, a minute on two cores
   ecsuite score runs/disc_small           measure the language that they invented
-  ecsuite list                            games, agents, channels, metrics
+  ecsuite list games                      the other games
   ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml
   ecsuite --help                          all commands
 """

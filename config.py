@@ -28,6 +28,15 @@ class PartError(ConfigError):
     """An error in a user's own part; the message names file and line."""
 
 
+class CorpusError(ValueError):
+    """Input that is not valid; the message has one line per error: file, line, expected, found."""
+
+    def __init__(self, message: str, num_errors: int = 1) -> None:
+        """Store the message and the total number of errors."""
+        super().__init__(message)
+        self.num_errors = num_errors
+
+
 class DamagedError(RuntimeError):
     """Damaged files of a run."""
 

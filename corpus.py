@@ -15,19 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.config import CorpusError as CorpusError
+
 SECONDS_UNTIL_ABANDONED = 3600
 """Time without a write after which a temporary file is taken to be of a killed process."""
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 """Names of the temporary files of `write_atomically`."""
-
-
-class CorpusError(ValueError):
-    """Input that is not valid; the message has one line per error: file, line, expected, found."""
-
-    def __init__(self, message: str, num_errors: int = 1) -> None:
-        """Store the message and the total number of errors."""
-        super().__init__(message)
-        self.num_errors = num_errors
 
 
 @dataclass(frozen=True, slots=True)

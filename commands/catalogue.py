@@ -152,7 +152,7 @@ COMMANDS = {
     "list": Entry(
         OWN,
         "List what has a name: games, agents, channels, metrics, ...",
-        ("", "--json"),
+        ("", "channels", "channel gumbel"),
     ),
     "new": Entry(
         OWN,

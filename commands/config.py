@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set
 
 TEXTS = ("name", "about")
@@ -22,11 +23,11 @@ def config(
     """Print every setting of an experiment as YAML with comments, ready to be saved, edited and trained."""
     from ecsuite.games.experiment import load_experiment
 
-    experiment = load_experiment(game, assign or [])
+    experiment = load_experiment(game, [*settings_to_show(game), *(assign or [])])
     if diff is None:
         print("\n".join(commented(experiment)))
         return
-    other = load_experiment(diff)
+    other = load_experiment(diff, settings_to_show(diff))
     before, now = (dict(_leaves(each.to_tree())) for each in (experiment, other))
     for key in {**before, **now}:
         if before.get(key) != now.get(key):

@@ -1,78 +1,291 @@
-"""`ecsuite list`: everything that can be named on the command line and in a YAML file."""
+"""`ecsuite list`: everything that has a name, and all about one."""
 
-import inspect
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from ecsuite.commands.named import (
+    KINDS,
+    found,
+    read_kind,
+    registered_names,
+    settings_to_show,
+    singular,
+)
 from ecsuite.commands.options import Json
-from ecsuite.components import Registry
+from ecsuite.config import look_up
 from ecsuite.eval.reports.console import print_json
+from ecsuite.foreign import is_foreign
+
+if TYPE_CHECKING:
+    from ecsuite.commands.part_details import Option
+
+USE = {
+    "games": "ecsuite train-game {name}",
+    "worlds": "ecsuite train-game disc_small --world {name}",
+    "tasks": "ecsuite train-game disc_small --task {name}",
+    "channels": "ecsuite train-game disc_small --channel {name}",
+    "perceptions": "ecsuite train-game disc_small --set sender.perception={name}",
+    "senders": "ecsuite train-game disc_small --sender {name}",
+    "receivers": "ecsuite train-game disc_small --receiver {name}",
+    "losses": "ecsuite train-game disc_small --loss {name}",
+    "optimizers": "ecsuite train-game disc_small --set optimizer={name}",
+    "schedules": "ecsuite train-game disc_small --set schedule={name}",
+    "grammars": "ecsuite grammar {name}",
+    "metrics": "ecsuite score runs/disc_small --metrics {name}",
+    "protocols": "ecsuite icy --protocol {name}",
+    "presets": "ecsuite score runs/disc_small --metrics xferbench --preset {name}",
+    "xferbench protocols": "ecsuite score runs/disc_small --metrics xferbench --protocol {name}",
+    "baselines": "ecsuite baseline {name}",
+    "translation presets": "ecsuite translate runs/disc_small --pairs FILE --preset {name}",
+    "xtreme tasks": "ecsuite xtreme runs/disc_small --tasks {name}",
+    "xtreme presets": "ecsuite xtreme runs/disc_small --preset {name}",
+    "xtreme protocols": "ecsuite xtreme runs/disc_small --protocol {name}",
+}
+"""How a name of each kind is used; studies say it themselves."""
 
 
-def registered_names() -> dict[str, dict[str, str]]:
-    """What can be named, by kind, with a line each."""
-    from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
-    from ecsuite.eval.concept_games.study import named_studies as cbm_studies
-    from ecsuite.eval.icy.study import PROTOCOLS, named_studies
-    from ecsuite.eval.metrics import METRICS
-    from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
-    from ecsuite.eval.xferbench.sources import SOURCES
-    from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
-    from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
-    from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
-    from ecsuite.games.experiment import named_configs
-    from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
-    from ecsuite.grammars import GRAMMARS
+def list_names(
+    kind: Annotated[str | None, typer.Argument(help="A kind, such as games, channel or metrics.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List what has a name: the kinds, the names of a kind, or everything about one name."""
+    if kind is None:
+        if as_json:
+            print_json(registered_names())
+        else:
+            _print_kinds()
+        return
+    kind = read_kind(kind)
+    if name is None:
+        lines = KINDS[kind].names()
+        if as_json:
+            print_json(dict(lines))
+        else:
+            _print_names(kind, dict(lines))
+        return
+    details = details_of(kind, name)
+    if as_json:
+        print_json(details)
+    else:
+        _print_details(kind, details)
 
+
+def details_of(kind: str, name: str) -> dict[str, Any]:
+    """What is known of a name, JSON-ready: its line, further text, its options, where it is from.
+
+    Raises:
+        ConfigError: If there is no such name.
+    """
+    details: dict[str, Any] = {"kind": singular(kind), "name": name}
+    entry = KINDS[kind]
+    if entry.registry is not None:
+        return details | _part(kind, name)
+    lines = entry.names()
+    plain = name.partition(",")[0] if kind == "grammars" else name
+    if kind == "grammars" and is_foreign(name):
+        return details | _own(name)
+    details["about"] = look_up(singular(kind), plain, lines)
+    if kind == "games":
+        details |= _game(name)
+    elif entry.table is not None:
+        details |= _entry(found(entry.table)[plain])
+        if kind == "grammars":
+            details["options"] = [asdict(each) for each in _grammar_options(plain)]
+    elif kind == "studies":
+        command = "icy" if "icy" in name else "cbm"
+        details["use"] = f"ecsuite {command} {name} --plan"
+    return details
+
+
+def _part(kind: str, name: str) -> dict[str, Any]:
+    """A part of a registry, or of a user's file."""
+    from ecsuite.commands.part_details import options_of, settings_of
+
+    registry = found(str(KINDS[kind].registry))
+    if is_foreign(name):
+        return _own(name, registry)
+    if kind == "metrics":
+        function = registry.load(name)
+        return {
+            "about": registry.lines()[name],
+            "text": _text(function),
+            "source": registry.parts[name][0],
+        }
+    part, given, made = settings_of(registry, name)
+    cell = given.get("cell")
+    lines = KINDS[kind].names()
+    options = [asdict(each) for each in options_of(made.Options)]
+    for option in options:
+        if option["name"] in given:
+            option["default"] = str(given[option["name"]])
+    found_text = _text(made)
+    if cell is not None and kind in ("senders", "receivers"):
+        cells = found("agents.registry:CELLS")
+        found_text += _text(cells.load(cell))
     return {
-        "games": named_configs(),
-        "worlds": WORLDS.lines(),
-        "tasks": TASKS.lines(),
-        "channels": CHANNELS.lines(),
-        "perceptions": PERCEPTIONS.lines(),
-        "senders": agent_names(SENDERS, CELLS),
-        "receivers": agent_names(RECEIVERS, CELLS),
-        "losses": LOSSES.lines(),
-        "optimizers": OPTIMIZERS.lines(),
-        "schedules": SCHEDULES.lines(),
-        "grammars": {name: first_line(grammar) for name, grammar in GRAMMARS.items()},
-        "metrics": METRICS.lines(),
-        "protocols": PROTOCOLS,
-        "studies": named_studies() | cbm_studies(),
-        "presets": {name: preset.about for name, preset in PRESETS.items()},
-        "xferbench protocols": {name: protocol.about for name, protocol in RULES.items()},
-        "baselines": {name: first_line(source) for name, source in SOURCES.items()},
-        "translation presets": {
-            name: f"BART with {sizes.num_layers} + {sizes.num_layers} layers of {sizes.width}"
-            for name, sizes in ((name, preset.model) for name, preset in TRANSLATION.items())
-        },
-        "xtreme tasks": {
-            name: f"{task.title}, {len(task.languages)} languages" for name, task in XTREME.items()
-        },
-        "xtreme presets": {name: preset.about for name, preset in TRANSFER.items()},
-        "xtreme protocols": {name: protocol.about for name, protocol in WAYS.items()},
+        "about": lines.get(name, registry.lines()[part]),
+        "text": found_text,
+        "options": options,
+        "source": registry.parts[part][0],
     }
 
 
-def agent_names(agents: Registry, cells: Registry) -> dict[str, str]:
-    """Names of agents with a line each: a recurrent agent is named by its cell."""
-    lines = agents.lines()
-    recurrent = lines.pop("recurrent")
-    return {**cells.lines(), "CELL-2l": recurrent, **lines}
+def _own(name: str, registry: Any = None) -> dict[str, Any]:
+    """A part of a user's file, which the user named and which is therefore imported."""
+    import ecsuite.foreign as foreign
+    from ecsuite.commands.part_details import options_of
+
+    plain = name.partition(",")[0]
+    foreign.trust([plain])
+    made = foreign.named(plain) if registry is None else registry.load(plain)
+    text = _text(made)
+    options = getattr(made, "Options", None)
+    return {
+        "about": text[0] if text else "a part of your own",
+        "text": text,
+        "options": [] if options is None else [asdict(each) for each in options_of(options)],
+        "source": str(foreign.file_of(foreign.source_of(plain))),
+    }
 
 
-def first_line(entry: object) -> str:
-    """The first line of a thing's documentation."""
-    return (inspect.getdoc(entry) or "").split("\n")[0]
+def _game(name: str) -> dict[str, Any]:
+    """The sections of a shipped game in short, and how long it trains."""
+    from ecsuite.games.experiment import load_experiment
+
+    experiment = load_experiment(name, settings_to_show(name))
+    training = experiment.training
+    steps = -(-training.num_examples // training.batch_size) * training.num_epochs
+    sections = {
+        "world": experiment.world,
+        "task": experiment.task,
+        "channel": experiment.channel,
+        "sender": experiment.sender,
+        "receiver": experiment.receiver,
+    }
+    return {
+        "sections": {section: _in_short(part) for section, part in sections.items()}
+        | {
+            "training": f"{steps:,} steps: {training.num_epochs} epochs of {training.num_examples:,} examples, "
+            f"{training.batch_size} a step"
+        },
+        "use": f"ecsuite train-game {name}; every setting: ecsuite config {name}",
+    }
 
 
-def list_names(as_json: Json = False) -> None:
-    """List every game, world, grammar, sender, receiver, channel, metric, study and preset, a line each."""
-    names = registered_names()
-    if as_json:
-        print_json(names)
+def _entry(entry: Any) -> dict[str, Any]:
+    """What a table has by a name: a function with its options, or settings such as those of a preset."""
+    from ecsuite.commands.part_details import values_of
+
+    if is_dataclass(entry):
+        shown = (each for each in values_of(entry) if each.name not in ("name", "about"))
+        return {"options": [asdict(each) for each in shown]}
+    return {"text": _text(entry)}
+
+
+def _grammar_options(name: str) -> "Iterator[Option]":
+    """What may stand after the name of a grammar: choices of a corruption, or numbers."""
+    from ecsuite.commands.part_details import Option, written
+
+    corruption = found("grammars.corruptions:CORRUPTIONS").get(name)
+    if corruption is not None:
+        for key, choices in corruption.options.items():
+            yield Option(name=key, default=choices[0], values=", ".join(choices), about="")
         return
-    for kind, entries in names.items():
-        print(kind)
-        for name, about in entries.items():
-            print(f"  {name:23}{about}")
+    for key, default in (found("grammars:GRAMMARS")[name].__kwdefaults__ or {}).items():
+        if key not in ("num_types", "text"):
+            yield Option(name=key, default=written(default), values="number", about="")
+
+
+def _in_short(part: Any) -> str:
+    """A part with its options, as it may be written on the command line."""
+    from ecsuite.commands.part_details import written
+
+    options = {each.name: getattr(part.options, each.name) for each in fields(part.options)}
+    kind = options.pop("cell", part.kind)
+    values = (f"{name}={written(value)}" for name, value in options.items() if value is not None)
+    return ", ".join([kind, *values])
+
+
+def _text(entry: object) -> list[str]:
+    from ecsuite.commands.part_details import paragraphs
+
+    return paragraphs(entry)
+
+
+def _print_kinds() -> None:
+    """A line a kind: how many names, and some."""
+    print("ecsuite list KIND: all names of a kind. ecsuite list KIND NAME: everything about one.\n")
+    width = max(map(len, KINDS))
+    for kind, entry in KINDS.items():
+        names = list(entry.names())
+        some = entry.usual or names[:4]
+        more = ", ..." if len(some) < len(names) else ""
+        print(f"{kind.replace(' ', '-'):{width}}  {len(names):3}  {', '.join(some)}{more}")
+
+
+def _print_names(kind: str, lines: dict[str, str]) -> None:
+    """A line a name; on a terminal, what is wider than it goes on below."""
+    names = max(map(len, lines))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+    for each, line in lines.items():
+        print(textwrap.fill(f"{each:{names}}  {line}", width, subsequent_indent=" " * (names + 2)))
+    print(f"\nAbout one: ecsuite list {singular(kind).replace(' ', '-')} {next(iter(lines))}")
+
+
+def _print_details(kind: str, details: dict[str, Any]) -> None:
+    """Everything about a name."""
+    width = min(shutil.get_terminal_size().columns, 110)
+    about, text = details["about"], list(details.get("text", ()))
+    if text and text[0].startswith(about):
+        about = text.pop(0)
+    for paragraph in [f"{details['name']} ({details['kind']}): {about}", *text]:
+        print(textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False) + "\n")
+    rows = list(_rows(details))
+    if rows:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*rows[0], box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for row in rows[1:]:
+            table.add_row(*row)
+        Console(width=width, markup=False, highlight=False).print(table)
+        print()
+    elif "options" in details:
+        print("It has no options.\n")
+    if "use" in details:
+        print(f"Use it: {details['use']}")
+    elif kind in USE:
+        print(f"Use it: {USE[kind].format(name=_with_option(details))}")
+    if "source" in details:
+        print(f"Defined in: {details['source']}")
+
+
+def _with_option(details: dict[str, Any]) -> str:
+    """The name of a part, with its first option that is a number."""
+    for option in details.get("options", ()):
+        if option["values"].startswith(("integer", "number")) and option["default"][0].isdigit():
+            return f"{details['name']},{option['name']}={option['default']}"
+    return str(details["name"])
+
+
+def _rows(details: dict[str, Any]) -> Iterator[list[str]]:
+    """The table of a name, its head first; none if there is nothing to tabulate."""
+    if sections := details.get("sections"):
+        yield ["section", "what it is"]
+        for section, text in sections.items():
+            yield [section, text]
+    elif options := details.get("options"):
+        keys = [key for key in ("name", "default", "values", "about") if any(each[key] for each in options)]
+        heads = {"name": "option", "about": "meaning"} | ({} if "values" in keys else {"default": "value"})
+        yield [heads.get(key, key) for key in keys]
+        for option in options:
+            yield [option[key] for key in keys]

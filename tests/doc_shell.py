@@ -185,7 +185,7 @@ def prepare() -> None:
     from importlib import import_module
 
     from ecsuite import api
-    from ecsuite.commands.list import registered_names
+    from ecsuite.commands.named import registered_names
 
     registered_names()
     for name in (

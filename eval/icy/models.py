@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents import make_receiver, make_sender
 from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.feedforward import FC1LReceiver
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message

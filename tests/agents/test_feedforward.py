@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import make_receiver, make_sender
+from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 

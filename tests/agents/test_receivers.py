@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ecsuite.agents import make_receiver
+from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.receivers import RecurrentReceiver
 
 

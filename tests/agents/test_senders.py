@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from ecsuite.agents import make_sender
+from ecsuite.agents.factory import make_sender
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import RecurrentSender
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from ecsuite.agents import parse_agent
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.agents.spec import families
+from ecsuite.agents.spec import families, parse_agent
 from ecsuite.components import option_types
 from ecsuite.config import ConfigError
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.agents import make_sender
+from ecsuite.agents.factory import make_sender
 from ecsuite.agents.message import EOS
 
 SIZE = 8

@@ -37,3 +37,8 @@ def test_parts_of_ones_own_are_shown(ecsuite, tmp_path):
     assert code == 0
     assert "  kind: ./noisy.py:Noisy\n" in out and "  confusion: 0.1  # Share of a symbol's weight" in out
     assert "code" not in out.split()
+
+
+def test_a_game_that_needs_a_file_is_shown_without_it(ecsuite):
+    code, out, err = ecsuite("config", "mu_cub")
+    assert (code, err) == (0, "") and "  features: FILE.npz  #" in out

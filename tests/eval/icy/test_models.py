@@ -4,7 +4,7 @@ import pytest
 import torch
 from plain_modules import PlainReceiver, PlainSender
 
-from ecsuite.agents import make_receiver
+from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 from ecsuite.eval.icy.channels import parse_channel

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from ecsuite.agents import make_receiver
 from ecsuite.agents.cells import LSTMCell
+from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
 

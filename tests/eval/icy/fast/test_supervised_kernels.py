@@ -5,9 +5,10 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ecsuite.agents import make_sender, parse_agent
 from ecsuite.agents.cells import DAGCell, LSTMCell
+from ecsuite.agents.factory import make_sender
 from ecsuite.agents.senders import RecurrentSender
+from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy.fast.recurrent_kernels import FUSED_CELLS
 from ecsuite.eval.icy.fast.supervised_batches import SupervisedBatch
 from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender

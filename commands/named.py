@@ -1,0 +1,147 @@
+"""What can be named on the command line and in a YAML file, by kind; what a kind needs is imported when it is asked.
+
+`ecsuite list` prints it, and the completion of a shell suggests it.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ecsuite.components import Registry
+from ecsuite.config import look_up, parse_yaml, shipped_configs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """What has a name of one kind."""
+
+    names: Callable[[], Mapping[str, str]]
+    """All names, with a line for people each."""
+    usual: tuple[str, ...] = ()
+    """Those to begin with; none: the first ones."""
+    registry: str | None = None
+    """`module:NAME` of the registry of such parts; None: they are no parts of a game, and no metrics."""
+    table: str | None = None
+    """`module:NAME` of a dict of what has these names."""
+
+
+def _of_registry(place: str, *usual: str) -> Kind:
+    return Kind(names=lambda: found(place).lines(), usual=usual, registry=place)
+
+
+def _of_agents(place: str, *usual: str) -> Kind:
+    return Kind(
+        names=lambda: agent_names(found(place), found("agents.registry:CELLS")), usual=usual, registry=place
+    )
+
+
+def _of_table(place: str, line: Callable[[Any], str], *usual: str) -> Kind:
+    return Kind(
+        names=lambda: {name: line(entry) for name, entry in found(place).items()}, usual=usual, table=place
+    )
+
+
+def about(entry: Any) -> str:
+    """The line of an entry that has one."""
+    return str(entry.about)
+
+
+def first_line(entry: object) -> str:
+    """The first line of a thing's documentation."""
+    return (inspect.getdoc(entry) or "").split("\n")[0]
+
+
+def found(place: str) -> Any:
+    """What `module:NAME` in `ecsuite` names, imported now."""
+    module, name = place.split(":")
+    return getattr(import_module(f"ecsuite.{module}"), name)
+
+
+def agent_names(agents: Registry, cells: Registry) -> dict[str, str]:
+    """Names of agents with a line each: a recurrent agent is named by its cell."""
+    lines = agents.lines()
+    recurrent = lines.pop("recurrent")
+    return {**cells.lines(), "CELL-2l": recurrent, **lines}
+
+
+def _described(folder: str = "", prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The shipped configs in a folder with the value of their key `about`, which is in the first line."""
+    for name, file in shipped_configs(folder).items():
+        if name.startswith(prefix):
+            line = file.read_text("utf-8").partition("\n")[0]
+            yield f"{folder}/{name}" if folder else name, str(parse_yaml(line, name)["about"])
+
+
+def settings_to_show(game: str) -> list[str]:
+    """Assignments with which a shipped game can be shown that else needs a file of the user's."""
+    shipped = shipped_configs()
+    tree = parse_yaml(shipped[game].read_text("utf-8"), game) if game in shipped else {}
+    needs_file = tree.get("world", {}).get("kind") == "features"
+    return ["world.features=FILE.npz"] if needs_file else []
+
+
+KINDS: Mapping[str, Kind] = {
+    "games": Kind(
+        names=lambda: dict(_described()), usual=("disc_small", "recon_large", "objects", "shape_gs")
+    ),
+    "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
+    "tasks": _of_registry("games.registry:TASKS"),
+    "channels": _of_registry("games.registry:CHANNELS", "gumbel", "reinforce", "quantized"),
+    "perceptions": _of_registry("agents.registry:PERCEPTIONS", "linear", "mlp", "conv"),
+    "senders": _of_agents("agents.registry:SENDERS", "gru", "lstm", "transformer"),
+    "receivers": _of_agents("agents.registry:RECEIVERS", "gru", "lstm", "hier"),
+    "losses": _of_registry("games.registry:LOSSES"),
+    "optimizers": _of_registry("games.registry:OPTIMIZERS"),
+    "schedules": _of_registry("games.registry:SCHEDULES"),
+    "grammars": _of_table("grammars:GRAMMARS", first_line, "concat", "shufdet", "hol", "zipf_parentheses"),
+    "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
+    "protocols": Kind(names=lambda: found("eval.icy.study:PROTOCOLS")),
+    "studies": Kind(
+        names=lambda: dict([*_described("paper", "icy_"), *_described("paper", "cbm_")]),
+        usual=("paper/icy_table3", "paper/cbm_table1"),
+    ),
+    "presets": _of_table("eval.xferbench.presets:PRESETS", about),
+    "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),
+    "baselines": _of_table("eval.xferbench.sources:SOURCES", first_line),
+    "translation presets": _of_table(
+        "eval.translation.presets:PRESETS",
+        lambda preset: (
+            f"BART with {preset.model.num_layers} + {preset.model.num_layers} layers of {preset.model.width}"
+        ),
+    ),
+    "xtreme tasks": _of_table(
+        "eval.xtreme.scoring.tasks:TASKS", lambda task: f"{task.title}, {len(task.languages)} languages"
+    ),
+    "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),
+    "xtreme protocols": _of_table("eval.xtreme.protocols:PROTOCOLS", about),
+}
+"""In the order of `ecsuite list`."""
+
+
+def read_kind(text: str) -> str:
+    """The key of a kind as users write it: in the singular, or with hyphens for spaces, too.
+
+    Raises:
+        ConfigError: If there is no such kind.
+    """
+    written = text.lower().replace("-", " ").replace("_", " ")
+    for kind in KINDS:
+        if written in (kind, singular(kind)):
+            return kind
+    look_up("kind", text, {kind.replace(" ", "-"): None for kind in KINDS})
+    raise AssertionError
+
+
+def singular(kind: str) -> str:
+    """The word for one of a kind: `studies` gives `study`."""
+    for ending, one in (("ies", "y"), ("sses", "ss"), ("s", "")):
+        if kind.endswith(ending):
+            return kind.removesuffix(ending) + one
+    raise AssertionError
+
+
+def registered_names() -> dict[str, dict[str, str]]:
+    """Everything that can be named, by kind, with a line each."""
+    return {kind: dict(entry.names()) for kind, entry in KINDS.items()}

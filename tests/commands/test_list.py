@@ -1,0 +1,77 @@
+"""`ecsuite list`: the kinds, the names of a kind, and everything about one name."""
+
+import json
+
+import pytest
+
+from ecsuite.commands.named import KINDS, singular
+
+
+def test_kinds_have_a_line_each(ecsuite):
+    code, out, err = ecsuite("list")
+    assert (code, err) == (0, "") and len(out.splitlines()) == len(KINDS) + 2
+    for kind, entry in KINDS.items():
+        names = entry.names()
+        (line,) = (line for line in out.splitlines() if line.split()[:1] == [kind.replace(" ", "-")])
+        assert line.split()[1] == str(len(names)) and set(entry.usual) <= set(names)
+
+
+def test_the_names_of_a_kind_have_a_line_each(ecsuite):
+    code, out, err = ecsuite("list", "channel")
+    assert (code, err) == (0, "") and ecsuite("list", "Channels") == (0, out, "")
+    names = KINDS["channels"].names()
+    assert [line.split(None, 1) for line in out.splitlines()[:-2]] == [list(each) for each in names.items()]
+    assert out.splitlines()[-1] == "About one: ecsuite list channel soft"
+    assert json.loads(ecsuite("list", "channels", "--json")[1]) == names
+    assert ecsuite("list", "xferbench-protocols")[0] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_has_details(as_json, kind):
+    for name in KINDS[kind].names():
+        details = as_json("list", singular(kind).replace(" ", "-"), name.replace("CELL", "lstm"))
+        assert details["about"] and details["kind"] == singular(kind)
+
+
+def test_details_of_a_part_are_its_options(ecsuite, as_json):
+    code, out, err = ecsuite("list", "channel", "gumbel")
+    assert (code, err) == (0, "") and out.startswith("gumbel (channel): Gumbel-softmax (Jang et al. 2017, ")
+    assert "temperature        1.0       number, above 0 " in out
+    assert "Use it: ecsuite train-game disc_small --channel gumbel,vocab_size=5" in out
+    options = {option["name"]: option for option in as_json("list", "sender", "husendz:lstm")["options"]}
+    assert options["cell"]["default"] == "lstm" and options["hidden_size"]["values"] == "integer, at least 1"
+    (option,) = as_json("list", "grammar", "shufdet")["options"]
+    assert option == {"name": "decides", "default": "last", "values": "last, first", "about": ""}
+    (option,) = as_json("list", "grammar", "dyck")["options"]
+    assert (option["name"], option["default"]) == ("open_probability", "0.5")
+
+
+def test_details_of_a_game_are_its_parts_and_steps(ecsuite):
+    code, out, err = ecsuite("list", "game", "disc_tiny")
+    assert (code, err) == (0, "")
+    assert "world     attributes, num_attributes=2, num_values=4" in out
+    assert "every setting: ecsuite config disc_tiny" in out
+
+
+def test_details_of_a_users_part(ecsuite, as_json):
+    assert ecsuite("new", "channel", "noisy.py")[0] == 0
+    details = as_json("list", "channel", "./noisy.py:Noisy")
+    assert details["about"].startswith("Gumbel-softmax whose symbols") and details["source"] == "noisy.py"
+    option = details["options"][-1]
+    assert (option["name"], option["default"]) == ("confusion", "0.1")
+    assert option["values"] == "number, at least 0, below 1" and option["about"].startswith("Share of")
+    code, out, err = ecsuite("list", "sender", "./noisy.py:Noisi")
+    assert (code, out) == (2, "") and err.startswith("./noisy.py: has no Noisi; it has Noisy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("list chanel", "unknown kind 'chanel'; did you mean 'channels'? choices: channels, "),
+        ("list channel gumbl", "unknown channel 'gumbl'; did you mean 'gumbel'? choices: soft, "),
+        ("list game disc", "unknown game 'disc'; did you mean 'disc_"),
+    ],
+)
+def test_unknown_names_are_refused(ecsuite, arguments, message):
+    code, out, err = ecsuite(*arguments.split())
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
