@@ -1,0 +1,57 @@
+"""The outputs that pages show: `python tests/doc_outputs.py docs/start.md` runs a page and writes them.
+
+Every `sh` block is run at full size. What it prints on standard output replaces the `text` block below it, where there
+is one.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from doc_pages import Block, blocks
+
+
+def outputs(page: Path) -> list[tuple[Block, str]]:
+    """The blocks that show an output, each with the output of today."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder, programs = Path(name) / "page", Path(name) / "bin"
+        folder.mkdir()
+        programs.mkdir()
+        program = programs / "ecsuite"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ecsuite.cli "$@"\n')
+        program.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "80"}
+        for block, below in pairwise([*blocks(page), Block(line=0, language="", text="")]):
+            if not block.is_run or block.language != "sh":
+                continue
+            done = subprocess.run(
+                ["bash", "-euc", f"{block.setup}\n{block.text}"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            if below.language == "text":
+                lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+                found.append((below, "".join(f"{line}\n" for line in lines)))
+    return found
+
+
+def with_outputs(page: Path) -> str:
+    """The text of a page with the outputs of today."""
+    lines = page.read_text().splitlines(keepends=True)
+    for block, output in reversed(outputs(page)):
+        start = block.line - 1  # of the first line in the block
+        lines[start : start + block.text.count("\n")] = [output]
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(with_outputs(Path(name)))
