@@ -63,6 +63,11 @@ COMMANDS = {
         "Draw the learning curves of runs.",
         ("runs/a runs/b --out curves.svg", "runs/a --measure loss --out loss.png"),
     ),
+    "sweep": Entry(
+        TRAIN,
+        "Train and score a game with many settings and seeds: a hyperparameter sweep.",
+        ("study.yaml --plan", "study.yaml --on local:8 --out runs/study"),
+    ),
     "grammar": Entry(
         LANGUAGES,
         "Write an artificial language as a corpus.",
@@ -118,6 +123,11 @@ COMMANDS = {
         COMPARE,
         "Compare the scores of several sources, with intervals and corrections.",
         ("a.json b.json french.json", "runs/a runs/b --metric topsim --out differences.json"),
+    ),
+    "table": Entry(
+        COMPARE,
+        "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",
+        ("runs/study --latex", "runs/study --by channel.kind --metrics accuracy,topsim", "runs/a runs/b --csv"),
     ),
     "correlate": Entry(
         COMPARE,

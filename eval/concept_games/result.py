@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.concept_games.jobs import plan, run_folder_of
+from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.study import Row, Study
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
@@ -80,7 +80,7 @@ def collect(study: Study, results: Mapping[Job, Result], folder: Path) -> list[M
             if found.failure is not None:
                 failures[seed] = found.failure
                 continue
-            run_folder = run_folder_of(job.inputs["game"], folder)
+            run_folder = folder / job.inputs["game"].folder_name
             runs.append({**found.value, "folder": str(run_folder), "seconds": found.seconds})
         rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
     return rows

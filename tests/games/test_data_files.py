@@ -3,11 +3,12 @@
 import shutil
 
 import pytest
+import torch
 import yaml
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.concept_games.jobs import Game
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training_jobs import Game
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
 TEXT = {"train": "0 1 . 2 3 . 0\n1 1 . 3 3 . 1\n", "other": "0 2 . 2 3 . 0\n1 1 . 3 3 . 1\n"}
@@ -74,7 +75,7 @@ def test_jobs_of_studies_know_the_content(tmp_path):
     for seed, name in ((0, "a.npz"), (1, "a.npz"), (0, "b.npz")):
         write_features(tmp_path / name, synthetic_features(seed))
         experiment = load_experiment("mu_cub", flags={"world.features": str(tmp_path / name)})
-        keys.append(Game.of(experiment).job_key())
+        keys.append(Game.of(experiment, 1, torch.device("cpu")).job_key())
     assert keys[0] == keys[2] != keys[1]
 
 

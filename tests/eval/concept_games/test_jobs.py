@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from ecsuite.config import DivergedError
-from ecsuite.eval.concept_games import jobs
-from ecsuite.eval.concept_games.jobs import plan, run_folder_of
+from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow, measure
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
+from ecsuite.games import training_jobs
 from ecsuite.games.experiment import override, with_training
 from ecsuite.games.training import Result
 from ecsuite.jobs.graph import Runner
@@ -45,7 +45,7 @@ def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, 
         values = row.values("cbm")
         assert row.mean("cbm") == pytest.approx(np.mean(values))
         assert row.deviation("cbm") == pytest.approx(abs(values[0] - values[1]) / np.sqrt(2))
-    monkeypatch.setattr(jobs, "train", None)
+    monkeypatch.setattr(training_jobs, "train", None)
     assert measure(small, runner) == rows
     assert json.loads(json.dumps(rows[0].to_json()))["mean"]["cbm"] == rows[0].mean("cbm")
 
@@ -67,14 +67,14 @@ def test_other_settings_are_other_runs(small, tmp_path):
     )
     other = others[0]
     assert one.digest != other.digest and other.work == 2 * one.work
-    folders = {run_folder_of(job.inputs["game"], tmp_path) for job in (one, other)}
+    folders = {job.inputs["game"].folder_name for job in (one, other)}
     assert len(folders) == 2
 
 
 def test_a_run_that_was_stopped_goes_on(small, tmp_path, monkeypatch):
     ended = Result(stopped="preempted", step=1, num_steps=2, measures={}, chance={}, extra_evaluations={})
     given = []
-    monkeypatch.setattr(jobs, "train", lambda *_, **options: given.append(options) or ended)
+    monkeypatch.setattr(training_jobs, "train", lambda *_, **options: given.append(options) or ended)
     asked = iter([None, "preempted"])
     with pytest.raises(SystemExit):
         measure(small, Runner(folder=tmp_path / "runs", should_stop=lambda: next(asked, "preempted")))

@@ -1,0 +1,66 @@
+"""`ecsuite sweep`: a game with many settings and seeds, trained and scored."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Device, Json
+from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.config import ConfigError
+from ecsuite.eval.reports.console import print_json
+from ecsuite.file_formats import with_format
+
+
+def sweep(
+    study: Annotated[
+        str, typer.Argument(help="A YAML file with base, vary, seeds and score (docs/sweeps.md).")
+    ],
+    on: Annotated[str, typer.Option(help="here, or local:N for N processes of this machine.")] = "local",
+    out: Annotated[Path | None, typer.Option(help="The folder to write; default runs/NAME.")] = None,
+    plan: Plan = False,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
+    from ecsuite.eval.sweeps.jobs import plan as plan_jobs
+    from ecsuite.eval.sweeps.records import STORE, SWEEP
+    from ecsuite.eval.sweeps.result import measure
+    from ecsuite.eval.sweeps.study import load_study
+
+    workers = num_workers(on)
+    chosen = load_study(study, device=device)
+    folder = out or Path("runs") / chosen.name
+    store = folder / STORE
+    if plan:
+        jobs = [job for run in plan_jobs(chosen, folder) for job in (run.training, *run.scores.values())]
+        print_plan(jobs, cache=store, as_json=as_json)
+        return
+    found = run_study(
+        lambda runner: measure(chosen, folder, runner),
+        cache=store,
+        workers=workers,
+        device=chosen.device.type,
+    )
+    if as_json:
+        print_json(with_format("result", found.to_json()))
+        return
+    from rich.console import Console
+
+    Console().print(found.table().rich())
+    for run in found:
+        if run.failure is not None:
+            print(f"failed: {run.folder.name}: {run.failure}")
+        elif run.training["stopped"] == "minutes":
+            print(f"not complete: {run.folder.name} was ended by training.max_minutes")
+    print(f"Runs in {folder / 'runs'}, all figures in {folder / SWEEP}; next: ecsuite table {folder} --latex")
+
+
+def num_workers(on: str) -> int | None:
+    """The number of processes that `--on` names; None: one for each core."""
+    if on == "here":
+        return 1
+    name, colon, number = on.partition(":")
+    if name == "local" and (not colon or (number.isdecimal() and int(number) > 0)):
+        return int(number) if colon else None
+    raise ConfigError(f"--on {on}: expected here, local, or local:N, such as local:8")

@@ -1,0 +1,46 @@
+"""`ecsuite table`: figures of many runs, with means over seeds."""
+
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Json, names_in
+from ecsuite.config import ConfigError
+from ecsuite.eval.reports.console import print_json
+from ecsuite.file_formats import with_format
+
+
+def table(
+    runs: Annotated[list[str], typer.Argument(help="Folders of sweeps or runs, or folders that hold these.")],
+    by: Annotated[
+        str | None,
+        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default all that vary."),
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, for the package booktabs.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, with the bounds of the intervals.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
+    from ecsuite.eval.sweeps.records import read_records
+    from ecsuite.eval.sweeps.tables import FORMS, make_table
+
+    chosen = [form for form, is_asked in (("markdown", markdown), ("latex", latex), ("csv", csv)) if is_asked]
+    if len(chosen) + as_json > 1:
+        raise ConfigError("--markdown, --latex, --csv, --json: expected one of these")
+    found = make_table(
+        read_records(runs),
+        by=None if by is None else names_in(by),
+        figures=None if metrics is None else names_in(metrics),
+    )
+    if as_json:
+        print_json(with_format("result", found.to_json()))
+    elif chosen:
+        print(FORMS[chosen[0]](found), end="")
+    else:
+        from rich.console import Console
+
+        Console().print(found.rich())

@@ -1,0 +1,1 @@
+"""Sweeps: one game with many settings and seeds, trained and scored."""

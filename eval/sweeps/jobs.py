@@ -1,0 +1,150 @@
+"""The jobs of a sweep: each run is trained once, and each metric of its corpus is computed once."""
+
+import inspect
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from ecsuite import foreign
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.sweeps.study import Study, Variant
+from ecsuite.formats import read_corpus
+from ecsuite.games.training_jobs import Game, train_in_job
+from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
+
+VERSION = 1
+"""Increased whenever the same inputs would give another result."""
+SCORES = "scores.json"
+"""The file of a run folder with its scores."""
+KEPT = (".jsonl", ".json", ".yaml")
+"""Endings of the files of a run folder that a kept result holds: all but checkpoints."""
+
+
+@job_function(
+    version=VERSION,
+    work=lambda *, game, **_: game.work,
+    label=lambda *, game, **_: f"train {game.name}, seed {game.seed}",
+)
+def train_game(*, game: Game, folder: Location, device: str, context: Context) -> Outcome:
+    """Train a game.
+
+    Args:
+        game: The experiment, with its seed.
+        folder: Parent of the run folder; a run that was stopped there goes on.
+        device: cpu or cuda.
+        context: See `Context`.
+
+    Returns:
+        The fields of `ecsuite.games.training.Result`, and the files of the run folder without its checkpoints.
+
+    Raises:
+        DivergedError: If the loss is not finite.
+        Stopped: If the training was asked to stop.
+    """
+    run_folder = folder.path / game.folder_name
+    result = train_in_job(game, run_folder, device, context)
+    return Outcome(value=result.to_json() | {"was_done": False}, arrays=save(_packed(run_folder)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """A metric as the input of a job: known by its name, its version, and the content of a user's file."""
+
+    name: str
+    """Its name, or `./mine.py:my_metric`, with options after commas."""
+
+    def job_key(self) -> Any:
+        """What can change its scores."""
+        kind, _, options = self.name.partition(",")
+        if foreign.is_foreign(kind):
+            return {
+                "code": foreign.checksum(foreign.source_of(kind)),
+                "part": kind.partition(":")[2],
+                "options": options,
+            }
+        version = getattr(inspect.getmodule(load_metric(self.name)), "VERSION", None)
+        return {"name": self.name, "version": version}
+
+
+def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
+    return f"{metric.name} of {game}"
+
+
+@job_function(version=VERSION, work=lambda **_: 500.0, label=_label_of_score)
+def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> list[dict[str, Any]]:
+    """Compute one metric of the corpus of a run.
+
+    Args:
+        run: The result of `train_game`.
+        game: The name of the run, for progress.
+        metric: Which metric.
+        context: See `Context`.
+
+    Returns:
+        Its scores, as in the JSON of `ecsuite score`.
+    """
+    assert run.arrays is not None
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(run.arrays, Path(folder))
+        scores = score_corpus(read_corpus(Path(folder)), [metric.name], Options()).scores
+    return [score.to_json() for score in scores]
+
+
+def _packed(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The files of a run folder, each as an array of bytes."""
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in KEPT and file.name != SCORES]
+    return {file.name: np.frombuffer(file.read_bytes(), dtype=np.uint8) for file in files}
+
+
+def unpack(arrays: Path, folder: Path) -> None:
+    """Write the files of a run that a kept result holds into a folder, where they are missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in load_file(arrays).items():
+        if not (folder / name).exists():
+            (folder / name).write_bytes(content.tobytes())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """One run: a combination of settings with one seed."""
+
+    variant: Variant
+    """The settings."""
+    seed: int
+    """The seed."""
+    folder: Path
+    """The run folder."""
+    training: Job
+    """Trains it."""
+    scores: dict[str, Job]
+    """Scores it, by metric."""
+
+
+def plan(study: Study, folder: Path) -> list[PlannedRun]:
+    """The runs of a sweep with their jobs; run folders are in `runs/` of the folder."""
+    location = Location(path=(folder / "runs").resolve())
+    planned = []
+    for variant in study.variants:
+        for seed in study.seeds:
+            game = Game.of(variant.experiment, seed, study.device)
+            training = Job(train_game, game=game, folder=location, device=study.device.type)
+            scores = {
+                name: Job(score_run, run=training, game=game.folder_name, metric=Metric(name=name))
+                for name in study.metrics
+            }
+            planned.append(
+                PlannedRun(
+                    variant=variant,
+                    seed=seed,
+                    folder=folder / "runs" / game.folder_name,
+                    training=training,
+                    scores=scores,
+                )
+            )
+    return planned

@@ -1,0 +1,183 @@
+"""Runs as records: settings, seed and figures, from the folder of a sweep or from any run folders; imports no code."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ecsuite.config import ConfigError, parse_yaml
+from ecsuite.eval.reports.scorecard import read_scores
+from ecsuite.file_formats import without_format
+from ecsuite.formats.strict_json import read_json
+
+SWEEP = "sweep.json"
+"""The file of a sweep's folder with its runs."""
+STORE = "jobs"
+"""The folder, in that of a sweep, with the kept results of its jobs."""
+SEED = "training.seed"
+"""The setting that does not tell settings apart: rows are means over it."""
+PROVENANCE = ("name", "about", "data", "code", "format")
+"""Keys of a config that are no settings."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One run."""
+
+    name: str
+    """Its folder."""
+    settings: Mapping[str, Any]
+    """Values by `section.key`; of a sweep, those that vary."""
+    seed: int | None
+    """Its seed."""
+    measures: Mapping[str, float]
+    """Measures of the training: accuracy, loss, length, …"""
+    scores: Mapping[str, float | None]
+    """Scores by name; None where one is not defined."""
+    stopped: str | None = None
+    """Why the training ended: epochs, accuracy, minutes, …; None if it is not known, or failed."""
+    failure: str | None = None
+    """Why it failed; None if it did not."""
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """Measures and scores."""
+        return {**self.measures, **self.scores}
+
+
+class _Run(msgspec.Struct):
+    settings: dict[str, Any]
+    seed: int
+    folder: str
+    training: dict[str, Any]
+    scores: list[dict[str, Any]]
+    failure: str | None = None
+
+
+class _Sweep(msgspec.Struct):
+    runs: list[_Run]
+    metrics: list[str] = []
+
+
+def read_records(paths: Iterable[str | Path]) -> list[Record]:
+    """The runs of folders: run folders, and folders that hold these, such as that of a sweep.
+
+    Of one sweep, the settings are those that it varies; otherwise those that differ between the runs.
+
+    Raises:
+        ConfigError: If a path holds no run, or a file can't be read.
+        FormatError: If a newer version wrote a file.
+    """
+    folders = [Path(path).parent if Path(path).name == SWEEP else Path(path) for path in paths]
+    if len(folders) == 1 and (folders[0] / SWEEP).is_file():
+        return _of_sweep(folders[0] / SWEEP)
+    return _with_varying_settings([_of_run(run) for folder in folders for run in run_folders(folder)])
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """A run folder itself, or those in a folder and in its `runs/`.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    if (folder / "config.yaml").is_file():
+        return [folder]
+    found = sorted(file.parent for place in ("*", "runs/*") for file in folder.glob(f"{place}/config.yaml"))
+    if not found:
+        raise ConfigError(f"{folder}: expected a run folder (with config.yaml), or a folder of runs")
+    return found
+
+
+def _of_sweep(file: Path) -> list[Record]:
+    tree = read_json(file)
+    try:
+        return records_of(without_format("result", tree, file))
+    except (msgspec.ValidationError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{file}: not the file of a sweep: {error}") from None
+
+
+def records_of(sweep: Mapping[str, Any]) -> list[Record]:
+    """The runs of a sweep, from its JSON."""
+    found = msgspec.convert(sweep, _Sweep)
+    return [
+        Record(
+            name=run.folder,
+            settings=run.settings,
+            seed=run.seed,
+            measures=_measures(run.training),
+            scores=_asked(run.scores, found.metrics),
+            stopped=run.training.get("stopped"),
+            failure=run.failure,
+        )
+        for run in found.runs
+    ]
+
+
+def as_frame(records: Sequence[Record]) -> Any:
+    """A row a run, as a `pandas.DataFrame`: folder, settings, seed, measures, scores.
+
+    Raises:
+        ConfigError: If pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise ConfigError("a frame needs pandas: pip install pandas") from None
+    rows = [{"run": each.name, **each.settings, "seed": each.seed, **each.figures} for each in records]
+    return pandas.DataFrame(rows)
+
+
+def _of_run(folder: Path) -> Record:
+    config = folder / "config.yaml"
+    try:
+        tree = parse_yaml(config.read_text(encoding="utf-8"), str(config))
+        metadata = folder / "metadata.json"
+        known = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
+        training = dict(known.get("training", {}))
+        settings = flat({key: value for key, value in tree.items() if key not in PROVENANCE})
+        values = _asked(read_scores(folder / "scores.json").get("scores", []), ())
+    except (OSError, ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+        raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
+    return Record(
+        name=str(folder),
+        settings={"name": tree.get("name"), **settings},
+        seed=settings.get(SEED),
+        measures=_measures({"measures": training}),
+        scores=values,
+        stopped=training.get("stopped"),
+    )
+
+
+def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """The values of a tree by their dotted paths."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{path}{key}.")
+        else:
+            found[f"{path}{key}"] = value
+    return found
+
+
+def _measures(training: Mapping[str, Any]) -> dict[str, float]:
+    """The last evaluation."""
+    names = ("step", "num_steps", "epoch")
+    measures = training.get("measures", {}).items()
+    return {name: value for name, value in measures if type(value) in (int, float) and name not in names}
+
+
+def _asked(scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, float | None]:
+    """Scores by name; of metrics that give one of their own name, that one only."""
+    values = {str(score["name"]): score["value"] for score in scores}
+    return {name: values[name] for name in metrics if name in values} or values
+
+
+def _with_varying_settings(records: list[Record]) -> list[Record]:
+    """The records with the settings that all have and that differ between them; the seed is none of these."""
+    keys = dict.fromkeys(key for record in records for key in record.settings if key != SEED)
+    common = [key for key in keys if all(key in record.settings for record in records)]
+    varying = [key for key in common if len({repr(record.settings[key]) for record in records}) > 1]
+    return [replace(record, settings={key: record.settings[key] for key in varying}) for record in records]

@@ -1,0 +1,158 @@
+"""What came out of a sweep: for each run its settings, how its training ended, and its scores."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ecsuite.corpus import write_atomically
+from ecsuite.eval.reports.scorecard import describe, save_scores
+from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
+from ecsuite.eval.sweeps.records import SWEEP, as_frame, records_of
+from ecsuite.eval.sweeps.study import Settings, Study
+from ecsuite.eval.sweeps.tables import Table, make_table
+from ecsuite.file_formats import with_format
+from ecsuite.formats import read_corpus
+from ecsuite.jobs.graph import Runner, require_results
+from ecsuite.jobs.job import Job
+from ecsuite.jobs.job import Result as JobResult
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweptRun:
+    """One run of a sweep."""
+
+    settings: Settings
+    """The settings that vary, with their values in this run."""
+    seed: int
+    """Its seed."""
+    folder: Path
+    """The run folder."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of `ecsuite.games.training.Result`; empty if the training failed."""
+    scores: tuple[Mapping[str, Any], ...] = ()
+    """Its scores, as in the JSON of `ecsuite score`."""
+    failure: str | None = None
+    """Why the training or a score failed; None if nothing did."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as JSON-ready data."""
+        return {
+            "settings": dict(self.settings),
+            "seed": self.seed,
+            "folder": str(self.folder),
+            "training": dict(self.training),
+            "scores": [dict(score) for score in self.scores],
+            "failure": self.failure,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Sequence[SweptRun]):
+    """The runs of a sweep, in the order of the study."""
+
+    name: str
+    """Name of the sweep."""
+    runs: tuple[SweptRun, ...]
+    """The runs."""
+    metrics: tuple[str, ...] = ()
+    """The metrics that were asked for."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """One run, or several."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[SweptRun]:
+        """The runs."""
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        """The table over seeds as text."""
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def table(self) -> Table:
+        """Means over seeds: accuracy and the metrics that were asked for."""
+        return make_table(records_of(self.to_json()))
+
+    def to_frame(self) -> Any:
+        """A row a run, as a `pandas.DataFrame`: settings, seed, measures and scores.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        return as_frame(records_of(self.to_json()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The sweep as JSON-ready data."""
+        return {
+            "name": self.name,
+            "metrics": list(self.metrics),
+            "runs": [run.to_json() for run in self.runs],
+        }
+
+
+def measure(study: Study, folder: Path, runner: Runner) -> Sweep:
+    """Train and score what is not kept, and write the scores of each run into its folder.
+
+    Raises:
+        DivergedError: If no run ended.
+    """
+    planned = plan(study, folder)
+    results = runner.run([job for run in planned for job in (run.training, *run.scores.values())])
+    require_results({run.training: results[run.training] for run in planned})
+    sweep = collect(study, planned, results, runner)
+    save_sweep(folder, sweep)
+    return sweep
+
+
+def collect(
+    study: Study, planned: Sequence[PlannedRun], results: Mapping[Job, JobResult], runner: Runner
+) -> Sweep:
+    """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints."""
+    runs = []
+    for run in planned:
+        training = results[run.training]
+        failures = [
+            f"{name}: {results[job].failure}" for name, job in run.scores.items() if results[job].failure
+        ]
+        failure = training.failure or "; ".join(failures) or None
+        scores = [score for job in run.scores.values() for score in results[job].value or ()]
+        if training.failure is None:
+            _complete(run, training, scores, runner)
+        runs.append(
+            SweptRun(
+                settings=run.variant.settings,
+                seed=run.seed,
+                folder=run.folder,
+                training=training.value or {},
+                scores=tuple(scores),
+                failure=failure,
+            )
+        )
+    return Sweep(name=study.name, runs=tuple(runs), metrics=study.metrics)
+
+
+def _complete(run: PlannedRun, training: JobResult, scores: list[dict[str, Any]], runner: Runner) -> None:
+    """Write what the run folder lacks, and the scores."""
+    if not (run.folder / "corpus.jsonl").exists():
+        kept = runner.run([run.training], needs_arrays=True)[run.training]
+        assert kept.arrays is not None
+        unpack(kept.arrays, run.folder)
+    if scores:
+        data = {"corpus": describe(read_corpus(run.folder)), "scores": scores}
+        save_scores(run.folder / SCORES, with_format("scores", data))
+
+
+def save_sweep(folder: Path, sweep: Sweep) -> None:
+    """Write the file that `ecsuite table` reads."""
+    text = json.dumps(with_format("result", sweep.to_json()), indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(folder / SWEEP, text.encode() + b"\n")

@@ -1,0 +1,91 @@
+"""Training as the work of a job: the game is known by its settings and data, and stops when the job is asked to."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from ecsuite.devices import choose_precision, fixed_threads
+from ecsuite.games.experiment import Experiment, from_tree, with_training
+from ecsuite.games.run_identity import identity, with_data
+from ecsuite.games.training import Result, train
+from ecsuite.jobs.job import Context, Stopped, hash_of
+
+SLOWNESS = {"thing": 1.0, "shape": 3.0}
+"""Relative time per example of a world; only used to order jobs and to estimate the remaining time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Game:
+    """An experiment as the input of a job: known by its settings and the content of its data files."""
+
+    tree: dict[str, Any]
+    """Every setting as in a YAML file, with the checksums of data files."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
+        """The game of an experiment with a seed, and with the precision of a device."""
+        precision = choose_precision(experiment.training.precision, device)
+        return cls(tree=with_data(with_training(experiment, seed=seed, precision=precision)).to_tree())
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return from_tree(self.tree, self.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return str(self.tree["name"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of the training."""
+        return int(self.tree["training"]["seed"])
+
+    @property
+    def folder_name(self) -> str:
+        """The name of the run folder: `NAME-SEED-KEY`."""
+        return f"{self.name}-{self.seed}-{hash_of(self.job_key())[:8]}"
+
+    @property
+    def work(self) -> float:
+        """Expected cost, in any unit that is the same for all games."""
+        settings = self.tree["training"]
+        examples = settings["num_examples"] * settings["num_epochs"]
+        return float(examples * SLOWNESS.get(self.tree["world"]["kind"], 1.0))
+
+    def job_key(self) -> Any:
+        """Every setting but the description and the paths of data files."""
+        return identity(self.experiment)
+
+
+def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Result:
+    """Train a game with one thread; a run that was stopped in the folder goes on.
+
+    Args:
+        game: What to train.
+        folder: The run folder.
+        device: cpu or cuda.
+        context: See `Context`.
+
+    Raises:
+        DivergedError: If the loss is not finite.
+        Stopped: If the training was asked to stop.
+    """
+    with fixed_threads(1):
+        result = train(
+            game.experiment,
+            folder,
+            resume=True,
+            device=device,
+            progress=lambda label, done, total: context.report_progress(
+                f"{game.name} {game.seed}: {label}", done / total
+            ),
+            note=lambda _: None,  # notes of single runs are not shown in a study
+            should_stop=lambda: "preempted" if context.should_stop() else None,
+        )
+    if result.stopped == "preempted":
+        raise Stopped
+    return result
