@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.version import __version__
 
 if TYPE_CHECKING:
-    from ecsuite.api import icy, list_parts, load_run, score, train
+    from ecsuite.api import icy, list_parts, load_run, results, score, sweep, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
 
@@ -18,7 +18,9 @@ _PLACES = {
     "list_parts": "api",
     "load_run": "api",
     "read_corpus": "formats",
+    "results": "api",
     "score": "api",
+    "sweep": "api",
     "train": "api",
     "write_corpus": "formats",
 }
@@ -33,7 +35,9 @@ __all__ = [
     "list_parts",
     "load_run",
     "read_corpus",
+    "results",
     "score",
+    "sweep",
     "train",
     "write_corpus",
 ]

@@ -19,6 +19,7 @@ from ecsuite.corpus import Corpus
 if TYPE_CHECKING:
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
+    from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.games.experiment import Experiment
     from ecsuite.games.runs import Run
 
@@ -199,6 +200,65 @@ def icy(
             should_stop=should_stop,
         )
         return Findings(report=report(measure(chosen, runner)))
+
+
+def sweep(
+    study: "str | Path | Mapping[str, Any]",
+    *,
+    out: str | Path | None = None,
+    on: str = "local",
+    device: str = "auto",
+    progress: Callable[[str, float, float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> "Sweep":
+    """Train a game with many settings and seeds, and score every corpus; what is kept in the folder is not repeated.
+
+    Args:
+        study: A YAML file, or its content: `{"base": "disc_tiny", "vary": {"channel.max_len": [2, 4]}, "seeds": 3}`.
+        out: The folder; None: `runs/NAME`.
+        on: here, local (a process for each core), or local:N.
+        device: auto, cpu or cuda.
+        progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
+        note: Called with each message; None: standard error.
+
+    Returns:
+        The runs: a sequence that prints as the table over seeds; see `to_frame`.
+
+    Raises:
+        ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
+        DivergedError: If no run ended.
+    """
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.sweeps.records import STORE
+    from ecsuite.eval.sweeps.result import measure
+    from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.jobs.executors import num_cores, workers_on
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.signals import stop_signals
+
+    workers = workers_on(on)
+    chosen = load_study(study, device=device)
+    folder = Path(out) if out is not None else Path("runs") / chosen.name
+    with Reporter(folder) as reporter, stop_signals() as should_stop:
+        runner = Runner(
+            folder=folder / STORE,
+            num_workers=workers or num_cores(),
+            progress=progress or reporter.progress,
+            note=note or reporter.note,
+            should_stop=should_stop,
+        )
+        return measure(chosen, folder, runner)
+
+
+def results(*paths: str | Path) -> Any:
+    """A row a run of sweeps and run folders: settings, seed, measures and scores, as a `pandas.DataFrame`.
+
+    Raises:
+        ConfigError: If a path holds no runs, or pandas is not installed.
+    """
+    from ecsuite.eval.sweeps.records import as_frame, read_records
+
+    return as_frame(read_records(paths))
 
 
 def list_parts(kind: str) -> dict[str, str]:

@@ -127,7 +127,11 @@ COMMANDS = {
     "table": Entry(
         COMPARE,
         "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",
-        ("runs/study --latex", "runs/study --by channel.kind --metrics accuracy,topsim", "runs/a runs/b --csv"),
+        (
+            "runs/study --latex",
+            "runs/study --by channel.kind --metrics accuracy,topsim",
+            "runs/a runs/b --csv",
+        ),
     ),
     "correlate": Entry(
         COMPARE,

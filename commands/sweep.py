@@ -7,9 +7,9 @@ import typer
 
 from ecsuite.commands.options import Device, Json
 from ecsuite.commands.running import Plan, print_plan, run_study
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
 from ecsuite.file_formats import with_format
+from ecsuite.jobs.executors import workers_on
 
 
 def sweep(
@@ -28,7 +28,7 @@ def sweep(
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
 
-    workers = num_workers(on)
+    workers = workers_on(on)
     chosen = load_study(study, device=device)
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
@@ -54,13 +54,3 @@ def sweep(
         elif run.training["stopped"] == "minutes":
             print(f"not complete: {run.folder.name} was ended by training.max_minutes")
     print(f"Runs in {folder / 'runs'}, all figures in {folder / SWEEP}; next: ecsuite table {folder} --latex")
-
-
-def num_workers(on: str) -> int | None:
-    """The number of processes that `--on` names; None: one for each core."""
-    if on == "here":
-        return 1
-    name, colon, number = on.partition(":")
-    if name == "local" and (not colon or (number.isdecimal() and int(number) > 0)):
-        return int(number) if colon else None
-    raise ConfigError(f"--on {on}: expected here, local, or local:N, such as local:8")

@@ -40,6 +40,8 @@ USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, Da
 """Errors of inputs, which end the whole work: no other try would help."""
 SECONDS_TO_STOP = 30.0
 """How long processes that are asked to stop may write checkpoints."""
+MAX_WORKERS = 1000
+"""Most processes of one command."""
 
 Group = Sequence[SentJob]
 """Jobs of one function that are computed together."""
@@ -266,6 +268,20 @@ def _worker_environment() -> Iterator[None]:
         for name in WORKER_ENVIRONMENT:
             del os.environ[name]
         os.environ.update(before)
+
+
+def workers_on(name: str) -> int | None:
+    """The number of processes by the name of an executor: `here`, `local`, `local:4`; None: one for each core.
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    if name == "here":
+        return 1
+    kind, colon, number = name.partition(":")
+    if kind == "local" and (not colon or (number.isdecimal() and 0 < int(number) <= MAX_WORKERS)):
+        return int(number) if colon else None
+    raise ConfigError(f"--on {name}: expected here, local, or local:N with N from 1 to {MAX_WORKERS:,}")
 
 
 def num_cores() -> int:

@@ -14,7 +14,17 @@ HEAD = """# The Python interface
 Everything here is `ec.NAME` after `import ecsuite as ec`; a name is imported when it is used. The page is made from the
 docstrings by `python tests/api_page.py`.
 """
-FUNCTIONS = ("train", "load_run", "score", "icy", "list_parts", "read_corpus", "write_corpus")
+FUNCTIONS = (
+    "train",
+    "load_run",
+    "score",
+    "icy",
+    "sweep",
+    "results",
+    "list_parts",
+    "read_corpus",
+    "write_corpus",
+)
 CLASSES = (Run, Scorecard, Findings, ec.Corpus)
 
 

@@ -102,7 +102,7 @@ FLOORS = [
     "eval.comparison",
     "eval.reports",
     "downloads",
-    "eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation "
+    "eval.sweeps eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation "
     "eval.xtreme.scoring eval.xtreme",
     "testing",
     "api",

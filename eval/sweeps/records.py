@@ -180,4 +180,10 @@ def _with_varying_settings(records: list[Record]) -> list[Record]:
     keys = dict.fromkeys(key for record in records for key in record.settings if key != SEED)
     common = [key for key in keys if all(key in record.settings for record in records)]
     varying = [key for key in common if len({repr(record.settings[key]) for record in records}) > 1]
-    return [replace(record, settings={key: record.settings[key] for key in varying}) for record in records]
+    ordered = sorted(records, key=lambda record: [_order(record.settings[key]) for key in varying])
+    return [replace(each, settings={key: each.settings[key] for key in varying}) for each in ordered]
+
+
+def _order(value: Any) -> tuple[str, float, str]:
+    """A key for sorting: numbers by size, all else by its text."""
+    return ("", value, "") if isinstance(value, int | float) else ("other", 0.0, str(value))

@@ -1,0 +1,81 @@
+"""Studies: combinations, seeds and metrics; every run is checked, and mistakes are told by their place."""
+
+import re
+
+import pytest
+import yaml
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.sweeps.study import load_study
+
+
+def settings(study):
+    return [tuple(variant.settings.values()) for variant in study.variants]
+
+
+def test_a_grid_has_all_combinations_in_the_order_of_the_file(small, tmp_path):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(small, sort_keys=False))
+    study = load_study(tmp_path / "mine.yaml", device="cpu")
+    assert study.name == "mine" and study.seeds == (1, 2) and study.metrics == ("topsim", "elcc")
+    assert settings(study) == [("gumbel", 3), ("gumbel", 5), ("reinforce", 3), ("reinforce", 5)]
+    assert [variant.experiment.channel.kind for variant in study.variants][1:3] == ["gumbel", "reinforce"]
+    assert study.variants[1].name == "channel.kind=gumbel, channel.vocab_size=5"
+
+
+def test_grids_follow_one_another_and_zip_is_combined_with_each(small):
+    small["vary"] = [{"channel.max_len": [2, 3]}, {"channel.max_len": [4]}]
+    small["zip"] = {"sender.hidden_size": [4, 8], "receiver.hidden_size": [5, 9]}
+    study = load_study(small, device="cpu")
+    assert settings(study) == [(2, 4, 5), (3, 4, 5), (2, 8, 9), (3, 8, 9), (4, 4, 5), (4, 8, 9)]
+
+
+def test_random_draws_some_of_the_combinations_always_the_same(small):
+    everything = settings(load_study(small, device="cpu"))
+    drawn = settings(load_study({**small, "random": 2}, device="cpu"))
+    assert len(drawn) == 2 and set(drawn) < set(everything)
+    assert drawn == settings(load_study({**small, "random": 2}, device="cpu"))
+    others = {
+        tuple(settings(load_study({**small, "random": 2, "random_seed": seed}, device="cpu")))
+        for seed in range(6)
+    }
+    assert len(others) > 1
+    assert settings(load_study({**small, "random": 9}, device="cpu")) == everything
+
+
+def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
+    text = "base: disc_tiny\nvary: {optimizer.lr: [1e-4, 1e-2]}\nseeds: [7, 3]\n"
+    (tmp_path / "lr.yaml").write_text(text)
+    study = load_study(tmp_path / "lr.yaml", device="cpu")
+    assert [variant.experiment.optimizer.options.lr for variant in study.variants] == [1e-4, 1e-2]
+    assert study.seeds == (7, 3) and study.metrics == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vari": {}}, "sweep: unknown key 'vari'; did you mean 'vary'?"),
+        ({"base": ""}, "sweep: base: expected the name of a game or a YAML file"),
+        ({"base": "disc_tny"}, "unknown game 'disc_tny'; did you mean 'disc_tiny'?"),
+        ({"vary": {"channel.vocab_size": 5}}, "sweep: vary: channel.vocab_size: expected a list of values, got 5"),
+        ({"vary": [{"channel.vocab_size": []}]}, "sweep: vary[0]: channel.vocab_size: expected a list of values"),
+        ({"vary": ["channel"]}, "sweep: vary[0]: expected keys such as channel.kind"),
+        ({"vary": {"channel.vocab_siz": [5]}}, "setting 1 of 1 (channel.vocab_siz=5): set: "),
+        (
+            {"vary": {"channel.kind": ["gumbel", "reinforce"], "channel.vocab_size": [3, 4, 5, -1]}},
+            "sweep: setting 4 of 8 (channel.kind=gumbel, channel.vocab_size=-1): ",
+        ),
+        ({"vary": {"training.seed": [1]}}, "seeds have a key of their own"),
+        ({"zip": {"channel.max_len": [1], "channel.vocab_size": [3, 4]}}, "zip: expected lists of equal lengths"),
+        ({"vary": {"channel.vocab_size": [5, 5]}}, "are the same game"),
+        ({"seeds": 0}, "sweep: seeds: expected a number of seeds, or a list"),
+        ({"seeds": [1, 1]}, "sweep: seeds: expected"),
+        ({"seeds": "many"}, "sweep: seeds: expected"),
+        ({"seeds": 100_001}, "runs; at most 100,000"),
+        ({"score": ["topsym"]}, "sweep: score: unknown metric 'topsym'; did you mean 'topsim'?"),
+        ({"score": 3}, "sweep: score: expected names of metrics, got 3"),
+        ({"random": 0}, "sweep: random: "),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_before_anything_runs(small, change, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_study({**small, **change}, device="cpu")

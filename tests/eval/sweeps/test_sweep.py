@@ -1,0 +1,106 @@
+"""Sweeps end to end: each run is that of `train-game`, each score that of `score`, and only what is new is computed."""
+
+import json
+import shutil
+
+import pytest
+
+import ecsuite as ec
+from ecsuite.commands.sweep import sweep as sweep_command
+from ecsuite.config import ConfigError, DivergedError
+from ecsuite.eval.sweeps import jobs
+from ecsuite.eval.sweeps.jobs import plan
+from ecsuite.eval.sweeps.records import STORE
+from ecsuite.eval.sweeps.result import measure
+from ecsuite.eval.sweeps.study import load_study
+from ecsuite.jobs.graph import Runner
+
+
+@pytest.fixture
+def swept(small, tmp_path):
+    """Runs a sweep in a folder."""
+
+    def swept(tree=small, workers=1, **options):
+        study = load_study(tree, device="cpu")
+        return measure(study, tmp_path, Runner(folder=tmp_path / STORE, num_workers=workers, **options))
+
+    return swept
+
+
+def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
+    sweep = swept()
+    assert [(tuple(run.settings.values()), run.seed) for run in sweep][:3] == [
+        (("gumbel", 3), 1), (("gumbel", 3), 2), (("gumbel", 5), 1),
+    ]  # fmt: skip
+    run = sweep[5]
+    changes = {**small["set"], **run.settings, "training.seed": run.seed}
+    alone = ec.train("disc_tiny", out=tmp_path / "alone", overrides=changes, progress=lambda *_: None)
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        assert (run.folder / name).read_bytes() == (alone.folder / name).read_bytes()
+    card = ec.score(alone, ["topsim", "elcc"])
+    assert {score["name"]: score["value"] for score in run.scores} == {
+        name: card[name].value for name in card
+    }
+    saved = json.loads((run.folder / "scores.json").read_text())
+    assert [score["signature"] for score in saved["scores"]] == [score["signature"] for score in run.scores]
+    assert ec.load_run(run.folder).measures == run.training["measures"]
+
+
+def test_only_what_is_new_is_computed(swept, small, monkeypatch):
+    first = swept({**small, "score": "topsim"})
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    told = []
+    more = swept(note=told.append)  # another metric: the trainings are kept
+    assert [run.training for run in more] == [run.training for run in first]
+    assert told and "16 of 24 results found" in told[0]
+    assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
+
+
+def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, monkeypatch):
+    run = swept()[0]
+    before = {file.name: file.read_bytes() for file in run.folder.iterdir() if file.suffix != ".safetensors"}
+    shutil.rmtree(run.folder)
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    swept()
+    after = {file.name: file.read_bytes() for file in run.folder.iterdir()}
+    assert after.keys() == before.keys() and after["corpus.jsonl"] == before["corpus.jsonl"]
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bytes(small, tmp_path):
+    small = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1}
+    found = [
+        ec.sweep(small, out=tmp_path / on.replace(":", ""), on=on, device="cpu", progress=lambda *_: None)
+        for on in ("here", "local:2")
+    ]
+    for one, other in zip(*found, strict=True):
+        assert one.scores == other.scores and one.training == other.training
+        assert (one.folder / "corpus.jsonl").read_bytes() == (other.folder / "corpus.jsonl").read_bytes()
+
+
+def test_a_run_that_fails_is_told_and_the_others_go_on(swept, small):
+    small["vary"] = {"optimizer.lr": [0.01, 1e30]}
+    told = []
+    sweep = swept(small, note=told.append)
+    assert [run.failure is None for run in sweep] == [True, True, False, False]
+    assert any("not finite" in line or "loss is" in line for line in told)
+    assert "2 failed" in repr(sweep) and sweep[2].scores == ()
+    with pytest.raises(DivergedError):
+        swept({**small, "vary": {"optimizer.lr": [1e30]}})
+
+
+def test_a_metric_of_a_users_file_is_known_by_its_content(small, tmp_path):
+    file = tmp_path / "mine.py"
+    keys = []
+    for value in (1, 2, 1):
+        file.write_text(f"def mine(corpus):\n    '''Mine.'''\n    return {value}\n")
+        study = load_study({**small, "score": [f"{file}:mine"]}, device="cpu")
+        keys.append(next(iter(plan(study, tmp_path)[0].scores.values())).digest)
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_wrong_executors_are_refused(tmp_path, small):
+    for on in ("local:0", "local:x", "cluster", "here:2"):
+        with pytest.raises(ConfigError, match=f"--on {on}: expected here, local, or local:N"):
+            ec.sweep(small, out=tmp_path / "x", on=on)
+    assert not (tmp_path / "x").exists() and sweep_command.__doc__

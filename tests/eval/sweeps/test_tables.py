@@ -1,0 +1,104 @@
+"""Tables over settings: means and intervals by hand, all forms, and records of sweeps and of run folders."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.sweeps.records import Record, read_records
+from ecsuite.eval.sweeps.tables import make_table
+
+
+def record(kind, size, seed, topsim, **more):
+    settings = {"channel.kind": kind, "channel.vocab_size": size}
+    return Record(
+        name=f"{kind}-{size}-{seed}", settings=settings, seed=seed, measures={"accuracy": 0.5, "loss": 1.0},
+        scores={"topsim": topsim}, **more,
+    )  # fmt: skip
+
+
+RECORDS = [
+    record("gumbel", 5, 1, 0.1), record("gumbel", 5, 2, 0.3), record("gumbel", 20, 1, 0.5),
+    record("reinforce", 5, 1, None), record("reinforce", 5, 2, None, failure="the loss is inf"),
+]  # fmt: skip
+
+
+def test_means_have_students_intervals():
+    table = make_table(RECORDS)
+    assert table.keys == ("channel.kind", "channel.vocab_size") and table.figures == ("accuracy", "topsim")
+    assert [row.settings for row in table.rows] == [("gumbel", 5), ("gumbel", 20), ("reinforce", 5)]
+    cell = table.rows[0].cells[1]
+    # 12.706 is the 97.5 % point of Student's t with one degree of freedom; the standard error is 0.1.
+    assert cell.mean == pytest.approx(0.2) and cell.half_width == pytest.approx(1.2706, abs=1e-4)
+    assert table.rows[1].cells[1].text() == "0.500" and table.rows[2].cells[1].text() == "-"
+    assert (table.rows[2].num_runs, table.rows[2].num_failed) == (1, 1)
+    assert "1 (1 failed)" in str(table)
+
+
+def test_rows_are_means_over_all_settings_that_are_not_named():
+    table = make_table(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
+    assert [row.settings for row in table.rows] == [("gumbel",), ("reinforce",)]
+    assert table.rows[0].cells[0].mean == pytest.approx(0.3) and table.rows[0].cells[0].num_values == 3
+    assert make_table(RECORDS, by=[]).rows[0].num_runs == 4
+
+
+def test_forms():
+    table = make_table(RECORDS)
+    assert table.markdown().splitlines()[:3] == [
+        "| channel.kind | channel.vocab_size | runs | accuracy | topsim |",
+        "| --- | --- | ---: | ---: | ---: |",
+        "| gumbel | 5 | 2 | 0.500 ± 0.000 | 0.200 ± 1.271 |",
+    ]
+    latex = table.latex().splitlines()
+    assert latex[0] == r"\begin{tabular}{llrrr}" and latex[-1] == r"\end{tabular}"
+    assert r"channel.vocab\_size" in latex[2] and r"0.200 $\pm$ 1.271 \\" in latex[4]
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
+    assert (
+        float(rows[0]["topsim_low"]) == pytest.approx(0.2 - 1.2706, abs=1e-4) and rows[0]["topsim_n"] == "2"
+    )
+    assert rows[1]["topsim_low"] == "" and rows[2]["topsim"] == ""
+    assert json.loads(json.dumps(table.to_json()))["rows"][2]["num_failed"] == 1
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
+        make_table(RECORDS, by=["channel.kid"])
+    with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
+        make_table(RECORDS, figures=["topsym"])
+
+
+def test_run_folders_of_any_origin(tmp_path):
+    for name, size, seed in (("a", 20, 1), ("b", 5, 1), ("c", 5, 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        config = f"name: mine\nchannel: {{kind: gumbel, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+        (folder / "config.yaml").write_text(config)
+        training = {"step": 3, "stopped": "epochs", "accuracy": 0.25}
+        (folder / "metadata.json").write_text(json.dumps({"training": training}))
+    records = read_records([tmp_path])
+    assert [(dict(each.settings), each.seed) for each in records] == [
+        ({"channel.vocab_size": 5}, 1), ({"channel.vocab_size": 5}, 2), ({"channel.vocab_size": 20}, 1),
+    ]  # fmt: skip
+    assert records[0].measures == {"accuracy": 0.25} and records[0].stopped == "epochs"
+    assert [row.num_runs for row in make_table(records).rows] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("sweep.json", "{", "sweep.json"),
+        ("sweep.json", '{"format": 1, "runs": [{"seed": "x"}]}', "not the file of a sweep"),
+        ("sweep.json", "[]", "not the file of a sweep"),
+        ("config.yaml", "a: [", "not YAML"),
+        ("config.yaml", "- 1", "can't be read as a run folder"),
+        ("other.txt", "", "expected a run folder"),
+    ],
+)
+def test_damaged_files_are_one_line(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_records([tmp_path])
+    with pytest.raises(ConfigError, match="expected a run folder"):
+        read_records([tmp_path / "nowhere"])
