@@ -9,6 +9,8 @@ from ecsuite.config import ConfigError, checked
 from ecsuite.corpus import write_atomically
 
 Tree = dict[str, Any]
+RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", foreign.CODE)
+"""What lies beside the config of a run."""
 
 
 def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
@@ -46,19 +48,30 @@ def with_sources(
         ConfigError: If neither the original nor the copy of a file has the content that the run had.
         UntrustedError: If a part may not be imported.
     """
-    code = checked(tree[foreign.CODE], dict[str, str], foreign.CODE)
-    sources = {kind.partition(":")[0] for kind in foreign.foreign_kinds(tree)} & code.keys()
-    found = {source: _with_content(source, code[source], folder) for source in sorted(sources)}
+    code = checked(tree.get(foreign.CODE, {}), dict[str, str], foreign.CODE)
+    sources = sorted({foreign.source_of(kind) for kind in foreign.foreign_kinds(tree)})
+    found = {
+        source: _with_content(source, code[source], folder) if source in code else source
+        for source in sources
+    }
     files = {source: ", ".join([file, *foreign.files_of(file).imported()]) for source, file in found.items()}
-    unknown = [files[source] for source in found if not foreign.is_trusted(code[source])]
+    unknown = [
+        files[source] for source, file in found.items() if not foreign.is_trusted(foreign.checksum(file))
+    ]
     if unknown and not trust_code:
         raise foreign.UntrustedError(
             f"this config would run the code in {', '.join(unknown)}: read it, and add --trust-code if you trust it"
         )
     foreign.trust(f"{file}:part" for file in found.values())
-    for source, file in found.items():
-        note(f"code: {files[source]}, {_why(source, file)}")
+    for source in sorted(code.keys() & found.keys()):
+        note(f"code: {files[source]}, {_why(source, found[source])}")
     return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, found)
+
+
+def lies_in_run_folder(file: str) -> bool:
+    """Whether a config is that of a run folder, which somebody else may have filled."""
+    path = Path(file)
+    return path.name == "config.yaml" and any((path.parent / name).exists() for name in RUN_FILES)
 
 
 def with_checksums(tree: Tree, code: Mapping[str, str]) -> Tree:

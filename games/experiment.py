@@ -38,7 +38,7 @@ from ecsuite.config import (
     shown,
     unknown_name,
 )
-from ecsuite.games.code_files import with_sources
+from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.former_settings import from_format_1, present_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 
@@ -170,6 +170,7 @@ def load_experiment(
     *,
     changes: Mapping[str, Any] | None = None,
     trust_code: bool = False,
+    is_of_run: bool = False,
 ) -> Experiment:
     """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
@@ -181,6 +182,7 @@ def load_experiment(
         note: Called with a line about each setting of an older file that nothing reads now.
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
+        is_of_run: Whether the file was not named by the user, but found in a run folder.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
@@ -198,7 +200,7 @@ def load_experiment(
         tree = {**read_yaml("objects", "game", shipped_configs()), "name": Path(name_or_file).stem}
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
-    if foreign.CODE in tree:
+    if is_of_run or foreign.CODE in tree or lies_in_run_folder(name_or_file):
         tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
     else:
         foreign.trust(foreign.foreign_kinds(tree))

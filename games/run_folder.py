@@ -114,7 +114,7 @@ def check_run_folder(
             raise ConfigError(f"{folder} is not empty and not a run folder: choose another folder with --out")
         return FolderState()
     try:
-        existing = with_horizon(load_experiment(str(config)))
+        existing = with_horizon(load_experiment(str(config), is_of_run=True))
     except UntrustedError:
         raise ConfigError(
             f"{folder} holds another run, of other code: choose another folder with --out"

@@ -232,7 +232,8 @@ def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[st
     config = Path(folder) / "config.yaml"
     if not config.is_file():
         raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
-    return Run(Path(folder), load_experiment(str(config), note=note, trust_code=trust_code), note)
+    found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
+    return Run(Path(folder), found, note)
 
 
 def _flat(line: dict[str, Any]) -> dict[str, float]:

@@ -1,0 +1,134 @@
+"""Files of somebody else that name code: none of them is imported, whoever reads them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from test_packaging import SOURCES
+
+import ecsuite as ec
+from ecsuite import foreign
+from ecsuite.foreign import UntrustedError
+
+EVIL = "./evil.py:Evil"
+QUICK = [
+    part
+    for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
+    for part in ("--set", setting)
+]
+
+
+@pytest.fixture
+def trained(ecsuite, monkeypatch):
+    """A trained run in `run`, and a file that leaves a mark when it is imported."""
+    monkeypatch.setattr(foreign, "_trusted", set())
+    Path("evil.py").write_text("open('mark', 'w').close()\nclass Evil: pass\ndef metric(corpus): return 1\n")
+    assert ecsuite("train-game", "disc_tiny", *QUICK, "--out", "run")[0] == 0
+    assert ecsuite("score", "run", "--metrics", "topsim")[0] == 0
+    return Path("run")
+
+
+def with_evil(value):
+    """JSON values in which every text is the name of a part of the file."""
+    if isinstance(value, dict):
+        return {key: with_evil(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_evil(inner) for inner in value]
+    return EVIL if isinstance(value, str) else value
+
+
+def corrupt(run, *, has_code):
+    """Name the file in every section of the config, and wherever there is a text in the other files."""
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    for section in config.values():
+        if isinstance(section, dict) and "kind" in section:
+            section["kind"] = EVIL
+    if has_code:
+        config["code"] = {"./evil.py": foreign.checksum("./evil.py")}
+    (run / "config.yaml").write_text(yaml.safe_dump(config))
+    metadata = json.loads((run / "metadata.json").read_text())
+    for key in ("config", "versions", "training", "chance"):
+        metadata[key] = with_evil(metadata[key])
+    (run / "metadata.json").write_text(json.dumps({**metadata, "metrics": [EVIL], "kind": EVIL}))
+    scores = json.loads((run / "scores.json").read_text())
+    named = {**scores["scores"][0], "name": "topsim", "signature": EVIL, "details": {"metric": EVIL}}
+    (run / "scores.json").write_text(json.dumps({**scores, "scores": [named], "corpus": {"name": EVIL}}))
+
+
+COMMANDS = [
+    "score run --metrics topsim",
+    "score run/corpus.jsonl --metrics topsim",
+    "compare run run/scores.json --metric topsim",
+    "correlate run run --translation run",
+    "convert run out.csv --to csv",
+    "convert run out.safetensors --to egg",
+    "plot run --out curves.svg",
+    "evaluate run",
+    "show run",
+    "preview run",
+    "config run/config.yaml",
+    "train-game run/config.yaml --out again",
+    "train-game disc_tiny --out run",
+    "train-game disc_tiny --out run --resume",
+    "translate run --pairs pairs.tsv --plan",
+    "list",
+]
+
+
+@pytest.mark.parametrize("has_code", [True, False], ids=["code_section", "no_code_section"])
+def test_nothing_is_imported(ecsuite, trained, has_code):
+    corrupt(trained, has_code=has_code)
+    Path("pairs.tsv").write_text("a\tb\n")
+    for command in COMMANDS:
+        ecsuite(*command.split())
+        assert not Path("mark").exists(), command
+    code, _, err = ecsuite("evaluate", "run")
+    assert code == 2 and "evil.py" in err and "add --trust-code" in err
+    for read in (ec.load_run, ec.train):
+        with pytest.raises(UntrustedError):
+            read("run" if read is ec.load_run else "run/config.yaml")
+    ec.score("run", "topsim")
+    assert ec.read_corpus("run").metadata["kind"] == EVIL
+    assert not Path("mark").exists()
+
+
+def test_with_trust_it_is_imported(ecsuite, trained):
+    """The mark works, and so does the option."""
+    corrupt(trained, has_code=False)
+    assert ecsuite("evaluate", "run", "--trust-code")[0] == 2  # it is no world
+    assert Path("mark").exists()
+
+
+def test_a_corpus_of_names_is_data(ecsuite, trained):
+    Path("lines.jsonl").write_text(f"{json.dumps(f'{EVIL} evil:Evil')}\n" * 3)
+    Path("objects.csv").write_text(f"shape,color\n{EVIL},red\n./evil.py:metric,blue\nstar,red\nbox,blue\n")
+    assert ecsuite("score", "lines.jsonl", "--metrics", "elcc")[0] == 0
+    assert ecsuite("train-game", "objects.csv", *QUICK, "--set", "task.num_distractors=1")[0] == 0
+    assert not Path("mark").exists()
+
+
+def test_kept_results_of_a_study_are_data(ecsuite, trained):
+    line = (
+        "icy",
+        "--model",
+        "fc1l",
+        "--grammar",
+        "perm",
+        "--num-attributes",
+        "2",
+        "--num-values",
+        "2",
+        "--seeds",
+        "1",
+    )
+    assert ecsuite(*line, "--workers", "1", "--cache", "kept")[0] == 0
+    for file in Path("kept").rglob("*.json"):
+        file.write_text(json.dumps(with_evil(json.loads(file.read_text()))))
+    ecsuite(*line, "--workers", "1", "--cache", "kept")
+    assert not Path("mark").exists()
+
+
+def test_no_download_brings_code():
+    """Hugging Face's loaders run the code of a data set or model only where they are asked to."""
+    assert not [file for file in SOURCES if "trust_remote_code" in file.read_text()]
