@@ -40,8 +40,15 @@ def score(
     ctx: typer.Context,
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     metrics: Annotated[
-        str | None, typer.Option(help="Names separated by commas, ./mine.py:my_metric too; default all.")
+        str | None,
+        typer.Option(
+            help="Names separated by commas, or `./mine.py:my_metric`; `all`, the default, trains no model; "
+            "`+xferbench` adds one to all."
+        ),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every score with its details and signature.")
+    ] = False,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
@@ -58,17 +65,17 @@ def score(
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Score a corpus: sizes, entropies, compositionality, XferBench; a run folder keeps them in scores.json."""
-    from ecsuite.eval.metrics import METRICS, load_metric
+    """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
+    from ecsuite.eval.metrics import METRICS, load_metric, metric_names
     from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
     from ecsuite.foreign import trust
 
-    names = list(METRICS.parts) if metrics is None else split_names(metrics)
+    names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
     for name in names:
         load_metric(name)
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
-    require_read(ctx, f"--metrics {','.join(names)}", names, reads)
+    require_read(ctx, f"--metrics {metrics or 'all'}", names, reads)
     options = xferbench_options(ctx)
     if plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
@@ -78,10 +85,11 @@ def score(
         return
     if out is not None:
         prepare_output_file(out)
-    has_scores = corpus.is_dir() and (corpus / "metadata.json").is_file()
+    folder = corpus if corpus.is_dir() else corpus.parent
+    has_scores = (folder / "metadata.json").is_file() and (corpus.is_dir() or corpus.name == "corpus.jsonl")
     if has_scores:
-        read_scores(corpus / "scores.json")  # one that cannot be read is refused before the computation
-        remove_abandoned(corpus, "scores.json")
+        read_scores(folder / "scores.json")  # one that cannot be read is refused before the computation
+        remove_abandoned(folder, "scores.json")
     draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
@@ -92,13 +100,12 @@ def score(
         workers=workers,
     )
     if has_scores:
-        save_scores(corpus / "scores.json", scorecard.to_json())
-    scorecard.publish(out=out, as_json=as_json)
+        save_scores(folder / "scores.json", scorecard.to_json())
+    scorecard.publish(out=out, as_json=as_json, is_full=every)
     if draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 
-        beside = corpus if corpus.is_dir() else corpus.parent
-        drawn = draw_score(messages, picture_folder or beside / "pictures")
+        drawn = draw_score(messages, picture_folder or folder / "pictures")
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(line, file=sys.stderr if as_json else sys.stdout)

@@ -136,7 +136,7 @@ def test_train_game_that_diverges(ecsuite):
 
 
 def test_score_with_every_metric(as_json):
-    found = as_json("score", "finished", *NANO_CPU.split())
+    found = as_json("score", "finished", "--metrics", "+xferbench", *NANO_CPU.split())
     scores = found.pop("scores")
     require_listed("score", found)
     names = [score["name"] for score in scores]

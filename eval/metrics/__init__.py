@@ -1,12 +1,14 @@
 """Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`.
 
-To add one, write the function in a new module and add a line to the registry below.
+To add one, write the function in a new module, add a line to the registry below, and its scores to `SCORES`.
 """
+
+from collections.abc import Iterable, Mapping
 
 from ecsuite.components import Registry, own_function
 from ecsuite.config import ConfigError
 from ecsuite.eval.metrics.own_metrics import as_metric
-from ecsuite.eval.metrics.score import Metric
+from ecsuite.eval.metrics.score import Direction, Metric, Question, Score
 from ecsuite.foreign import is_foreign
 
 LINES = {
@@ -40,10 +42,86 @@ LINES = {
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
 
+QUESTIONS: Mapping[Question, str] = {
+    "compositional": "Is it compositional?",
+    "concepts": "Are words names of concepts?",
+    "consistent": "Does a whole message tell its meaning?",
+    "natural": "Is it natural-like (lengths, segments)?",
+    "transfer": "Does it help learn human languages?",
+    "other": "Further scores",
+    "sizes": "Sizes and entropies",
+}
+"""What scores are grouped by, in the order of tables."""
+
+SCORES: Mapping[str, tuple[Question, Direction | None]] = {
+    "topsim": ("compositional", "higher"),
+    "posdis": ("compositional", "higher"),
+    "bosdis": ("compositional", "higher"),
+    "hce": ("compositional", "higher"),
+    "residual_entropy": ("compositional", "lower"),
+    "tre7": ("compositional", "lower"),
+    "conflict_count": ("compositional", "lower"),
+    "cbm": ("concepts", "higher"),
+    "context_independence": ("concepts", "higher"),
+    "synonymy": ("concepts", "lower"),
+    "polysemy": ("concepts", "lower"),
+    "cbm_types": ("concepts", "higher"),
+    "ami": ("consistent", "higher"),
+    "ami_arithmetic": ("consistent", "higher"),
+    "ncnpmi": ("consistent", "higher"),
+    "zla_messages": ("natural", "lower"),
+    "has": ("natural", None),
+    "zla_segments": ("natural", "lower"),
+    "xferbench": ("transfer", "lower"),
+    "Unique Lines": ("sizes", None),
+    "1-gram Entropy": ("sizes", None),
+    "1-gram Normalized Entropy": ("sizes", None),
+    "2-gram Conditional Entropy": ("sizes", None),
+    "Tokens per Line": ("sizes", None),
+    "Tokens per Line SD": ("sizes", None),
+    "Unique Tokens": ("sizes", None),
+    "2-gram Entropy": ("sizes", None),
+    "Entropy per Line": ("sizes", None),
+    "Token Count": ("sizes", None),
+    "Line Count": ("sizes", None),
+    "EoS Token Present": ("sizes", None),
+    "EoS Padding": ("sizes", None),
+}
+"""By the name of a score, what it answers and which way is better; of one question, the most asked first."""
+
+TRAINED = ("xferbench",)
+"""Metrics that train models: computed only if they are named."""
+
 METRICS = Registry(
     word="metric",
     parts={place.partition(":")[2]: (f"ecsuite.eval.{place}", line) for place, line in LINES.items()},
 )
+
+
+def direction_of(score: Score) -> Direction | None:
+    """Which way is better; None: neither."""
+    return SCORES[score.name][1] if score.name in SCORES else score.direction
+
+
+def question_of(score: Score) -> Question:
+    """What a score answers, a key of `QUESTIONS`."""
+    return SCORES[score.name][0] if score.name in SCORES else score.question
+
+
+def metric_names(names: Iterable[str] | None) -> list[str]:
+    """The metrics that a user asks for, each once.
+
+    Args:
+        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one that trains no model, and `+xferbench` is
+            these and one more; None: all.
+    """
+    untrained = [name for name in METRICS.parts if name not in TRAINED]
+    if names is None:
+        return untrained
+    chosen: list[str] = []
+    for name in names:
+        chosen += untrained if name == "all" else [*untrained, name[1:]] if name.startswith("+") else [name]
+    return list(dict.fromkeys(chosen))
 
 
 def load_metric(name: str) -> Metric:

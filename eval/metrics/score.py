@@ -9,10 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ecsuite.corpus import Corpus
 from ecsuite.jobs.graph import Runner
+
+Direction = Literal["higher", "lower"]
+"""Which way is better."""
+Question = Literal["compositional", "concepts", "consistent", "natural", "transfer", "sizes", "other"]
+"""What a score answers, see `QUESTIONS` of `ecsuite.eval.metrics`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +68,10 @@ class Score:
     """Why the value is None."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
+    direction: Direction | None = None
+    """Which way is better, for a metric of one's own; None: neither. Ours are in `SCORES` of `ecsuite.eval.metrics`."""
+    question: Question = "other"
+    """What it answers, for a metric of one's own."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""

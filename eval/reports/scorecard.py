@@ -8,17 +8,20 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from filelock import FileLock
-from rich.console import Console, ConsoleOptions, Group, RenderResult
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console, Group
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics import load_metric, metric_names
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.verdicts import Verdict, verdicts
 from ecsuite.eval.reports.console import print_json, write_json
-from ecsuite.eval.statistics.counting import flat
+from ecsuite.eval.reports.full_table import full_table
+from ecsuite.eval.reports.samples import Sample, samples_of
+from ecsuite.eval.reports.short_table import WIDTH, ShortTable
+from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat, row_labels
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.signals import end_as_requested
@@ -29,9 +32,6 @@ _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_sour
 _PROGRESS = ("step", "num_steps", "accuracy")
 """Keys of the metadata about the progress of training."""
 
-_NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
-"""Keys of the details that are shown in one row."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorecard(Mapping[str, Score]):
@@ -41,6 +41,8 @@ class Scorecard(Mapping[str, Score]):
     """Origin and sizes of the corpus (the baseline without a corpus has no sizes), JSON-ready."""
     scores: tuple[Score, ...]
     """The scores, in the order of the requested metrics."""
+    samples: tuple[Sample, ...] = ()
+    """Some messages with their meanings."""
 
     def __getitem__(self, name: str) -> Score:
         """The score of a name, the first if there are several."""
@@ -57,13 +59,24 @@ class Scorecard(Mapping[str, Score]):
         """Number of names."""
         return len(list(iter(self)))
 
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdict on each score, corrected for the number of all scores."""
+        return verdicts(self.scores, self.corpus.get("num_messages"))
+
     def __str__(self) -> str:
         """The table as text."""
-        console = Console(file=StringIO(), width=100)
-        console.print(self.table())
-        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+        return _as_text(self.table(), WIDTH)
 
     __repr__ = __str__
+
+    def full(self, width: int = 100) -> str:
+        """The full table as text.
+
+        Args:
+            width: Columns.
+        """
+        return _as_text(self.full_table(), width)
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
@@ -97,8 +110,10 @@ class Scorecard(Mapping[str, Score]):
 
         With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, with ELCC, `analysis`.
         """
-        scores = [score.to_json() for score in self.scores]
-        data = with_format("scores", {"corpus": self.corpus, "scores": scores})
+        pairs = zip(self.scores, self.verdicts, strict=True)
+        scores = [score.to_json() | verdict.to_json() for score, verdict in pairs]
+        samples = [sample.to_json() for sample in self.samples]
+        data = with_format("scores", {"corpus": self.corpus, "samples": samples, "scores": scores})
         by_name = {score.name: score for score in self.scores if score.value is not None}
         if "xferbench" not in by_name:
             return data
@@ -108,77 +123,31 @@ class Scorecard(Mapping[str, Score]):
         }
         return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
 
-    def publish(self, *, out: Path | None, as_json: bool) -> None:
-        """Write the requested file, and print JSON or the table."""
+    def publish(self, *, out: Path | None, as_json: bool, is_full: bool = False) -> None:
+        """Write the requested file, and print JSON, the table, or the full table."""
         if out is not None:
             write_json(out, self.to_json())
         if as_json:
             print_json(self.to_json())
         else:
-            Console().print(self.table())
+            Console().print(self.full_table() if is_full else self.table())
 
-    def table(self) -> Group:
-        """The scorecard for a terminal: one row per score, its details below in dim text, the signatures at the end."""
-        rows = [(score, list(_figures(score.details))) for score in self.scores]
-        names = [name for score, figures in rows for name in (score.name, *(row[0] for row in figures))]
-        longest = max((len(word) for name in names for word in name.split()), default=0)
-        table = Table(box=None, padding=(0, 1, 0, 0))
-        table.add_column("metric", min_width=max(16, longest))
-        table.add_column("value", justify="right", no_wrap=True)
-        table.add_column("95 %", no_wrap=True)
-        table.add_column("what it means", min_width=18)
-        for score, figures in rows:
-            table.add_row(
-                score.name,
-                Text("none", "dim") if score.value is None else _format(score.value),
-                "" if score.ci95 is None else _range(*score.ci95),
-                Text.assemble(score.about, ("\n" + score.reason if score.reason else "", "dim")),
-            )
-            for cells in (*figures, *_chance_level(score.details)):
-                table.add_row(*(Text(cell, "dim") for cell in cells))
-        notes = [
-            Text(f"\n{score.name}: {score.details[key]}", "bold" if key == "warning" else "")
-            for score in self.scores
-            for key in ("warning", "note")
-            if key in score.details
-        ]
-        signatures = dict.fromkeys(score.signature for score in self.scores)
-        heading = [Text("\nSignatures (scores with equal signatures are comparable):")] if signatures else []
-        return Group(Text(self._title()), table, *notes, *heading, *map(_Folded, signatures))
-
-    def _title(self) -> str:
-        """Origin and sizes of the corpus."""
-        corpus = self.corpus
-        origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
-        if "num_messages" not in corpus:
-            return "\n".join([*origin, ""])
-        eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-        if corpus.get("eos_source") == "detected":
-            eos += " (detected)"
-        sizes = (
-            f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
-            f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
+    def table(self) -> ShortTable:
+        """The scorecard at a glance: the corpus, ten messages, and a line a score by question, with its verdict."""
+        return ShortTable(
+            corpus=self.corpus, scores=self.scores, verdicts=self.verdicts, samples=self.samples
         )
-        if training := corpus.get("training"):
-            text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
-            origin.append(text.format(**training))
-        return "\n".join([*origin, sizes, ""])
+
+    def full_table(self) -> Group:
+        """Every score with what it means, its details and its signature."""
+        return full_table(self.corpus, self.scores, self.verdicts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    """A signature that is wrapped between its parts on a narrow terminal."""
-
-    signature: str
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        line = "  "
-        for part in self.signature.replace("|", "|\n").splitlines():
-            if line.strip() and len(line) + len(part) > options.max_width:
-                yield Text(line, "dim", overflow="fold")
-                line = "    "
-            line += part
-        yield Text(line, "dim", overflow="fold")
+def _as_text(table: ShortTable | Group, width: int) -> str:
+    """What a console of this width shows."""
+    file = StringIO()
+    Console(file=file, width=width).print(table)
+    return file.getvalue()
 
 
 def score_corpus(
@@ -188,14 +157,14 @@ def score_corpus(
 
     Args:
         corpus: What to score.
-        names: Names of metrics, in the order of the results; None: all metrics.
+        names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
         options: Options of the metrics; None: the defaults.
 
     Raises:
         ValueError: If a name is not that of a metric; nothing is computed then.
     """
     options = options or Options()
-    metrics = {name: load_metric(name) for name in (METRICS.parts if names is None else names)}
+    metrics = {name: load_metric(name) for name in metric_names(names)}
     scores: list[Score] = []
     for done, (name, metric) in enumerate(metrics.items()):
         request = options.runner.should_stop()
@@ -203,7 +172,7 @@ def score_corpus(
             end_as_requested(request)
         options.progress(name, done, len(metrics))
         scores += metric(corpus, options)
-    return Scorecard(corpus=describe(corpus), scores=tuple(scores))
+    return Scorecard(corpus=describe(corpus), scores=tuple(scores), samples=samples_of(corpus))
 
 
 def read_scores(file: Path) -> dict[str, Any]:
@@ -242,13 +211,25 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
     return {**known, **_training(corpus.metadata)} | {
         "num_messages": len(content),
+        "num_distinct_messages": len(np.unique(row_labels(content))),
         "num_empty": int((content.lengths == 0).sum()),
+        "min_length": int(content.lengths.min()) if len(content) else 0,
+        "max_length": int(content.lengths.max(initial=0)),
         "num_symbols": len(content.values),
         "num_distinct_symbols": len(symbols),
         "eos": corpus.eos if corpus.eos is None or not names else names[corpus.eos],
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
+        "num_distinct_meanings": _num_distinct_meanings(corpus),
         "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
     }
+
+
+def _num_distinct_meanings(corpus: Corpus) -> int | None:
+    """Different vectors of attribute values, or sets of concepts; None without meanings, or for features."""
+    codes, concepts = attribute_codes(corpus), concept_sets(corpus)
+    if codes is not None:
+        return len(np.unique(codes, axis=0))
+    return None if concepts is None or corpus.meanings is not None else len(np.unique(row_labels(concepts)))
 
 
 def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -257,40 +238,3 @@ def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     values: list[Any] = [known.get(key) if isinstance(known, Mapping) else None for key in _PROGRESS]
     is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in values)
     return {"training": dict(zip(_PROGRESS, values, strict=True))} if is_valid else {}
-
-
-def _figures(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Table cells for the details of a score: name, number, empty, and the group of the number.
-
-    The null distribution has its own row, see `_chance_level`.
-    """
-    for key, value in details.items():
-        if isinstance(value, float) and key not in _NULL:
-            yield f"  {key}", _format(value), "", ""
-        elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):
-            for name, number in value.items():
-                yield f"  {name}", _format(number), "", key.replace("_", " ")
-
-
-def _chance_level(details: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Table cells for the chance level, if known: mean and central 95 % of the null distribution, and p-value."""
-    if "null_mean" not in details:
-        return
-    of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
-    text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
-    if "null_value" in details:
-        text += f"; unshuffled {_format(details['null_value'])}"
-    interval = _range(details["null_low"], details["null_high"])
-    yield "  chance level", _format(details["null_mean"]), interval, text
-
-
-def _range(low: float, high: float) -> str:
-    """A 95 % interval, of a score or of the null distribution."""
-    return f"{_format(low)} … {_format(high)}"
-
-
-def _format(value: float | int | bool) -> str:
-    """A number as shown in a table: 0.1269, 110,000, yes."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

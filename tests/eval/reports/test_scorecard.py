@@ -38,7 +38,7 @@ def small_corpus():
 
 def text(card, width):
     file = io.StringIO()
-    Console(file=file, width=width).print(card.table())
+    Console(file=file, width=width).print(card.full_table())
     return file.getvalue()
 
 
@@ -56,6 +56,7 @@ def test_unknown_metric():
 def test_json():
     data = json.loads(json.dumps(score_corpus(small_corpus(), ["topsim"]).to_json(), allow_nan=False))
     sizes = {"num_messages": 48, "num_empty": 0, "num_symbols": 134, "num_distinct_symbols": 9, "eos": 0}
+    sizes |= {"num_distinct_messages": 27, "min_length": 2, "max_length": 3, "num_distinct_meanings": 24}
     about = {
         "source_path": "small/corpus.jsonl",
         "eos_source": "declared",
@@ -105,8 +106,8 @@ def test_table_shows_the_chance_level_in_a_row():
     rows = [line for line in text(card, 100).splitlines() if "chance" in line]
     figures = [f"{details[key]:.4f}" for key in ("null_mean", "null_low", "null_high")]
     number = details["permutations"]
-    expected = "chance level {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles"
-    assert [row.split() for row in rows] == [expected.split()]
+    expected = "chance level {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles;"
+    assert [row.split()[: len(expected.split())] for row in rows] == [expected.split()]
     assert not {"null_mean", "null_low", "p_value"} & set(text(card, 100).split())
     assert card.to_json()["scores"][0]["details"]["null_mean"] == details["null_mean"]
 
@@ -233,7 +234,7 @@ def test_how_far_training_came_is_shown_where_it_is_known(training, shown):
 
 def test_with_xferbench_it_has_the_keys_of_the_authors_results():
     card = score_corpus(Corpus(messages=Ragged.from_rows([[1, 2, 0], [2, 1, 0]])), ["elcc"])
-    assert set(card.to_json()) == {"format", "corpus", "scores"}
+    assert set(card.to_json()) == {"format", "corpus", "samples", "scores"}
     details = {"by_target": {"da": 5.5, "eu": 6.5}}
     score = Score(name="xferbench", value=6.0, about="loss", signature="xferbench|v:1", details=details)
     data = replace(card, scores=(*card.scores, score)).to_json()

@@ -1,0 +1,143 @@
+"""Verdicts: whether a score differs from chance, in plain words, corrected for the number of scores.
+
+The thresholds of all verdicts are here. They are provisional.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scipy.stats import norm
+
+from ecsuite.eval.metrics import direction_of, question_of
+from ecsuite.eval.metrics.score import Direction, Question, Score
+from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+
+FEW_MESSAGES = 100
+"""With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance."""
+MOST_PASSES = 20
+"""XferBench: if a model reads the corpus more often in an epoch, it learns the corpus by heart."""
+
+Relation = Literal["above", "below", "equal", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a score says, and how it is to be read."""
+
+    question: Question
+    """What it answers."""
+    direction: Direction | None
+    """Which way is better; None: neither."""
+    relation: Relation | None
+    """To the chance level; None without one."""
+    p_holm: float | None
+    """Two-sided p-value of no difference from chance, with Holm's correction for all scores of the table."""
+    word: str
+    """The verdict in plain words; empty without one."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What the scorecard adds to a score, JSON-ready."""
+        return {
+            "question": self.question,
+            "direction": self.direction,
+            "verdict": self.word or None,
+            "p_holm": self.p_holm,
+        }
+
+
+def verdicts(scores: Sequence[Score], num_messages: int | None) -> list[Verdict]:
+    """The verdict on each score of a table.
+
+    The p-value is two-sided, of a normal distribution with the mean and the 95 % interval of the shuffles: a share of
+    100 shuffles is at least 1/101, which no correction for 16 scores could leave below 5 %. Where some shuffles are as
+    far from chance as the score, their share counts if it is larger.
+
+    Args:
+        scores: All scores of the table, for which Holm's correction is made.
+        num_messages: Of the corpus; None without a corpus.
+    """
+    p_values = [p_value(score) for score in scores]
+    known = iter(holm([each for each in p_values if each is not None]))
+    corrected = [None if each is None else next(known) for each in p_values]
+    return [_verdict(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
+
+
+def p_value(score: Score) -> float | None:
+    """Two-sided p-value of no difference from chance.
+
+    Returns:
+        None without a chance level, or if the shuffles have no spread from which to judge a difference.
+    """
+    known = [score.details.get(key) for key in ("null_mean", "null_low", "null_high")]
+    if score.value is None or not all(isinstance(each, float) for each in known):
+        return None
+    mean, low, high = (float(each) for each in known if each is not None)
+    distance = _reference(score) - mean
+    if abs(distance) < NO_SPREAD:
+        return 1.0
+    half_width = high - mean if distance > 0 else mean - low
+    if half_width < NO_SPREAD:
+        return None
+    found = float(2 * norm.sf(abs(distance) / half_width * norm.ppf(1 - ALPHA / 2)))
+    counted, number = score.details.get("p_value", 1.0), score.details.get("permutations", 0)
+    is_reached = 1.5 < counted * (number + 1) and counted < 0.5  # from 0.5 on, it is of the other side
+    return max(found, 2 * counted) if is_reached else found
+
+
+def _reference(score: Score) -> float:
+    """The value that was compared with the shuffles."""
+    value: float = score.details.get("null_value", score.value)
+    return value
+
+
+def _verdict(score: Score, p_holm: float | None, num_messages: int | None) -> Verdict:
+    direction, relation = direction_of(score), _relation(score, p_holm, num_messages)
+    if score.name == "xferbench":
+        word = place_of(score)
+    elif relation == "unknown":
+        few = num_messages is not None and num_messages < FEW_MESSAGES
+        word = f"can't tell: {num_messages:,} messages" if few else "can't tell: no spread"
+    elif relation == "equal":
+        word = "as by chance"
+    elif relation is None:
+        word = ""
+    else:
+        remark = {("below", "lower"): " (good)", ("above", "lower"): " (bad)"}
+        word = f"{relation} chance{remark.get((relation, direction or ''), '')}"
+    return Verdict(
+        question=question_of(score), direction=direction, relation=relation, p_holm=p_holm, word=word
+    )
+
+
+def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> Relation | None:
+    if score.value is None or "null_mean" not in score.details:
+        return None
+    if p_holm is None:
+        return "unknown"
+    distance = _reference(score) - score.details["null_mean"]
+    if p_holm < ALPHA:
+        return "above" if distance > 0 else "below"
+    is_exact = abs(distance) < NO_SPREAD  # by construction, whatever the number of messages
+    return "equal" if is_exact or num_messages is None or num_messages >= FEW_MESSAGES else "unknown"
+
+
+def place_of(score: Score) -> str:
+    """Where an XferBench score lies between the reference scores of its preset; empty if there are none."""
+    passes, anchors = score.details.get("repeats", 0), anchors_of(score)
+    if passes > MOST_PASSES:
+        return f"too small for this measure (read {passes:.0f} times)"
+    if score.value is None or not anchors:
+        return ""
+    better = [name for name, level in anchors if level <= score.value]
+    worse = [name for name, level in anchors if level > score.value]
+    if better and worse:
+        return f"between {better[-1]} and {worse[0]}"
+    return f"better than {worse[0]}" if worse else f"worse than {better[-1]}"
+
+
+def anchors_of(score: Score) -> list[tuple[str, float]]:
+    """The reference scores of XferBench's preset, best first."""
+    reference: Iterable[tuple[str, float]] = score.details.get("reference", {}).items()
+    return sorted(reference, key=lambda item: item[1])

@@ -1,0 +1,131 @@
+"""The full table of a scorecard: every score with its details, and the signatures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.verdicts import Verdict
+from ecsuite.eval.reports.detail_words import COUNTS, words_about
+from ecsuite.eval.reports.short_table import ARROWS
+
+_NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
+"""Keys of the details that are shown in one row."""
+
+
+def full_table(corpus: Mapping[str, Any], scores: Sequence[Score], verdicts: Sequence[Verdict]) -> Group:
+    """The scorecard in full: a row a score, its details below in dim text, the signatures at the end.
+
+    Args:
+        corpus: Origin and sizes.
+        scores: All scores.
+        verdicts: The verdict on each score.
+    """
+    rows = [
+        (score, ARROWS[verdict.direction], [*_figures(score), *_chance_level(score.details, verdict)])
+        for score, verdict in zip(scores, verdicts, strict=True)
+    ]
+    names = [name for score, _, figures in rows for name in (score.name, *(row[0] for row in figures))]
+    longest = max((len(word) for name in names for word in name.split()), default=0)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("metric", min_width=max(16, longest))
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("95 %", no_wrap=True)
+    table.add_column("what it means", min_width=18)
+    for score, arrow, figures in rows:
+        table.add_row(
+            score.name,
+            Text("none", "dim") if score.value is None else _format(score.value),
+            arrow,
+            "" if score.ci95 is None else _range(*score.ci95),
+            Text.assemble(score.about, ("\n" + score.reason if score.reason else "", "dim")),
+        )
+        for name, value, *others in figures:
+            table.add_row(*(Text(cell, "dim") for cell in (name, value, "", *others)))
+    notes = [
+        Text(f"\n{score.name}: {score.details[key]}", "bold" if key == "warning" else "")
+        for score in scores
+        for key in ("warning", "note")
+        if key in score.details
+    ]
+    signatures = dict.fromkeys(score.signature for score in scores)
+    heading = [Text("\nSignatures (scores with equal signatures are comparable):")] if signatures else []
+    return Group(Text(_title(corpus)), table, *notes, *heading, *map(_Folded, signatures))
+
+
+def _title(corpus: Mapping[str, Any]) -> str:
+    """Origin and sizes of the corpus."""
+    origin = [str(corpus[key]) for key in ("source_path", "source_format") if key in corpus]
+    if "num_messages" not in corpus:
+        return "\n".join([*origin, ""])
+    eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
+    if corpus.get("eos_source") == "detected":
+        eos += " (detected)"
+    sizes = (
+        f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
+        f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
+    )
+    if training := corpus.get("training"):
+        text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
+        origin.append(text.format(**training))
+    return "\n".join([*origin, sizes, ""])
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A signature that is wrapped between its parts on a narrow terminal."""
+
+    signature: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = "  "
+        for part in self.signature.replace("|", "|\n").splitlines():
+            if line.strip() and len(line) + len(part) > options.max_width:
+                yield Text(line, "dim", overflow="fold")
+                line = "    "
+            line += part
+        yield Text(line, "dim", overflow="fold")
+
+
+def _figures(score: Score) -> Iterator[tuple[str, str, str, str]]:
+    """Table cells for the details of a score: name, number, empty, and a word of explanation.
+
+    The null distribution has its own row, see `_chance_level`.
+    """
+    for key, value in score.details.items():
+        about = words_about(score.name, key)
+        if isinstance(value, float) and key not in _NULL:
+            yield f"  {key}", _format(int(value) if key in COUNTS else value), "", about
+        elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):
+            for name, number in value.items():
+                yield f"  {f'{name}, shuffled' if key == 'shuffled' else name}", _format(number), "", about
+
+
+def _chance_level(details: Mapping[str, Any], verdict: Verdict) -> Iterator[tuple[str, str, str, str]]:
+    """Table cells for the chance level, if known: mean and central 95 % of the null distribution, p-value, verdict."""
+    if "null_mean" not in details:
+        return
+    of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
+    text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
+    if "null_value" in details:
+        text += f"; unshuffled {_format(details['null_value'])}"
+    corrected = "" if verdict.p_holm is None else f" (two-sided, Holm: p {verdict.p_holm:.3f})"
+    interval = _range(details["null_low"], details["null_high"])
+    yield "  chance level", _format(details["null_mean"]), interval, f"{text}; {verdict.word}{corrected}"
+
+
+def _range(low: float, high: float) -> str:
+    """A 95 % interval, of a score or of the null distribution."""
+    return f"{_format(low)} … {_format(high)}"
+
+
+def _format(value: float | int | bool) -> str:
+    """A number as shown in a table: 0.1269, 110,000, yes."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

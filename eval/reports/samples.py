@@ -1,0 +1,82 @@
+"""Messages of a corpus with their meanings, in a form that people read."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.statistics.counting import flat, row_labels
+
+NUM_SAMPLES = 10
+"""Messages that are shown of a corpus."""
+MOST_FEATURES = 3
+"""Numbers that are shown of a vector of features."""
+MOST_SYMBOLS = 100
+"""Symbols that are shown of a message."""
+_UNNAMED = re.compile(r"attribute\d+=")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """A message and its meaning as texts."""
+
+    meaning: str | None
+    """The meaning: `color=red shape=star`; None if it is not known."""
+    message: str
+    """The symbols, with spaces between them, without EOS."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The sample as JSON-ready data."""
+        return asdict(self)
+
+
+def samples_of(corpus: Corpus, number: int = NUM_SAMPLES) -> tuple[Sample, ...]:
+    """Messages spread evenly over a corpus, distinct ones as far as there are enough.
+
+    Args:
+        corpus: The corpus.
+        number: Most messages.
+    """
+    content = corpus.content()
+    _, first = np.unique(row_labels(content), return_index=True)
+    rows = np.sort(first)
+    if len(rows) < min(number, len(content)):
+        others = np.setdiff1d(np.arange(len(content)), rows)
+        rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
+    return tuple(
+        Sample(meaning=_meaning(corpus, row), message=_message(corpus, content[row]))
+        for row in _spread(rows, number).tolist()
+    )
+
+
+def _spread(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """At most `number` of the rows, at equal distances."""
+    if len(rows) <= number:
+        return rows
+    places: NDArray[np.int64] = rows[np.linspace(0, len(rows) - 1, number).round().astype(int)]
+    return places
+
+
+def _message(corpus: Corpus, symbols: NDArray[np.int32]) -> str:
+    names = corpus.symbol_names
+    shown = symbols[:MOST_SYMBOLS].tolist()
+    return " ".join(str(symbol) if names is None else names[symbol] for symbol in shown)
+
+
+def _meaning(corpus: Corpus, row: int) -> str | None:
+    """The concepts where they have names of their own, else the values."""
+    concepts = None
+    if corpus.concepts is not None:
+        ids = corpus.concepts[row].tolist()
+        concepts = [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
+    is_unnamed = concepts is None or all(_UNNAMED.match(name) for name in concepts)
+    if corpus.meanings is None or not is_unnamed:
+        return None if concepts is None else " ".join(concepts)
+    values = flat(corpus.meanings)[row].tolist()
+    if not any(isinstance(value, float) for value in values):
+        return " ".join("-" if value == -1 else str(value) for value in values)
+    shown = " ".join(f"{value:.2f}" for value in values[:MOST_FEATURES])
+    return f"{shown} … ({len(values)} numbers)" if len(values) > MOST_FEATURES else shown

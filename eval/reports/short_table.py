@@ -1,0 +1,255 @@
+"""The scorecard at a glance: at most 30 lines of 80 columns.
+
+Three lines on the corpus, ten messages with their meanings, and by question a line a score: value, which way is
+better, interval, chance level, and a verdict in plain words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from ecsuite.eval.metrics import QUESTIONS, SCORES
+from ecsuite.eval.metrics.score import Question, Score
+from ecsuite.eval.metrics.verdicts import FEW_MESSAGES, Verdict, anchors_of
+from ecsuite.eval.reports.samples import Sample
+
+MOST_LINES = 12
+"""Most lines of questions and scores; with the other parts they are at most 30."""
+SHOWN: Mapping[Question, int] = {"compositional": 3, "concepts": 3, "natural": 2, "transfer": 1, "other": 12}
+"""Scores that are shown of each question before others have their turn."""
+WIDTH = 80
+"""Columns that the table takes at most."""
+ARROWS = {"higher": "↑", "lower": "↓", None: " "}
+"""Which way is better."""
+_ASCII = str.maketrans({"↑": "^", "↓": "v", "→": ">", "…": "~"})
+_NAME, _VALUE, _INTERVAL, _CHANCE = 22, 8, 16, 7  # columns
+_SIZE_NAME = 28
+_COLOURS = {"above chance": "green", "below chance (good)": "green"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShortTable:
+    """What is printed of a scorecard; a terminal that has no arrows gets ASCII."""
+
+    corpus: Mapping[str, Any]
+    """Origin and sizes, see `describe`."""
+    scores: Sequence[Score]
+    """All scores."""
+    verdicts: Sequence[Verdict]
+    """The verdict on each score."""
+    samples: Sequence[Sample]
+    """Messages with their meanings."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = min(WIDTH, options.max_width)
+        for line in self._lines(width):
+            text = line if _is_printable(line.plain, options.encoding) else _in_ascii(line, options.encoding)
+            text.truncate(width)
+            text.rstrip()
+            yield text
+
+    def _lines(self, width: int) -> list[Text]:
+        lines = [*self._title(), *self._sample_lines(width), *self._table()]
+        left = len(self.scores) - sum(len(rows) for rows in self._chosen().values())
+        which = f"{left} more scores, " if left > 0 else ""
+        if self.scores:
+            lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
+        return [*lines, *(Text(line, "yellow") for line in self._warnings())]
+
+    def _title(self) -> list[Text]:
+        """Origin, sizes of messages, sizes of meanings."""
+        corpus = self.corpus
+        origin = str(corpus.get("source_path", "a corpus made in Python"))
+        if training := corpus.get("training"):
+            trained = " (trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%})".format(**training)
+            origin = _from_the_end(origin, WIDTH - len(trained)) + trained
+        if "num_messages" not in corpus:
+            return [Text(_from_the_end(origin, WIDTH), "bold")]
+        shortest, longest = corpus["min_length"], corpus["max_length"]
+        lengths = f"{longest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+        eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
+        eos += ", detected" if corpus["eos"] is not None and corpus.get("eos_source") == "detected" else ""
+        messages = (
+            f"{corpus['num_messages']:,} messages ({corpus['num_distinct_messages']:,} distinct) of {lengths} "
+            f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"
+        )
+        return [
+            Text(_from_the_end(origin, WIDTH), "bold"),
+            Text(messages),
+            Text(self._about_meanings()),
+        ]
+
+    def _about_meanings(self) -> str:
+        corpus = self.corpus
+        attributes, concepts = corpus["num_attributes"], corpus["num_concepts"]
+        kinds = [
+            f"{number:,} {name}"
+            for number, name in ((attributes, "attributes"), (concepts, "concepts"))
+            if number is not None
+        ]
+        if not kinds:
+            return "no meanings (how to add them: docs/file_formats.md)"
+        distinct = corpus["num_distinct_meanings"]
+        return f"meanings of {', '.join(kinds)}" + ("" if distinct is None else f"; {distinct:,} distinct")
+
+    def _sample_lines(self, width: int) -> list[Text]:
+        """Meanings on the left, messages on the right; without meanings messages alone."""
+        widest = max((cell_len(each.meaning or "") for each in self.samples), default=0)
+        column = min(widest, width // 2)
+        lines = []
+        for each in self.samples:
+            message = each.message or "(empty)"
+            meaning = "" if each.meaning is None else f"{_cut(each.meaning, column)} → "
+            lines.append(Text(_cut_end(f"  {meaning}{message}", width)))
+        return lines
+
+    def _table(self) -> list[Text]:
+        chosen = self._chosen()
+        is_whole = sum(map(len, chosen.values())) < len(self.scores)
+        asked = {verdict.question for verdict in self.verdicts}
+        lines = [Text()]
+        if any(chosen.values()):
+            lines.append(_row("", "value", " ", "95 % interval", "chance", "verdict", "dim"))
+        for question, heading in QUESTIONS.items():
+            rows = chosen.get(question, [])
+            if rows:
+                is_reduced = any("note" in score.details for score, _ in rows if question == "transfer")
+                lines.append(
+                    Text(heading + (" (not comparable with published scores)" if is_reduced else ""), "bold")
+                )
+                for score, verdict in rows:
+                    lines += _score_lines(score, verdict)
+            elif question in asked and SHOWN.get(question):
+                lines.append(
+                    Text.assemble((heading, "bold"), (f" not measured: {self._reason(question)}", "dim"))
+                )
+            elif question == "transfer" and is_whole:
+                lines.append(Text.assemble((heading, "bold"), (" not asked: --metrics +xferbench", "dim")))
+        return lines
+
+    def _reason(self, question: Question) -> str:
+        """Why no score of a question is defined."""
+        pairs = zip(self.scores, self.verdicts, strict=True)
+        return next(str(score.reason) for score, verdict in pairs if verdict.question == question)
+
+    def _chosen(self) -> dict[Question, list[tuple[Score, Verdict]]]:
+        """The scores that are shown, by question: all if there is room, else the most asked that are defined."""
+        order = {name: place for place, name in enumerate(SCORES)}
+        pairs = sorted(
+            zip(self.scores, self.verdicts, strict=True), key=lambda pair: order.get(pair[0].name, -1)
+        )
+        groups: dict[Question, list[tuple[Score, Verdict]]] = {}
+        for score, verdict in pairs:
+            groups.setdefault(verdict.question, []).append((score, verdict))
+        if len(pairs) + len(groups) <= MOST_LINES + 2:
+            return groups
+        defined = {
+            question: [pair for pair in groups.get(question, []) if pair[0].value is not None]
+            for question in QUESTIONS
+        }
+        chosen = {question: found[: SHOWN.get(question, 0)] for question, found in defined.items()}
+        for question in ("natural", "consistent", "compositional", "concepts", "sizes"):
+            for pair in defined[question][len(chosen[question]) :]:
+                if _height(chosen, groups) + (1 if chosen[question] else 2) <= MOST_LINES:
+                    chosen[question].append(pair)
+        while _height(chosen, groups) > MOST_LINES:
+            longest = max(chosen, key=lambda question: len(chosen[question]))
+            if len(chosen[longest]) < 2:
+                break
+            chosen[longest].pop()
+        return chosen
+
+    def _warnings(self) -> list[str]:
+        number, empty = self.corpus.get("num_messages"), self.corpus.get("num_empty", 0)
+        if number is None:
+            return []
+        if empty == number:
+            return ["Every message is empty: there is nothing to measure."]
+        few = f"{number:,} messages are few: intervals are wide, and real differences can be missed."
+        return [few] if number < FEW_MESSAGES else []
+
+
+def _height(
+    chosen: Mapping[Question, Sequence[Any]], groups: Mapping[Question, Sequence[tuple[Score, Verdict]]]
+) -> int:
+    """Lines of the questions and their scores."""
+    headings = sum(1 for question in QUESTIONS if chosen.get(question))
+    mute = [question for question in groups if SHOWN.get(question) and not chosen.get(question)]
+    unasked = "transfer" not in groups
+    anchored = any(anchors_of(score) for score, _ in chosen.get("transfer", []))
+    return headings + len(mute) + unasked + anchored + sum(map(len, chosen.values()))
+
+
+def _score_lines(score: Score, verdict: Verdict) -> list[Text]:
+    """The line of a score; XferBench has another with the scores of its preset's references."""
+    arrow = ARROWS[verdict.direction]
+    if verdict.question == "transfer":
+        is_too_small = verdict.word.startswith("too small")
+        value = "" if is_too_small or score.value is None else shown(score.value)
+        about = verdict.word or str(score.reason or "")
+        line = Text(f"{set_cell_size(f'  {score.name}', _NAME)}{value:>{_VALUE}} {arrow} {about}")
+        anchors = anchors_of(score)
+        if is_too_small or not anchors:
+            return [line]
+        (best, low), (worst, high) = anchors[0], anchors[-1]
+        return [line, Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim")]
+    if score.value is None:
+        return [Text(f"  {set_cell_size(score.name, _NAME - 2)}    none  {score.reason}", "dim")]
+    if verdict.question == "sizes":
+        return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{shown(score.value):>{_VALUE}}")]
+    interval = "" if score.ci95 is None else " … ".join(map(shown, score.ci95))
+    chance = score.details.get("null_mean")
+    style = "dim" if verdict.relation == "equal" else ""
+    cells = (interval, "" if chance is None else shown(chance), verdict.word)
+    return [_row(f"  {score.name}", shown(score.value), arrow, *cells, style)]
+
+
+def _row(name: str, value: str, arrow: str, interval: str, chance: str, verdict: str, style: str) -> Text:
+    """Cells in columns."""
+    line = Text(f"{set_cell_size(name, _NAME)}{value:>{_VALUE}} {arrow} ", style)
+    line.append(f"{interval:<{_INTERVAL}}{chance:>{_CHANCE}} ")
+    line.append(verdict, _COLOURS.get(verdict, ""))
+    return line
+
+
+def shown(value: float | int | bool) -> str:
+    """A number as shown in the table: 0.127, 25.31, 110,000, yes."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    decimals = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0: no minus before a zero
+
+
+def _cut(text: str, width: int) -> str:
+    """A text in a column of this width."""
+    return set_cell_size(_cut_end(text, width), width)
+
+
+def _cut_end(text: str, width: int) -> str:
+    """The beginning of a text that is longer than the width."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def _from_the_end(text: str, width: int) -> str:
+    """The end of a text that is longer than the width, as that of a path says most."""
+    return text if len(text) <= width else "…" + text[1 - width :]
+
+
+def _is_printable(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _in_ascii(line: Text, encoding: str) -> Text:
+    """The same line, as wide, in characters that a terminal has; others become question marks."""
+    plain = line.plain.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return Text(plain, style=line.style, spans=line.spans)

@@ -1,0 +1,90 @@
+"""Verdicts: what differs from chance, what does not, and what cannot be told."""
+
+import pytest
+from languages import corpus_of, grid
+
+from ecsuite.eval.metrics import METRICS, QUESTIONS, SCORES, load_metric, metric_names
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.verdicts import p_value, place_of, verdicts
+
+NULL = {"null_mean": 0.1, "null_low": 0.0, "null_high": 0.2, "permutations": 100}
+
+
+def score(value=0.5, name="topsim", p=1 / 101, **more):
+    details = NULL | {"p_value": p} | more
+    return Score(name=name, value=value, about="a figure", signature=f"{name}|v:1", details=details)
+
+
+def word(*scores, num_messages=500):
+    return verdicts(scores, num_messages)[0].word
+
+
+def test_words():
+    assert word(score()) == "above chance"
+    assert word(score(-0.5, p=1.0)) == "below chance"
+    assert word(score(0.15, p=0.3)) == "as by chance"
+    assert word(score(0.15, p=0.3), num_messages=16) == "can't tell: 16 messages"
+    assert word(score(), num_messages=16) == "above chance"
+    assert word(score(0.1, p=1.0), num_messages=16) == "as by chance"  # equal by construction
+    assert word(score(-0.5, "synonymy")) == "below chance (good)"
+    assert word(score(0.5, "synonymy", p=1.0)) == "above chance (bad)"
+    assert word(score(null_low=0.1, null_high=0.1)) == "can't tell: no spread"
+    assert word(score(), score(0.1, null_value=0.1)) == "above chance"
+    assert word(score(0.9, null_value=0.1)) == "as by chance"  # what was compared is another value
+
+
+def test_all_scores_of_a_table_are_corrected_together():
+    """A score that is above chance alone, at p = .02, is not among ten others."""
+    single = score(0.22, p=0.01)
+    assert p_value(single) == pytest.approx(0.0187, abs=1e-3)
+    assert word(single) == "above chance"
+    assert word(single, *[score(0.1, p=0.5) for _ in range(10)]) == "as by chance"
+
+
+def test_shuffles_that_reach_the_score_count():
+    """The tail of the shuffles is heavier than that of a normal distribution."""
+    assert p_value(score(p=0.03)) == 0.06
+    assert p_value(score(p=1 / 101)) < 1e-9
+
+
+def test_every_score_has_a_question_and_a_direction_is_known():
+    corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
+    found = {each.name: name for name in metric_names(None) for each in load_metric(name)(corpus, Options())}
+    assert set(SCORES) == {*found, "xferbench"}
+    assert set(found.values()) == set(METRICS.parts) - {"xferbench"}
+    assert {question for question, _ in SCORES.values()} | {"other"} == set(QUESTIONS)
+
+
+def test_names_of_metrics():
+    every = [name for name in METRICS.parts if name != "xferbench"]
+    assert metric_names(None) == metric_names(["all"]) == every
+    assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
+    assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]
+
+
+ANCHORS = {"text": 4.9, "nothing": 5.1, "noise": 5.2}
+
+
+@pytest.mark.parametrize(
+    ("value", "repeats", "expected"),
+    [
+        (5.0, 2.0, "between text and nothing"),
+        (4.8, 2.0, "better than text"),
+        (5.3, 2.0, "worse than noise"),
+        (5.3, 20.0, "worse than noise"),
+        (5.3, 109.43, "too small for this measure (read 109 times)"),
+    ],
+)
+def test_where_a_score_of_xferbench_lies(value, repeats, expected):
+    found = Score(
+        name="xferbench",
+        value=value,
+        about="transfer",
+        signature="xferbench|v:1",
+        details={"repeats": repeats, "reference": ANCHORS},
+    )
+    assert place_of(found) == word(found) == expected
+    [verdict] = verdicts([found], 500)
+    assert verdict.to_json() == {
+        "question": "transfer", "direction": "lower", "verdict": expected, "p_holm": None,
+    }  # fmt: skip

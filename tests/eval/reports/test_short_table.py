@@ -1,0 +1,194 @@
+"""The table at a glance: at most 30 lines of 80 columns, for every kind of corpus and of terminal."""
+
+import io
+import json
+import random
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.reports.detail_words import WORDS
+from ecsuite.eval.reports.samples import samples_of
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.formats import read_corpus
+
+XFERBENCH = Score(
+    name="xferbench",
+    value=5.06,
+    about="transfer",
+    signature="xferbench|v:1",
+    details={"repeats": 2.0, "note": "reduced", "reference": {"French text": 4.951, "uniform noise": 5.174}},
+)
+
+
+def lines_of(card, width=80, encoding="utf-8"):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    Console(file=stream, width=width).print(card.table())
+    stream.flush()
+    return stream.buffer.getvalue().decode(encoding).splitlines()
+
+
+@pytest.fixture(scope="module")
+def cards(tmp_path_factory):
+    """Scorecards of the five kinds of corpora, from what the commands write."""
+    from typer.testing import CliRunner
+
+    from ecsuite.cli import app
+
+    folder = tmp_path_factory.mktemp("corpora")
+    make = {
+        "run": "train-game disc_tiny --epochs 1",
+        "grammar": "grammar shufdet --num-attributes 2 --num-values 4",
+        "baseline": "grammar zipf_parentheses --num-symbols 3000 --vocab-size 100",
+        "sets": "train-game thing_gs --epochs 1 --set training.num_examples=64 --set evaluation.corpus_size=60",
+    }
+    for name, command in make.items():
+        done = CliRunner().invoke(app, [*command.split(), "--out", str(folder / name)])
+        assert done.exit_code == 0, done.output
+    rng = random.Random(0)
+    messages = [" ".join(rng.choices(["da", "bu", "ki"], k=rng.randint(2, 6))) for _ in range(150)]
+    (folder / "foreign.jsonl").write_text("".join(json.dumps(each) + "\n" for each in messages))
+    quick = [name for name in ("elcc", "cbm", "topsim", "posdis", "bosdis", "context_independence", "synonymy",
+                               "has", "zla", "ami", "ncnpmi", "hce")]  # fmt: skip
+    return {name: score_corpus(read_corpus(folder / name), quick) for name in (*make, "foreign.jsonl")}
+
+
+KINDS = ("run", "grammar", "baseline", "sets", "foreign.jsonl")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("measured", [False, True], ids=["", "with XferBench"])
+def test_at_most_30_lines_of_80_columns(cards, kind, measured):
+    card = cards[kind]
+    if measured:
+        card = replace(card, scores=(*card.scores, XFERBENCH))
+    lines = lines_of(card)
+    assert len(lines) <= 30 and max(map(len, lines)) <= 80, "\n".join(lines)
+    assert len(card.samples) == 10 and sum("Is it" in line for line in lines) == 2
+    assert any("add --all" in line for line in lines)
+    assert not any(line.endswith("…") and "chance" in line for line in lines)  # no verdict is cut
+
+
+def test_meanings_and_messages_are_side_by_side(cards):
+    lines = lines_of(cards["sets"])
+    assert lines[1].startswith("60 messages (")
+    assert lines[2].startswith("meanings of 5 attributes, ")
+    assert all(" → " in line for line in lines[3:13])
+    assert not any("→" in line for line in lines_of(cards["foreign.jsonl"]))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_arrows(cards, encoding):
+    lines = lines_of(cards["grammar"], encoding=encoding)
+    row = next(line for line in lines if "topsim" in line)
+    assert "^" in row and " ~ " in row
+    assert "?" not in row
+
+
+def test_what_is_as_by_chance_is_grey(cards):
+    found = Score(
+        name="topsim", value=0.1, about="x", signature="topsim|v:1",
+        details={"null_mean": 0.1, "null_low": 0.0, "null_high": 0.2},
+    )  # fmt: skip
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
+    console.print(replace(cards["run"], scores=(found,)).table())
+    row = next(line for line in stream.getvalue().splitlines() if "topsim" in line)
+    assert row.startswith("\x1b[2m") and "as by chance" in row
+
+
+def test_xferbench_is_shown_between_its_references(cards):
+    lines = lines_of(replace(cards["grammar"], scores=(XFERBENCH,)))
+    place = next(number for number, line in enumerate(lines) if "human languages" in line)
+    assert lines[place].endswith("(not comparable with published scores)")
+    assert lines[place + 1].split() == (
+        "xferbench 5.060 ↓ between French text and uniform noise".split()
+    )
+    assert "French text 4.951 … uniform noise 5.174" in lines[place + 2]
+    too_small = replace(XFERBENCH, details=dict(XFERBENCH.details) | {"repeats": 109.4})
+    shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
+    assert "xferbench                     ↓ too small for this measure (read 109 times)" in shown
+    assert "5.060" not in shown and "noise" not in shown
+
+
+def test_every_message_empty_is_said():
+    lines = lines_of(score_corpus(Corpus([[], [], []]), ["elcc", "has"]))
+    assert lines[-1] == "Every message is empty: there is nothing to measure."
+
+
+def test_few_messages_are_told(cards):
+    assert "16 messages are few" in lines_of(cards["run"])[-1]
+    assert "few" not in lines_of(cards["foreign.jsonl"])[-1]
+
+
+def test_a_score_of_ones_own_says_its_question(cards):
+    own = Score(
+        name="mine", value=1.0, about="mine", signature="mine|v:1", direction="lower", question="natural"
+    )
+    other = replace(own, name="another", direction=None, question="other")
+    lines = lines_of(replace(cards["run"], scores=(*cards["run"].scores, own, other)))
+    assert any(re.match(r"  mine +1\.000 ↓", line) for line in lines)
+    assert lines[[line.strip() for line in lines].index("Further scores") + 1].startswith("  another")
+    data = replace(cards["run"], scores=(own,)).to_json()["scores"][0]
+    assert (data["direction"], data["question"], data["verdict"]) == ("lower", "natural", None)
+
+
+def test_every_detail_has_a_word_of_explanation(cards):
+    details = {
+        (score.name, key)
+        for score in cards["grammar"].scores
+        for key, value in score.details.items()
+        if (isinstance(value, float) or (isinstance(value, dict) and value))
+        and not key.startswith(("null_", "p_value"))
+        and not (isinstance(value, dict) and not all(isinstance(each, float) for each in value.values()))
+    }
+    assert details and all(key in WORDS or f"{name}.{key}" in WORDS for name, key in details)
+
+
+def test_the_full_table_names_nothing_twice_in_a_block(cards):
+    blocks, names = [], []
+    for line in cards["foreign.jsonl"].full().splitlines():
+        if line[:2] == "  " and line[2:3].isalpha():
+            names.append(line[:26].strip())
+        elif line[:1].isalpha():
+            blocks.append(names)
+            names = []
+    assert all(len(set(block)) == len(block) for block in blocks)
+    row = next(line for line in cards["foreign.jsonl"].full().splitlines() if line.startswith("  segments "))
+    assert "." not in row.split()[1]
+
+
+def test_samples_are_distinct_and_spread():
+    rows = [[1, 2]] * 50 + [[2, 1]] * 50 + [[value] for value in range(3, 40)]
+    found = samples_of(Corpus(rows))
+    assert len({each.message for each in found}) == 10
+    assert (found[0].message, found[-1].message) == ("1 2", "39")
+    assert [each.message for each in samples_of(Corpus([[1]] * 12))] == ["1"] * 10
+    assert samples_of(Corpus(Ragged.from_rows([]))) == ()
+
+
+def test_meanings_as_people_read_them():
+    def meaning(**known):
+        return samples_of(Corpus([[1]], **known))[0].meaning
+
+    named = {"concepts": Ragged.from_rows([[0, 1]]), "concept_names": ("color=red", "shape=star")}
+    assert meaning(**named) == "color=red shape=star"
+    assert meaning(**named, meanings=np.array([[0, 1]])) == "color=red shape=star"
+    assert meaning(
+        **named | {"concept_names": ("attribute0=3", "attribute2=1")}, meanings=np.array([[3, -1, 1]])
+    ) == ("3 - 1")
+    assert meaning(meanings=np.array([["red", "star"]])) == "red star"
+    assert meaning(meanings=np.array([[0.5, 1.0, 2.0, 3.0]])) == "0.50 1.00 2.00 … (4 numbers)"
+    assert meaning() is None
+
+
+def test_the_scores_of_each_question_are_in_the_order_of_the_table(cards):
+    lines = lines_of(cards["grammar"])
+    shown = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in SCORES]
+    assert shown == [name for name in SCORES if name in shown]
