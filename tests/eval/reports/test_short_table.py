@@ -113,7 +113,7 @@ def test_xferbench_is_shown_between_its_references(cards):
     assert "French text 4.951 … uniform noise 5.174" in lines[place + 2]
     too_small = replace(XFERBENCH, details=dict(XFERBENCH.details) | {"repeats": 109.4})
     shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
-    assert "xferbench                     ↓ too small for this measure (read 109 times)" in shown
+    assert "xferbench                      ↓ too small for this measure (read 109 times)" in shown
     assert "5.060" not in shown and "noise" not in shown
 
 
