@@ -107,14 +107,12 @@ def test_xferbench_is_shown_between_its_references(cards):
     lines = lines_of(replace(cards["grammar"], scores=(XFERBENCH,)))
     place = next(number for number, line in enumerate(lines) if "human languages" in line)
     assert lines[place].endswith("(not comparable with published scores)")
-    assert lines[place + 1].split() == (
-        "xferbench 5.060 ↓ between French text and uniform noise".split()
-    )
+    assert lines[place + 1].split() == ("xferbench 5.060 ↓ between French text and uniform noise".split())
     assert "French text 4.951 … uniform noise 5.174" in lines[place + 2]
     too_small = replace(XFERBENCH, details=dict(XFERBENCH.details) | {"repeats": 109.4})
     shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
-    assert "xferbench                      ↓ too small for this measure (read 109 times)" in shown
-    assert "5.060" not in shown and "noise" not in shown
+    assert re.search(r"xferbench +↓ too small for this measure \(read 109 times\)", shown)
+    assert "5.060" not in shown and "uniform noise" not in shown
 
 
 def test_every_message_empty_is_said():
