@@ -52,7 +52,7 @@ STILL_MODULES = {"eval/xtreme/scoring/reading.py", "formats/reading.py", "gramma
 """Files of such a name that read something, which is the ordinary sense of the word."""
 FORMER_WORDS = (
     r"pupils?|lessons?|schooling|schooled|workshops?|imitators?|in vain|told right|born|hopeless|thrifty|"
-    r"by chance|an ear for|is dear|are dear"
+    r"(?<!as )by chance|an ear for|is dear|are dear"
 )
 """Figures of speech that no comment, docstring, message or page has."""
 KEYS = ('"born"',)
