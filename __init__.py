@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.version import __version__
 
 if TYPE_CHECKING:
-    from ecsuite.api import icy, list_parts, load_run, results, score, sweep, train
+    from ecsuite.api import compare, icy, list_parts, load_run, results, score, sweep, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
 
@@ -14,6 +14,7 @@ _PLACES = {
     "Corpus": "corpus",
     "CorpusError": "corpus",
     "Ragged": "corpus",
+    "compare": "api",
     "icy": "api",
     "list_parts": "api",
     "load_run": "api",
@@ -31,6 +32,7 @@ __all__ = [
     "CorpusError",
     "Ragged",
     "__version__",
+    "compare",
     "icy",
     "list_parts",
     "load_run",

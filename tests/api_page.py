@@ -18,6 +18,7 @@ FUNCTIONS = (
     "train",
     "load_run",
     "score",
+    "compare",
     "icy",
     "sweep",
     "results",

@@ -119,6 +119,13 @@ def test_an_experiment_may_be_changed(run, folder):
         ),
         (lambda run: ec.score(run, 3), "metrics: expected a name or a list of names, got 3"),
         (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
+        (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
+        (
+            lambda run: ec.compare(run, ec.Corpus([[1], [2]])),
+            "^source 2: the score topsim is undefined: the corpus has no meanings",
+        ),
+        (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric; got 3"),
+        (lambda run: ec.compare(), "no topsim score: expected at least one"),
         (lambda run: ec.icy(), "models: expected at least one"),
         (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
         (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
@@ -186,6 +193,29 @@ def test_a_scorecard_as_a_frame(run):
     pandas = pytest.importorskip("pandas")
     frame = ec.score(run, "topsim").to_frame()
     assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim"]
+
+
+def test_runs_corpora_and_scorecards_are_compared(run):
+    shuffled = ec.Corpus(run.corpus.messages, meanings=run.corpus.meanings[::-1].copy())
+    found = ec.compare(run, shuffled, ec.score(run.corpus, "topsim"), str(run.folder), metric="topsim")
+    assert found["metric"] == "topsim" and "95 % CI" in str(found)
+    names = [source["name"] for source in found["sources"]]
+    assert len(names) == len(set(names)) and "disc_tiny" in names
+    assert not (run.folder / "scores.json").exists()
+
+
+def test_compared_sources_may_have_names(run, folder):
+    trained(folder / "other", **{"training.seed": 2})
+    found = ec.compare({"first": run, "second": folder / "other"}, baseline="first")
+    assert {source["name"] for source in found["sources"]} == {"first", "second"}
+    (difference,) = found["differences"]
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_frame(), pandas.DataFrame) and {"source", "low", "high"} <= set(
+        found.to_frame()
+    )
+    assert (difference["source"], difference["baseline"]) == ("second", "first")
+    merged = ec.compare(run, folder / "other")
+    assert [source["seeds"] for source in merged["sources"]] == [[0, 2]] or merged["differences"] == []
 
 
 SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seeds": 1}

@@ -254,7 +254,7 @@ def _with_different_names(results: Sequence[Result]) -> list[Result]:
         if not same:
             continue  # results with different signatures are refused later, with a message that names the part
         own, *others = map(_folders, (result, *same))
-        for length in range(2, len(own) + 1):
+        for length in range(min(2, len(own)), len(own) + 1):
             if all(own[-length:] != parts[-length:] for parts in others):
                 named[index] = replace(result, name="/".join(own[-length:]))
                 break

@@ -65,5 +65,7 @@ class Findings(Mapping[str, Any]):
 def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The single values of a row, once for each of its cells if it has some."""
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float | None)}
+    if isinstance(interval := row.get("ci95"), list | tuple):
+        own |= {"low": interval[0], "high": interval[1]}
     cells = row.get("cells")
     return [own | each for cell in cells for each in _flat(cell)] if cells else [own]
