@@ -122,7 +122,7 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
         (
             lambda run: ec.compare(run, ec.Corpus([[1], [2]])),
-            "^source 2: the score topsim is undefined: the corpus has no meanings",
+            "^source 2: the score topsim is undefined: the corpus has neither meanings",
         ),
         (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric; got 3"),
         (lambda run: ec.compare(), "no topsim score: expected at least one"),
