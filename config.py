@@ -63,10 +63,16 @@ LISTED = (
 """Kinds of which `ecsuite list KIND` has all names."""
 
 
-def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
+def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str | None = None) -> ConfigError:
     """The error for an unknown name of a `kind` such as `game`: the most similar one, and what else there is.
 
     Where there are many, the most similar ones are named, and the command that names all of them.
+
+    Args:
+        kind: A word for it.
+        name: What the user wrote.
+        choices: All names.
+        command: What names all of them; None: `ecsuite list KIND`, where that does.
     """
     choices = list(choices)
     similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
@@ -75,8 +81,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> ConfigError:
     if len(choices) <= NUM_CHOICES:
         return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
     nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
-    how = {"key": "ecsuite config GAME"} | {each: f"ecsuite list {each}" for each in LISTED}
-    rest = f"all {len(choices)}: {how[kind]}" if kind in how else f"and {len(choices) - NUM_CHOICES} more"
+    command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
+    rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(nearest)}; {rest}")
 
 

@@ -11,8 +11,10 @@ from ecsuite.commands.options import (
     Device,
     Json,
     Out,
+    Plan,
     Preset,
     Protocol,
+    Quiet,
     Seed,
     Seeds,
     Targets,
@@ -20,7 +22,7 @@ from ecsuite.commands.options import (
     require_read,
     xferbench_options,
 )
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import prepare_output_file
 
@@ -35,7 +37,9 @@ def baseline(
     ],
     text: Annotated[
         Path | None,
-        typer.Option(help="The text of human and paren_real: one document per line, .txt or .txt.gz."),
+        typer.Option(
+            metavar="FILE", help="The text of human and paren_real: one document per line, .txt or .txt.gz."
+        ),
     ] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
@@ -47,6 +51,7 @@ def baseline(
     plan: Plan = False,
     out: Out = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
@@ -70,7 +75,11 @@ def baseline(
     if out is not None:
         prepare_output_file(out)
     score = run_study(
-        lambda runner: score_source(corpora, replace(options, runner=runner)), cache=cache, workers=workers
+        lambda runner: score_source(corpora, replace(options, runner=runner)),
+        cache=cache,
+        workers=workers,
+        quiet=quiet,
+        announces=not as_json,
     )
     known = {"source_path": name if text is None else f"{name} {text.name}"}
     corpus = corpora[options.seed]

@@ -5,8 +5,20 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, Out, Seeds, Set, Workers, read_seeds
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.options import (
+    OUTPUT,
+    Cache,
+    Device,
+    Json,
+    Out,
+    Plan,
+    Quiet,
+    Seeds,
+    Set,
+    Workers,
+    read_seeds,
+)
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 
@@ -20,12 +32,18 @@ def cbm(
     assign: Set = None,
     out: Out = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw CBM against the number of samples: .svg or .png.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="Draw CBM against the number of samples: .svg or .png.",
+        ),
     ] = None,
     folder: Cache = Path("runs/cbm"),
     plan: Plan = False,
     workers: Workers = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
@@ -43,7 +61,12 @@ def cbm(
         print_plan(plan_jobs(chosen, folder).values(), cache=folder, as_json=as_json)
         return
     rows = run_study(
-        lambda runner: measure(chosen, runner), cache=folder, workers=workers, device=chosen.device.type
+        lambda runner: measure(chosen, runner),
+        cache=folder,
+        workers=workers,
+        device=chosen.device.type,
+        quiet=quiet,
+        announces=not as_json,
     )
     from ecsuite.eval.concept_games.report import report
 

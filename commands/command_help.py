@@ -55,7 +55,7 @@ class Command(TyperCommand):
             if group.startswith(MORE) and not shows_all:
                 num_hidden += 1
             elif "--help" not in parameter.opts and "--help-all" not in parameter.opts:
-                groups.setdefault(group, []).append(described(parameter))
+                groups.setdefault(group.removeprefix(f"{MORE}: "), []).append(described(parameter))
         for group in sorted(groups, key=lambda name: (name != "Arguments", name != "Options")):
             with formatter.section(group):
                 formatter.write_dl(groups[group])

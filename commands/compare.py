@@ -20,7 +20,7 @@ def compare(
         str | None,
         typer.Option(
             help="The source to compare with, or (XferBench) `published`; default no pretraining if it is among "
-            "the results, else all pairs."
+            "the results, else all pairs.",
         ),
     ] = None,
     out: Out = None,

@@ -22,7 +22,8 @@ def correlate(
     translation: Annotated[
         list[Path] | None,
         typer.Option(
-            help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated."
+            metavar="FILE",
+            help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated.",
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="chrf or bleu.")] = "chrf",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, names_in, require_read
+from ecsuite.commands.options import OUTPUT, Json, Quiet, names_in, require_read
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, print_json
 
@@ -31,7 +31,10 @@ def data(
     ],
     languages: Annotated[
         str | None,
-        typer.Option(help="wikipedia: codes separated by commas; the paper's ten targets if not given."),
+        typer.Option(
+            metavar="CODES",
+            help="wikipedia: codes separated by commas; the paper's ten targets if not given.",
+        ),
     ] = None,
     articles: Annotated[
         int | None,
@@ -43,14 +46,19 @@ def data(
     pairs: Annotated[int | None, typer.Option(min=1, help="wmt14: how many; 3000000 if not given.")] = None,
     tasks: Annotated[
         str | None,
-        typer.Option(help="xtreme: names separated by commas (udpos,panx); all nine if not given."),
+        typer.Option(
+            metavar="NAMES", help="xtreme: names separated by commas (udpos,panx); all nine if not given."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder (wikipedia, xtreme) or .gz file (wmt14); in ~/.cache/ecsuite if not given."
+            rich_help_panel=OUTPUT,
+            metavar="PATH",
+            help="Folder (wikipedia, xtreme) or .gz file (wmt14); in ~/.cache/ecsuite if not given.",
         ),
     ] = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Download and prepare data sets; complete files are not downloaded again."""
@@ -63,7 +71,7 @@ def data(
     from ecsuite.downloads.xtreme import ORIGINS, prepare_xtreme
     from ecsuite.jobs.signals import exit_at_sigterm
 
-    with exit_at_sigterm(), Reporter() as reporter:  # so that a half-written file is removed
+    with exit_at_sigterm(), Reporter(quiet=quiet) as reporter:  # so that a half-written file is removed
         try:
             if what == "wikipedia":
                 files = prepare_wikipedia(

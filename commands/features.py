@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Seed, require_read
+from ecsuite.commands.options import Device, Quiet, Seed, require_read
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
@@ -20,18 +20,34 @@ def features(
     ctx: typer.Context,
     out: Annotated[Path, typer.Argument(help="The npz file to write.")],
     images: Annotated[
-        Path | None, typer.Option(help="Folder of images, or of one subfolder of images per class.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of images, or of one subfolder of images per class."),
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Image encoder: a folder, or a name on the Hugging Face hub; default a ResNet."),
+        typer.Option(
+            metavar="ENCODER",
+            help="Image encoder: a folder, or a name on the Hugging Face hub; default a ResNet.",
+        ),
     ] = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     seed: Seed = 0,
-    num_classes: Annotated[int, typer.Option(help="Number of synthetic classes.")] = 40,
-    images_per_class: Annotated[int, typer.Option(help="Synthetic rows per class.")] = 40,
-    num_features: Annotated[int, typer.Option(help="Width of a synthetic feature vector.")] = 64,
-    num_attributes: Annotated[int, typer.Option(help="Number of binary attributes of a synthetic row.")] = 16,
+    num_classes: Annotated[
+        int, typer.Option(rich_help_panel="Synthetic features", help="Number of synthetic classes.")
+    ] = 40,
+    images_per_class: Annotated[
+        int, typer.Option(rich_help_panel="Synthetic features", help="Synthetic rows per class.")
+    ] = 40,
+    num_features: Annotated[
+        int, typer.Option(rich_help_panel="Synthetic features", help="Width of a synthetic feature vector.")
+    ] = 64,
+    num_attributes: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel="Synthetic features", help="Number of binary attributes of a synthetic row."
+        ),
+    ] = 16,
 ) -> None:
     """Write a feature file: an encoder's features of your images, or synthetic features to try a game with."""
     if out.suffix != ".npz":
@@ -46,7 +62,7 @@ def features(
     else:
         from ecsuite.games.worlds.image_encoding import DEFAULT_ENCODER, encode_folder
 
-        with Reporter() as reporter:
+        with Reporter(quiet=quiet) as reporter:
             arrays = encode_folder(
                 images, encoder or DEFAULT_ENCODER, device=device, progress=reporter.progress
             )

@@ -26,7 +26,10 @@ def grammar(
         typer.Option(help="Total number of symbols of a grammar without meanings; default 1000000."),
     ] = None,
     text: Annotated[
-        Path | None, typer.Option(help="Text or corpus that gives text_parentheses its symbol frequencies.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Text or corpus that gives text_parentheses its symbol frequencies."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

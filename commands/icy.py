@@ -11,13 +11,15 @@ from ecsuite.commands.options import (
     Device,
     Json,
     Out,
+    Plan,
     Seeds,
     Workers,
+    advanced,
     given_options,
     read_seeds,
     require_read,
 )
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
@@ -50,41 +52,61 @@ def icy(
         str | None, typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file.")
     ] = None,
     model: Annotated[Names, typer.Option(help="An agent (see `ecsuite list`); can be repeated.")] = None,
-    role: Annotated[str | None, typer.Option(help="Role of the models: sender or receiver.")] = None,
-    receiver: Annotated[Names, typer.Option(help="Receivers of end-to-end; can be repeated.")] = None,
+    role: Annotated[str | None, advanced(help="Role of the models: sender or receiver.")] = None,
+    receiver: Annotated[Names, advanced(help="Receivers of end-to-end; can be repeated.")] = None,
     protocol: Annotated[str | None, typer.Option(help="exact, paper, budget, end-to-end or metrics.")] = None,
     channel: Annotated[
-        Names, typer.Option(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated.")
+        Names, advanced(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated.")
     ] = None,
     grammar: Annotated[
         Names, typer.Option(help="Grammars to learn; default perm, proj, rot, shufdet, hol; can be repeated.")
     ] = None,
     seeds: Seeds = None,
-    target: Annotated[float | None, typer.Option(help="Accuracy that counts as acquired.")] = None,
-    cap: Annotated[
-        float | None, typer.Option(help="Stop a run after this multiple of the updates that CONCAT took.")
+    target: Annotated[
+        float | None, advanced(group="Training", help="Accuracy that counts as acquired.")
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Most updates, for budget and end-to-end.")] = None,
-    clip: Annotated[float | None, typer.Option(help="Clip gradients to this norm.")] = None,
-    held_out: Annotated[float | None, typer.Option(help="Share of meanings held out for a test.")] = None,
+    cap: Annotated[
+        float | None,
+        advanced(group="Training", help="Stop a run after this multiple of the updates that CONCAT took."),
+    ] = None,
+    max_steps: Annotated[
+        int | None, advanced(group="Training", help="Most updates, for budget and end-to-end.")
+    ] = None,
+    clip: Annotated[float | None, advanced(group="Training", help="Clip gradients to this norm.")] = None,
+    held_out: Annotated[
+        float | None, advanced(group="Training", help="Share of meanings held out for a test.")
+    ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="fp32, or bf16: rounded where that is faster.")
+        str | None, advanced(group="Training", help="fp32, or bf16: rounded where that is faster.")
     ] = None,
     early_stop: Annotated[
-        bool | None, typer.Option("--early-stop", help="Stop runs without progress at a quarter of the cap.")
+        bool | None,
+        advanced(
+            "--early-stop", group="Training", help="Stop runs without progress at a quarter of the cap."
+        ),
     ] = None,
-    hidden_size: Annotated[int | None, typer.Option(help="Width of states and embeddings.")] = None,
-    num_attributes: Annotated[int | None, typer.Option(help="Attributes of a meaning.")] = None,
-    num_values: Annotated[int | None, typer.Option(help="Values of an attribute.")] = None,
-    word_length: Annotated[int | None, typer.Option(help="Symbols of a word.")] = None,
-    vocab_size: Annotated[int | None, typer.Option(help="Content symbols.")] = None,
+    hidden_size: Annotated[
+        int | None, advanced(group="Training", help="Width of states and embeddings.")
+    ] = None,
+    num_attributes: Annotated[
+        int | None, advanced(group="Size of the language", help="Attributes of a meaning.")
+    ] = None,
+    num_values: Annotated[
+        int | None, advanced(group="Size of the language", help="Values of an attribute.")
+    ] = None,
+    word_length: Annotated[
+        int | None, advanced(group="Size of the language", help="Symbols of a word.")
+    ] = None,
+    vocab_size: Annotated[int | None, advanced(group="Size of the language", help="Content symbols.")] = None,
     out: Out = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the results of protocol metrics or end-to-end: .svg or .png.")
     ] = None,
     save_corpora: Annotated[
         Path | None,
-        typer.Option(help="Write each trained sender's messages for all meanings into this folder."),
+        advanced(
+            metavar="FOLDER", help="Write each trained sender's messages for all meanings into this folder."
+        ),
     ] = None,
     cache: Cache = Path("runs/icy"),
     plan: Plan = False,

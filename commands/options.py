@@ -18,6 +18,9 @@ MAX_SEEDS = 10_000
 MORE = "More options"
 """The group of options that few need: `--help-all` shows them, `--help` does not."""
 
+OUTPUT, COMPUTING = "Output", "Computing"
+"""Groups of options that several commands have."""
+
 
 def advanced(*names: str, group: str = "", **settings: Any) -> Any:
     """An option that few need, as `typer.Option`.
@@ -37,28 +40,57 @@ def _require_usable(seed: int | None) -> int | None:
     return seed
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON only, on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Json = Annotated[
+    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON only, on standard output.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print no progress and no notes.")
+]
+Device = Annotated[str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help="auto, cpu or cuda.")]
 _SEED = typer.Option(callback=_require_usable, help="Seed of every random draw.")
 Seed = Annotated[int, _SEED]
 OptionalSeed = Annotated[int | None, _SEED]
 Seeds = Annotated[
-    str | None, typer.Option(help="A number of seeds (10), a range (123-132) or a list (123,125).")
+    str | None,
+    typer.Option(metavar="SEEDS", help="A number of seeds (10), a range (123-132) or a list (123,125)."),
 ]
 SET = "Change any setting of the YAML; can be repeated."
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET)]
-Out = Annotated[Path | None, typer.Option(help="Write the JSON to this file.")]
-Plot = Annotated[Path | None, typer.Option(help="Draw a picture into this file: .svg or .png.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
+Out = Annotated[
+    Path | None, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write the JSON to this file.")
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Draw a picture into this file: .svg or .png."),
+]
+Plan = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        rich_help_panel=COMPUTING,
+        help="Show which jobs are kept and which would run, and compute nothing.",
+    ),
+]
+Workers = Annotated[
+    int | None, advanced(group=COMPUTING, min=1, help="Number of processes; default one per core.")
+]
 Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, danish or full.")]
-Protocol = Annotated[str, typer.Option(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]
+Protocol = Annotated[str, advanced(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]
 Targets = Annotated[
     Path | None,
-    typer.Option(help="Folder of target texts (da.txt.gz ...) for XferBench; default those of the preset."),
+    advanced(
+        metavar="FOLDER",
+        help="Folder of target texts (da.txt.gz ...) for XferBench; default those of the preset.",
+    ),
 ]
-OutFolder = Annotated[Path | None, typer.Option(help="The folder to write; default runs/NAME.")]
-Cache = Annotated[Path, typer.Option(help="Folder of finished work, which is not computed again.")]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write; default runs/NAME."),
+]
+Cache = Annotated[
+    Path,
+    advanced(group=COMPUTING, metavar="FOLDER", help="Folder of finished work, which is not computed again."),
+]
 Results = Annotated[
     list[Path],
     typer.Argument(

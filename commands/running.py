@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, TypeVar
-
-import typer
+from typing import TypeVar
 
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.console import Reporter, print_json
@@ -13,14 +11,17 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.signals import stop_signals
 
-Plan = Annotated[
-    bool, typer.Option("--plan", help="Show which jobs are kept and which would run, and compute nothing.")
-]
 Finding = TypeVar("Finding")
 
 
 def run_study(
-    measure: Callable[[Runner], Finding], *, cache: Path, workers: int | None, device: str = "cpu"
+    measure: Callable[[Runner], Finding],
+    *,
+    cache: Path,
+    workers: int | None,
+    device: str = "cpu",
+    quiet: bool = False,
+    announces: bool = False,
 ) -> Finding:
     """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
 
@@ -29,9 +30,11 @@ def run_study(
         cache: Folder of kept results.
         workers: Most processes; None: one for each core, or one for a GPU.
         device: Type of the device on which the jobs compute.
+        quiet: Whether neither progress nor notes are shown.
+        announces: Whether a note says before the first job how many there are.
     """
     remove_abandoned(cache)
-    with Reporter(cache_dir=cache) as reporter, stop_signals() as should_stop:
+    with Reporter(cache_dir=cache, quiet=quiet) as reporter, stop_signals() as should_stop:
         return measure(
             Runner(
                 folder=cache,
@@ -39,6 +42,7 @@ def run_study(
                 progress=reporter.progress,
                 note=reporter.note,
                 should_stop=should_stop,
+                announces=announces,
             )
         )
 

@@ -12,6 +12,7 @@ from ecsuite.commands.options import (
     Device,
     Json,
     Out,
+    Plan,
     Preset,
     Protocol,
     Seed,
@@ -21,7 +22,7 @@ from ecsuite.commands.options import (
     require_read,
     xferbench_options,
 )
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
 from ecsuite.corpus import remove_abandoned
 from ecsuite.eval.reports.canvas import require_matplotlib

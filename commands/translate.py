@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, Out, Seed, Workers
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.options import Cache, Device, Json, Out, Plan, Quiet, Seed, Workers
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
@@ -14,7 +14,10 @@ from ecsuite.eval.translation.presets import PRESETS
 
 def translate(
     pairs: Annotated[
-        Path, typer.Option(help="Sentence pairs, one per line: source, tab, target; also .gz and .xz.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="Sentence pairs, one per line: source, tab, target; also .gz and .xz."
+        ),
     ],
     corpus: Annotated[
         Path | None,
@@ -28,6 +31,7 @@ def translate(
     plan: Plan = False,
     workers: Workers = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
@@ -52,7 +56,12 @@ def translate(
     if out is not None:
         prepare_output_file(out)
     result = run_study(
-        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
+        lambda runner: measure(study, runner),
+        cache=cache,
+        workers=workers,
+        device=study.machine.device,
+        quiet=quiet,
+        announces=not as_json,
     )
     if out is not None:
         write_json(out, result.as_dict())

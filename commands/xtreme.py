@@ -6,17 +6,21 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import (
+    OUTPUT,
     Cache,
     Device,
     Json,
     Out,
+    Plan,
+    Quiet,
     Seeds,
     Workers,
+    advanced,
     names_in,
     read_seeds,
     require_read,
 )
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
@@ -39,38 +43,49 @@ def xtreme(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Instead of a corpus: a Hugging Face encoder, as a folder or a name on the hub."),
+        typer.Option(
+            metavar="ENCODER",
+            help="Instead of a corpus: a Hugging Face encoder, as a folder or a name on the hub.",
+        ),
     ] = None,
     tasks: Annotated[
-        str, typer.Option(help="Names separated by commas, or all: all tasks with data.")
+        str, typer.Option(metavar="NAMES", help="Names separated by commas, or all: all tasks with data.")
     ] = "udpos,panx",
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the tasks' data; by default that of `ecsuite data xtreme`."),
+        typer.Option(
+            metavar="FOLDER", help="Folder of the tasks' data; by default that of `ecsuite data xtreme`."
+        ),
     ] = None,
     languages: Annotated[
         str | None,
-        typer.Option(
-            help="Codes of test languages beside English, separated by commas; by default those of the preset."
+        advanced(
+            metavar="CODES",
+            help="Codes of test languages beside English, separated by commas; by default those of the preset.",
         ),
     ] = None,
     protocol: Annotated[
         str, typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task.")
     ] = "adapt",
     preset: Annotated[str, typer.Option(help="mini, or full: the benchmark's own settings.")] = "mini",
-    backbone: Annotated[str, typer.Option(help="Model to pretrain: decoder or encoder.")] = "decoder",
+    backbone: Annotated[str, advanced(help="Model to pretrain: decoder or encoder.")] = "decoder",
     texts: Annotated[
         Path | None,
-        typer.Option(help="Folder of training texts of the languages (en.txt.gz …)."),
+        advanced(metavar="FOLDER", help="Folder of training texts of the languages (en.txt.gz …)."),
     ] = None,
     human: Annotated[
         Path | None,
-        typer.Option(help="A text in a human language, for an additional control: .txt or .txt.gz."),
+        advanced(
+            metavar="FILE", help="A text in a human language, for an additional control: .txt or .txt.gz."
+        ),
     ] = None,
     seeds: Seeds = None,
     cache: Cache = Path("runs/xtreme"),
     picture: Annotated[
-        Path | None, typer.Option(help="Draw scores by family and by script: .svg or .png.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FILE", help="Draw scores by family and by script: .svg or .png."
+        ),
     ] = None,
     baselines: Annotated[
         bool,
@@ -80,6 +95,7 @@ def xtreme(
     workers: Workers = None,
     out: Out = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
@@ -100,7 +116,7 @@ def xtreme(
     if baselines:
         from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
-        with Reporter() as reporter:
+        with Reporter(quiet=quiet) as reporter:
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
         baseline.publish(out=out, picture=None, as_json=as_json)
         return
@@ -129,6 +145,11 @@ def xtreme(
         print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
         return
     result = run_study(
-        lambda runner: measure(study, runner), cache=cache, workers=workers, device=study.machine.device
+        lambda runner: measure(study, runner),
+        cache=cache,
+        workers=workers,
+        device=study.machine.device,
+        quiet=quiet,
+        announces=not as_json,
     )
     report(result).publish(out=out, picture=picture, as_json=as_json)

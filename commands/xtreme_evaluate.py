@@ -10,9 +10,12 @@ from ecsuite.eval.reports.console import prepare_output_file
 
 
 def xtreme_evaluate(
-    predictions: Annotated[Path, typer.Option(help="Folder of predictions: udpos/test-de.tsv and so on.")],
+    predictions: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder of predictions: udpos/test-de.tsv and so on.")
+    ],
     labels: Annotated[
-        Path, typer.Option(help="Folder of labels, with the same file names; also .xz and .gz.")
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder of labels, with the same file names; also .xz and .gz."),
     ],
     languages: Annotated[
         str, typer.Option(help="all, or available: the languages with predictions and labels.")

@@ -368,12 +368,12 @@ def _merged(trees: list[Tree], source: str, drop: Callable[[str], None] | None =
                     raise ConfigError(f"{key}: expected a section with keys, got {shown(value)}")
                 for inner in value:
                     if inner not in option_types(PLAIN[key]):
-                        raise unknown_name("key", f"{key}.{inner}", all_keys())
+                        raise unknown_name("key", f"{key}.{inner}", all_keys(), command="ecsuite config GAME")
                 merged[key] = {**merged.get(key, {}), **value}
             elif key in (*TEXTS, *CHECKSUMS):
                 merged[key] = value
             else:
-                raise unknown_name("key", str(key), all_keys())
+                raise unknown_name("key", str(key), all_keys(), command="ecsuite config GAME")
     return merged
 
 

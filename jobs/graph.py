@@ -5,7 +5,7 @@ Of two processes that want the same job at the same time, one computes it and th
 
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -90,6 +90,8 @@ class Runner:
     """Told of failed jobs, damaged files, and results that were found."""
     should_stop: Callable[[], StopRequest | None] = lambda: None
     """Why the work is asked to stop, if it is."""
+    announces: bool = False
+    """Whether a note says before the first job how many there are, and how long they are likely to take."""
 
     def plan(self, jobs: Iterable[Job]) -> Plan:
         """Find which jobs must be computed; computes none."""
@@ -118,8 +120,16 @@ class Runner:
             plan = make_plan(jobs, store, needs_arrays=needs_arrays)
             for job in plan.kept:
                 store.remove_leftovers(job)
-            if plan.kept and plan.missing:
-                total = len(plan.kept) + len(plan.missing)
+            total = len(plan.kept) + len(plan.missing)
+            if plan.missing and self.announces:
+                processes = min(self.num_workers, len(plan.missing))
+                jobs = "1 job" if total == 1 else f"{total} jobs"
+                workers = "1 process" if processes == 1 else f"{processes} processes"
+                self.note(
+                    f"{jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute with {workers}"
+                    + _time_left(plan, processes)
+                )
+            elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running = _Running(self, store, plan)
             stack.callback(running.close)
@@ -128,6 +138,26 @@ class Runner:
             if needs_arrays:
                 results |= {job: found for job in jobs if (found := store.read(job, needs_arrays=True))}
             return results
+
+
+def _time_left(plan: Plan, num_processes: int) -> str:
+    """How long the missing jobs are likely to take, by the kept ones of the same functions; empty if there are none."""
+    work: defaultdict[str, float] = defaultdict(float)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for job, result in plan.kept.items():
+        work[job.function.path] += job.work
+        seconds[job.function.path] += result.seconds
+    if not all(work[job.function.path] for job in plan.missing):
+        return ""
+    expected = sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
+    return f", about {duration_text(expected / num_processes)}"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration, rounded as an estimate is: `10 s`, `3 min`, `2.5 h`."""
+    if seconds < 55:
+        return f"{max(5, round(seconds / 5) * 5)} s"
+    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class _Running:

@@ -54,7 +54,7 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example: ecsuite ") == 2
+    assert done.stdout.count("Examples:\n") == 2
 
 
 def test_a_row_is_printed_with_its_seeds_and_signature(ecsuite):

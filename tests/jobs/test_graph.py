@@ -66,6 +66,16 @@ def only_file(folder, pattern):
     return file
 
 
+def test_a_note_says_before_the_first_job_how_many_there_are(tmp_path, notes):
+    runner = Runner(folder=tmp_path / "kept", note=notes.append, announces=True)
+    runner.run([Job(square, number=3)])
+    assert notes == [f"1 job: 0 kept in {tmp_path / 'kept'}, 1 to compute with 1 process"]
+    runner.run([Job(square, number=3)])
+    assert len(notes) == 1  # nothing to compute
+    runner.run([Job(square, number=3), Job(square, number=4)])
+    assert notes[1] == f"2 jobs: 1 kept in {tmp_path / 'kept'}, 1 to compute with 1 process, about 5 s"
+
+
 def test_results_are_those_of_the_jobs_and_are_kept(runner, calls):
     jobs = [Job(square, number=number) for number in (50, 1, 20)]
     expected = [{"square": number**2, "pair": [number, None]} for number in (50, 1, 20)]
