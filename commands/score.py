@@ -15,10 +15,12 @@ from ecsuite.commands.options import (
     Plan,
     Preset,
     Protocol,
+    Quiet,
     Seed,
     Seeds,
     Targets,
     Workers,
+    advanced,
     require_read,
     xferbench_options,
 )
@@ -59,11 +61,14 @@ def score(
     workers: Workers = None,
     plan: Plan = False,
     pictures: Annotated[
-        bool, typer.Option("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
+        bool, advanced("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
     ] = False,
-    picture_folder: Annotated[Path | None, typer.Option(help="Draw pictures into this folder.")] = None,
+    picture_folder: Annotated[
+        Path | None, advanced(metavar="FOLDER", help="Draw pictures into this folder.")
+    ] = None,
     out: Out = None,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
@@ -99,6 +104,8 @@ def score(
         lambda runner: score_corpus(messages, names, replace(options, runner=runner)),
         cache=cache,
         workers=workers,
+        quiet=quiet,
+        announces=not as_json,
     )
     if has_scores:
         save_scores(folder / "scores.json", scorecard.to_json())

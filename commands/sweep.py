@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json
-from ecsuite.commands.running import Plan, print_plan, run_study
+from ecsuite.commands.options import Device, Json, OutFolder, Plan, Quiet
+from ecsuite.commands.running import print_plan, run_study
 from ecsuite.eval.reports.console import print_json
 from ecsuite.file_formats import with_format
 from ecsuite.jobs.executors import workers_on
@@ -17,9 +17,10 @@ def sweep(
         str, typer.Argument(help="A YAML file with base, vary, seeds and score (docs/sweeps.md).")
     ],
     on: Annotated[str, typer.Option(help="here, or local:N for N processes of this machine.")] = "local",
-    out: Annotated[Path | None, typer.Option(help="The folder to write; default runs/NAME.")] = None,
+    out: OutFolder = None,
     plan: Plan = False,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
@@ -41,6 +42,8 @@ def sweep(
         cache=store,
         workers=workers,
         device=chosen.device.type,
+        quiet=quiet,
+        announces=not as_json,
     )
     if as_json:
         print_json(with_format("result", found.to_json()))

@@ -123,10 +123,10 @@ class Runner:
             total = len(plan.kept) + len(plan.missing)
             if plan.missing and self.announces:
                 processes = min(self.num_workers, len(plan.missing))
-                jobs = "1 job" if total == 1 else f"{total} jobs"
+                all_jobs = "1 job" if total == 1 else f"{total} jobs"
                 workers = "1 process" if processes == 1 else f"{processes} processes"
                 self.note(
-                    f"{jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute with {workers}"
+                    f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute with {workers}"
                     + _time_left(plan, processes)
                 )
             elif plan.kept and plan.missing:
