@@ -41,6 +41,7 @@ from ecsuite.config import (
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.former_settings import from_format_1, present_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.worlds import own_data
 
 Tree = dict[str, Any]
 
@@ -134,8 +135,6 @@ PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": Evaluati
 """The sections of options without a part."""
 TEXTS = ("name", "about")
 """The settings that are no sections."""
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
-"""Endings of tables of objects."""
 DATA = "data"
 """The section that a run adds to its config: checksums of its data files."""
 CHECKSUMS = (DATA, foreign.CODE)
@@ -175,8 +174,8 @@ def load_experiment(
     """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
     Args:
-        name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or a table of objects (`objects.csv`), which
-            is played as the experiment `objects`.
+        name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or own data: a table of objects
+            (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face (`hf:NAME`).
         overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
         flags: Values by `section.key`, a layer above the overrides; None: not given.
         note: Called with a line about each setting of an older file that nothing reads now.
@@ -195,9 +194,10 @@ def load_experiment(
         ("command line", settings_tree(given.items())),
     ]
     foreign.trust(foreign.foreign_kinds(above))
-    if Path(name_or_file).suffix in TABLES:
+    if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
         given["world.objects"] = name_or_file
-        tree = {**read_yaml("objects", "game", shipped_configs()), "name": Path(name_or_file).stem}
+        kind = own_data.kind_of(name_or_file)
+        tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
     if is_of_run or foreign.CODE in tree or lies_in_run_folder(name_or_file):
@@ -211,9 +211,18 @@ def load_experiment(
         file = _merged([DEFAULTS, file, own_number], name_or_file, drop=ignore)
         given = {"world.kind": "text", **given}
     if "world.objects" in given:
-        given = {"world.kind": "objects", **given}
+        given = {**_reader([file, *(tree for _, tree in above)], given["world.objects"]), **given}
     above[-1] = ("command line", settings_tree(given.items()))
     return _read([(name_or_file, file), *above])
+
+
+def _reader(trees: list[Tree], source: str) -> dict[str, str]:
+    """The setting of a world that reads a source of objects; empty if the trees name one that may."""
+    kind = own_data.kind_of(source)
+    worlds = [WORLDS.section(tree["world"], "world").get(KIND) for tree in trees if "world" in tree]
+    named = next((world for world in reversed(worlds) if world), "")
+    may_read = named in own_data.READERS[kind] or foreign.is_foreign(named)
+    return {} if may_read else {"world.kind": kind}
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:

@@ -288,8 +288,12 @@ def _perception(role: str, part: Any, world: World, state_size: int | None = Non
         raise ConfigError(f"{role}: {error}") from None
 
 
-def make_world(experiment: Experiment) -> World:
+def make_world(experiment: Experiment, trained: World | None = None) -> World:
     """The world of an experiment, for its task.
+
+    Args:
+        experiment: What the world is of.
+        trained: The world in which agents were trained that are evaluated in this one.
 
     Raises:
         ConfigError: If the world does not have what the task asks for, or a file can't be used.
@@ -312,5 +316,7 @@ def make_world(experiment: Experiment) -> World:
         batch_size=training.batch_size,
         evaluation_batch_size=evaluation.batch_size or training.batch_size,
     )
+    if trained is not None:
+        return trained.remade(world_class, experiment.world.options, spec, sizes)
     world: World = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
     return world

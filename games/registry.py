@@ -15,7 +15,15 @@ WORLDS = Registry(
         ),
         "objects": (
             "ecsuite.games.worlds.own_objects:OwnObjectsWorld",
-            "objects of your own table (CSV, TSV, JSON, Parquet), a row an object, a column an attribute",
+            "objects of your own table (CSV, TSV, JSON, Parquet, npz), a row an object, a column an attribute",
+        ),
+        "images": (
+            "ecsuite.games.worlds.own_images:ImagesWorld",
+            "your own images, of a folder or a data set of Hugging Face, as pixels",
+        ),
+        "image_features": (
+            "ecsuite.games.worlds.own_images:ImageFeaturesWorld",
+            "your own images as the features of an encoder that is not trained",
         ),
         "thing": (
             "ecsuite.games.worlds.things:ThingWorld",

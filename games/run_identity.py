@@ -1,6 +1,5 @@
 """What makes a run what it is: its settings, the horizon of its schedule and the content of its data files."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from ecsuite.config import ConfigError
 from ecsuite.games.code_files import with_checksums
 from ecsuite.games.experiment import Experiment, Tree
 from ecsuite.games.registry import SCHEDULES, WORLDS
+from ecsuite.games.worlds.own_data import content_digest
 
 
 def with_horizon(experiment: Experiment) -> Experiment:
@@ -29,11 +29,7 @@ def with_data(experiment: Experiment) -> Experiment:
     data = {}
     for option in WORLDS.load(experiment.world.kind).data_files:
         file = getattr(experiment.world.options, option)
-        try:
-            with open(file, "rb") as content:
-                data[option] = hashlib.file_digest(content, "sha256").hexdigest()
-        except OSError as error:
-            raise ConfigError(f"{file}: can't be read: {error}") from None
+        data[option] = content_digest(file)
         if experiment.data.get(option, data[option]) != data[option]:
             raise ConfigError(
                 f"world.{option}: {file} has other content than when this config was written (SHA-256 {data[option]}, "

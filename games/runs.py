@@ -109,13 +109,7 @@ class Run:
             ConfigError: If a change is not valid, or the agents do not fit to what it makes.
         """
         experiment = override(with_changes(self.experiment, changes or {}), assignments)
-        world = make_world(experiment)
-        names, before = ([list(each) for each in of.value_names] for of in (world, self.game.world))
-        if names != before:
-            raise ConfigError(
-                "the objects have other attributes or values than those of training: expected a table with the values "
-                f"{', '.join(name for each in before for name in each):.200}"
-            )
+        world = make_world(experiment, trained=self.game.world)
         game = Game(experiment, world)
         try:
             game.load_state_dict(self.game.state_dict())
@@ -185,7 +179,7 @@ class Run:
     def _view(self, meanings: ArrayLike) -> View:
         """Meanings as objects that an agent sees, one a round."""
         world, given = self.game.world, np.asarray(meanings)
-        if world.num_values is not None and len(world.object_shape) == 1:  # else images are shown
+        if world.num_values is not None and world.shows_values:
             fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
             if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
                 raise ConfigError(

@@ -23,7 +23,7 @@ from ecsuite.games.worlds.world import (
     one_hot,
     split_names,
 )
-from ecsuite.randomness import distinct_draws, epoch_order, random_words
+from ecsuite.randomness import distinct_draws, random_words
 
 CORPUS_BATCH = 4096
 """Meanings per batch of the corpus."""
@@ -54,11 +54,7 @@ class SingleObjectWorld(World):
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
-        if split != "train":
-            return self.laid_out(*self.examples(split, np.arange(number * size, (number + 1) * size)))
-        epoch, place = divmod(number, -(-self.num_train // size))
-        indices = epoch_order(self.seed, epoch, self.num_train)[place * size :][:size]
-        return self.laid_out(*self.examples(split, indices))
+        return self.laid_out(*self.examples(split, self.round_indices(split, number, size)))
 
     def laid_out(self, candidates: Integers, targets: Integers) -> Batch:
         """The batch of these candidates, laid out by place."""

@@ -4,6 +4,7 @@
 |---|---|---|
 | features | float (N, D) | required |
 | class_id | int (N,) | the class of each row, from 0; required by the concept game |
+| labels | text or int (N,) | the name of the class of each row, in place of class_id and class_names |
 | attributes | 0 or 1 (N, A) | the attributes of each row |
 | class_names | text (num_classes,) | the name of class `class_id` |
 | attribute_names | text (A,) | the name of each attribute |
@@ -27,7 +28,7 @@ from ecsuite.corpus import write_atomically
 
 Integers = NDArray[np.int64]
 
-ARRAYS = ("features", "class_id", "attributes", "class_names", "attribute_names", "split")
+ARRAYS = ("features", "class_id", "labels", "attributes", "class_names", "attribute_names", "split")
 """The arrays that are read; others in the file are ignored."""
 SPLITS = ("train", "valid", "test")
 """The splits of a file; integers in a file are indices into these."""
@@ -47,6 +48,8 @@ class FeatureFile:
     """(num_rows, num_features)."""
     split: Integers
     """Split of each row, as an index into `SPLITS`, (num_rows,)."""
+    has_split: bool
+    """Whether the splits are those of the file; otherwise they are random."""
     class_id: Integers | None
     """Class of each row, as an index into `class_names`, without unused ids, (num_rows,)."""
     class_names: tuple[str, ...]
@@ -86,6 +89,7 @@ def read_features(path: str, seed: int) -> FeatureFile:
         path=path,
         features=features,
         split=_splits(path, arrays, num_rows) if own_split else _default_split(num_rows, class_id, seed),
+        has_split=own_split,
         class_id=class_id,
         class_names=class_names,
         attributes=attributes,
@@ -239,6 +243,16 @@ def _classes(
     path: str, arrays: Mapping[str, NDArray[Any]], num_rows: int
 ) -> tuple[Integers | None, tuple[str, ...]]:
     """Class ids without unused ones, and the class names."""
+    if "labels" in arrays:
+        labels = arrays["labels"]
+        if "class_id" in arrays:
+            raise ConfigError(f"{path}: labels: expected no class_id beside it")
+        if labels.shape != (num_rows,) or labels.dtype.kind not in "Uiu":
+            raise _unexpected(
+                path, "labels", f"text or integers ({num_rows},) like the rows of features", labels
+            )
+        found, places = np.unique(labels, return_inverse=True)
+        return places.astype(np.int64), tuple(str(label) for label in found)
     if "class_id" not in arrays:
         return None, ()
     ids = arrays["class_id"]

@@ -92,6 +92,11 @@ class FeatureWorld(World):
         draw = self._class_rounds if self.rounds.needs_rule else self._image_rounds
         return draw(split, size, rng)
 
+    @property
+    def shows_values(self) -> bool:
+        """Agents see features."""
+        return False
+
     def describe(self, batch: Batch) -> Description:
         """The class or the image of each round. See `World`."""
         return super().describe(replace(batch, values=None))

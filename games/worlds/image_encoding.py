@@ -1,7 +1,8 @@
-"""Encode a folder of images with a pretrained image encoder into the arrays of a feature file.
+"""Encode images into vectors: with a pretrained image encoder, or with fixed random convolutions.
 
 Mu & Goodman (2021) and Yao et al. (2022) use ResNet features of photos. Here any image encoder of the package
 transformers can be used, by its name on the Hugging Face hub or from a folder; weights must be in safetensors files.
+Random convolutions (Saxe et al. 2011, "On random weights and unsupervised feature learning") need no download.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,10 @@ from ecsuite.devices import choose_device
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
+RANDOM = "random"
+"""The encoder of fixed random convolutions."""
+RANDOM_SIDE, RANDOM_CHANNELS, RANDOM_GRID = 64, 64, 4
+"""Width and height of an image as random convolutions get it, their channels, and the grid of cells that are pooled."""
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
 """File name suffixes of images."""
 BATCH = 32
@@ -39,7 +44,7 @@ def encode_folder(
 
     Args:
         folder: Contains the images, or subfolders of images.
-        encoder: A folder, or a name on the Hugging Face hub.
+        encoder: `random`, a folder, or a name on the Hugging Face hub.
         device: auto, cpu or cuda.
         progress: Called as `progress(label, images done, images in total)`.
 
@@ -48,13 +53,11 @@ def encode_folder(
             loaded or is not an image encoder.
     """
     files, classes = find_images(folder)
-    processor, model = _load(encoder)
-    torch_device = choose_device(device)
-    model.to(torch_device).eval()
+    encode = make_encoder(encoder, device)
     rows = []
     for first in range(0, len(files), BATCH):
         chunk = files[first : first + BATCH]
-        rows.append(_encode(chunk, encoder, processor, model, torch_device))
+        rows.append(encode([_open(file) for file in chunk]))
         progress(f"images encoded by {encoder}", first + len(chunk), len(files))
     arrays: dict[str, NDArray[Any]] = {"features": np.concatenate(rows)}
     if classes:
@@ -63,21 +66,63 @@ def encode_folder(
     return arrays
 
 
+def encode_images(images: NDArray[np.uint8], encoder: str) -> NDArray[np.float32]:
+    """Encode images, (num_images, height, width, 3), into vectors, (num_images, width); on the CPU.
+
+    Raises:
+        ConfigError: If the encoder can't be loaded or is not an image encoder.
+    """
+    from PIL import Image
+
+    encode = make_encoder(encoder, "cpu")
+    chunks = (images[first : first + BATCH] for first in range(0, len(images), BATCH))
+    return np.concatenate([encode([Image.fromarray(image) for image in chunk]) for chunk in chunks])
+
+
+def make_encoder(encoder: str, device: str) -> Callable[[Sequence[Any]], NDArray[np.float32]]:
+    """A function from Pillow's images to vectors, (num_images, width); see `encode_folder`."""
+    if encoder == RANDOM:
+        return _random_vectors
+    processor, model = _load(encoder)
+    torch_device = choose_device(device)
+    model.to(torch_device).eval()
+    return lambda images: _encode(images, encoder, processor, model, torch_device)
+
+
+def _random_vectors(images: Sequence[Any]) -> NDArray[np.float32]:
+    """Means over the cells of a grid of random convolutions, normalised in each image."""
+    made = torch.Generator().manual_seed(0)
+    filters = torch.randn(RANDOM_CHANNELS, 3, 8, 8, generator=made) / (3 * 8 * 8) ** 0.5
+    filters -= filters.mean((1, 2, 3), keepdim=True)  # of contrasts and colours, not of brightness
+    fitted = [np.asarray(image.resize((RANDOM_SIDE, RANDOM_SIDE))) for image in images]
+    pixels = torch.from_numpy(np.stack(fitted)).permute(0, 3, 1, 2).float() / 255
+    maps = torch.nn.functional.conv2d(pixels, filters, stride=4).relu()
+    cells = torch.nn.functional.adaptive_avg_pool2d(maps, RANDOM_GRID).flatten(1)
+    vectors: NDArray[np.float32] = torch.nn.functional.layer_norm(cells, cells.shape[1:]).numpy()
+    return vectors
+
+
 def find_images(folder: Path) -> tuple[list[Path], list[str]]:
     """The images of a folder, sorted by name, and the class of each; no classes where they are in the folder itself."""
     if not folder.is_dir():
-        raise ConfigError(f"--images {folder}: expected a folder of images")
+        raise ConfigError(f"{folder}: expected a folder of images")
     loose = list(_images_in(folder))
+    deeper = next((file for path in sorted(folder.glob("*/*/")) for file in _images_in(path)), None)
     inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     in_classes = [(file, path.name) for path in inner for file in _images_in(path)]
     if loose and in_classes:
         raise ConfigError(
-            f"--images {folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
+            f"{folder}: {loose[0].name} is in no subfolder, {in_classes[0][0].relative_to(folder)} is in one: "
             "expected a subfolder per class, or no subfolders"
+        )
+    if deeper is not None:
+        raise ConfigError(
+            f"{folder}: {deeper.relative_to(folder)} lies two folders deep: give the folder of the classes, such as "
+            f"{deeper.parent.parent}"
         )
     if not loose and not in_classes:
         raise ConfigError(
-            f"--images {folder}: no images found in it or its subfolders; expected file names that end in "
+            f"{folder}: no images found in it or its subfolders; expected file names that end in "
             f"{', '.join(SUFFIXES)}"
         )
     return loose or [file for file, _ in in_classes], [name for _, name in in_classes]
@@ -96,7 +141,7 @@ def _load(encoder: str) -> tuple[Any, Any]:
         import PIL  # noqa: F401
         import transformers
     except ImportError:
-        raise missing_extra("--images needs transformers and pillow", "images") from None
+        raise missing_extra(f"encoder {encoder} needs transformers and pillow", "images") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
@@ -105,18 +150,18 @@ def _load(encoder: str) -> tuple[Any, Any]:
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise ConfigError(
-            f"--encoder {encoder}: cannot be loaded: {reason}; without a network, expected a folder with config.json, "
-            "model.safetensors and preprocessor_config.json"
+            f"encoder {encoder}: cannot be loaded: {reason}; without a network, give {RANDOM}, or a folder with "
+            "config.json, model.safetensors and preprocessor_config.json"
         ) from None
     return processor, model
 
 
 @torch.no_grad()
 def _encode(
-    files: Sequence[Path], name: str, processor: Any, model: Any, device: torch.device
-) -> NDArray[Any]:
-    """Feature vectors of images, (len(files), width)."""
-    pixels = processor(images=[_open(file) for file in files], return_tensors="pt")["pixel_values"]
+    images: Sequence[Any], name: str, processor: Any, model: Any, device: torch.device
+) -> NDArray[np.float32]:
+    """Feature vectors of images, (num_images, width)."""
+    pixels = processor(images=list(images), return_tensors="pt")["pixel_values"]
     try:
         found = model(pixel_values=pixels.to(device))
         pooled = getattr(found, "pooler_output", None)
@@ -124,7 +169,7 @@ def _encode(
             pooled = found.last_hidden_state.mean(1)
     except (TypeError, ValueError, AttributeError):
         raise ConfigError(
-            f"--encoder {name}: {type(model).__name__} does not map images to vectors; expected an image "
+            f"encoder {name}: {type(model).__name__} does not map images to vectors; expected an image "
             "encoder such as a ResNet, ViT or DINOv2"
         ) from None
     vectors: NDArray[np.float32] = pooled.flatten(1).float().cpu().numpy()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
+from ecsuite.randomness import epoch_order
 
 Integers = NDArray[np.int64]
 
@@ -175,6 +176,13 @@ class World(ABC):
     def draw(self, split: str, number: int, size: int) -> Batch:
         """Draw batch `number`, from 0, of a split: `size` rounds, a pure function of the seed and the arguments."""
 
+    def round_indices(self, split: str, number: int, size: int) -> Integers:
+        """The indices of the rounds of a batch; those of training are in a new order in each epoch."""
+        if split != "train":
+            return np.arange(number * size, (number + 1) * size)
+        epoch, place = divmod(number, -(-self.num_train // size))
+        return epoch_order(self.seed, epoch, self.num_train)[place * size :][:size]
+
     def batch(self, split: str, number: int) -> Batch:
         """Batch `number`, from 0, of a split; the last batch of an epoch or of an evaluation is cut to what is left."""
         in_training = split == "train"
@@ -203,6 +211,32 @@ class World(ABC):
             return described if about is None else replace(described, columns=about.columns)
         assert about is not None
         return about
+
+    @property
+    def shows_values(self) -> bool:
+        """Whether objects are attribute values, and neither images nor features."""
+        return self.num_values is not None and len(self.object_shape) == 1
+
+    def remade(self, made: Any, options: Any, rounds: RoundSpec, sizes: RunSizes) -> "World":
+        """A world for evaluations of agents that were trained in this one.
+
+        Args:
+            made: Its class.
+            options: Its options.
+            rounds: What the task asks.
+            sizes: What the run asks.
+
+        Raises:
+            ConfigError: If its objects have other attributes or values.
+        """
+        world: World = made(options, rounds=rounds, sizes=sizes)
+        names, before = ([list(each) for each in of.value_names] for of in (world, self))
+        if names != before:
+            raise ConfigError(
+                "the objects have other attributes or values than those of training: expected a table with the values "
+                f"{', '.join(name for each in before for name in each):.200}"
+            )
+        return world
 
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
         """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""

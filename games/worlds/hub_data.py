@@ -1,0 +1,198 @@
+"""Data sets of Hugging Face: `hf:NAME`, `hf:NAME:SPLIT`, or a folder that `save_to_disk` or a download left."""
+
+import hashlib
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+from urllib.request import getproxies
+
+from ecsuite.config import ConfigError, missing_extra, unknown_name
+
+PREFIX = "hf:"
+"""What the name of a data set begins with."""
+SAVED = ("dataset_dict.json", "state.json")
+"""Files in a folder that `save_to_disk` wrote."""
+DEFAULT_SPLIT = "train"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredImage:
+    """An image of a data set."""
+
+    content: bytes
+    """As in its file."""
+    name: str
+    """The name of its file or, where it has none, of its row: `row 17`."""
+    label: str | None
+    """The name of its class."""
+
+
+def is_data_set(source: str) -> bool:
+    """Whether a source is a data set of Hugging Face: its name, or a folder with one."""
+    folder = Path(source)
+    return (
+        source.startswith(PREFIX) or any((folder / name).is_file() for name in SAVED) or _parquet_in(folder)
+    )
+
+
+def _parquet_in(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.glob("*.parquet"))
+
+
+def image_column(source: str) -> str | None:
+    """The first column of images of a data set; None if it has none."""
+    features = _load(source).features
+    return next((name for name, kind in features.items() if type(kind).__name__ == "Image"), None)
+
+
+def read_columns(source: str) -> dict[str, list[Any]]:
+    """The columns of a data set without images; classes by their names.
+
+    Raises:
+        ConfigError: If it can't be loaded, or a column holds neither texts nor numbers.
+    """
+    found = _load(source)
+    columns = {}
+    for name, kind in found.features.items():
+        cells = list(found[name])
+        if hasattr(kind, "int2str"):
+            cells = [None if cell is None or cell < 0 else kind.int2str(cell) for cell in cells]
+        odd = next((cell for cell in cells if not isinstance(cell, str | int | float | None)), None)
+        if odd is not None:
+            raise ConfigError(
+                f'{source}: column "{name}": expected texts or numbers, got {type(odd).__name__}'
+            )
+        columns[name] = cells
+    return columns
+
+
+def read_stored_images(source: str) -> Iterator[StoredImage]:
+    """The images of a data set, with the names of the first column of classes.
+
+    Raises:
+        ConfigError: If it can't be loaded, or a row has no image.
+    """
+    from datasets import Image
+
+    found, column = _load(source), image_column(source)
+    if column is None:
+        raise ConfigError(f"{source}: expected a column of images, got {', '.join(found.features)}")
+    label = next((name for name, kind in found.features.items() if hasattr(kind, "int2str")), None)
+    for number, row in enumerate(found.cast_column(column, Image(decode=False))):
+        image = row[column] or {}
+        path, content = image.get("path") or "", image.get("bytes")
+        if content is None and not Path(path).is_file():
+            raise ConfigError(f'{source}: row {number}, column "{column}": expected an image, got nothing')
+        name = Path(path).name if path else f"row {number}"
+        known = label is not None and row[label] is not None and row[label] >= 0
+        yield StoredImage(
+            content=Path(path).read_bytes() if content is None else content,
+            name=name,
+            label=found.features[label].int2str(row[label]) if known else None,
+        )
+
+
+def digest(source: str) -> str:
+    """The SHA-256 of the content of a data set, wherever it lies."""
+    made = hashlib.sha256()
+    if image_column(source) is not None:
+        for image in read_stored_images(source):
+            made.update(hashlib.sha256(image.content).digest() + f"{image.name}\0{image.label}\0".encode())
+    else:
+        made.update(repr(read_columns(source)).encode())
+    return made.hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _load(source: str) -> Any:
+    """The rows of a data set, loaded once."""
+    try:
+        import datasets
+    except ImportError:
+        raise missing_extra(f"{source}: data sets of Hugging Face need datasets", "data") from None
+    name = source.removeprefix(PREFIX)
+    split = None
+    if not Path(name).exists() and ":" in name:
+        name, _, split = name.rpartition(":")
+    if not name:
+        raise ConfigError(f"{source}: expected the name of a data set, such as hf:cifar10 or hf:cifar10:test")
+    folder = Path(name)
+    if folder.exists():
+        found = _from_folder(datasets, folder, source)
+    else:
+        found = _from_hub(datasets, name, source, split)
+    if hasattr(found, "keys"):
+        chosen = split or (DEFAULT_SPLIT if DEFAULT_SPLIT in found else next(iter(found)))
+        if chosen not in found:
+            raise unknown_name(f"split of {name}:", chosen, found)
+        found = found[chosen]
+    elif split not in (None, DEFAULT_SPLIT) and folder.exists():
+        raise ConfigError(f"{source}: {name} has no splits: leave :{split} out")
+    if not len(found):
+        raise ConfigError(f"{source}: has no rows")
+    return found
+
+
+def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
+    """A data set that lies in a folder, or several by their split."""
+    try:
+        if any((folder / name).is_file() for name in SAVED):
+            return datasets.load_from_disk(str(folder))
+        files = sorted(folder.glob("*.parquet")) or sorted(folder.glob("*/*.parquet"))
+        by_split: dict[str, list[Path]] = {}
+        for file in files:
+            by_split.setdefault(file.stem.split("-")[0], []).append(file)
+        return {split: _from_parquet(datasets, parts) for split, parts in by_split.items()} or _refuse(source)
+    except ConfigError:
+        raise
+    except Exception as error:  # a damaged folder may raise almost any error
+        raise ConfigError(f"{source}: can't be read as a data set: {_line(error)}") from None
+
+
+def _refuse(source: str) -> Any:
+    raise ConfigError(
+        f"{source}: expected a data set in this folder: {' or '.join(SAVED)} of save_to_disk, or Parquet files"
+    )
+
+
+def _from_parquet(datasets: Any, files: list[Path]) -> Any:
+    """A data set of Parquet files, without a copy in the cache."""
+    from pyarrow import concat_tables, parquet
+
+    table = concat_tables([parquet.read_table(file) for file in files])
+    return datasets.Dataset(datasets.table.InMemoryTable(table))
+
+
+def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
+    """A data set of the hub, or of its copy on this machine."""
+    _stay_offline_without_network(datasets)
+    try:
+        return datasets.load_dataset(name, split=split)
+    except Exception as error:  # of the network, the hub or the library: what to do is the same
+        raise ConfigError(
+            f"{source}: can't be loaded: {_line(error)}; without a network, run on another machine: python -c "
+            f"\"import datasets; datasets.load_dataset('{name}').save_to_disk('data')\", copy the folder data here, "
+            f"and give {PREFIX}data"
+        ) from None
+
+
+def _stay_offline_without_network(datasets: Any) -> None:
+    """Where the hub has no address, only copies on this machine are used: else the library tries for half a minute."""
+    from huggingface_hub import constants
+
+    host = urlparse(constants.ENDPOINT).hostname
+    if getproxies():
+        return
+    try:
+        socket.getaddrinfo(host, 443)
+    except OSError:
+        constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+
+
+def _line(error: Exception) -> str:
+    """An error in one line."""
+    return f"{' '.join(str(error).split()) or type(error).__name__:.200}".rstrip(". ")

@@ -1,0 +1,201 @@
+"""Images as arrays of pixels: those of a folder, a sub-folder a class, or of a data set of Hugging Face."""
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError, missing_extra
+from ecsuite.games.worlds.feature_files import memory_size
+from ecsuite.games.worlds.hub_data import is_data_set, read_stored_images
+from ecsuite.games.worlds.image_encoding import find_images
+from ecsuite.games.worlds.world import Integers
+
+MAX_SHOWN = 3
+"""Most files that a line names."""
+NUM_THREADS = 4
+"""Images that are decoded at once."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageSet:
+    """Different images of one size."""
+
+    images: NDArray[np.uint8]
+    """(num_images, side, side, 3)."""
+    files: tuple[str, ...]
+    """The name of each image, from the folder on: `dog/17.jpg`."""
+    class_id: Integers | None
+    """The class of each image, as an index into `class_names`; None where there are no classes."""
+    class_names: tuple[str, ...]
+    """Names of the sub-folders, or of the classes of the data set."""
+    notes: tuple[str, ...]
+    """What was done with the files, in lines for people."""
+
+
+def read_images(source: str, side: int) -> ImageSet:
+    """Read images, each scaled and cut at its longer sides to a square.
+
+    Transparent pixels are laid on white, turned photos are turned back (EXIF), 16-bit images are scaled to 8 bits, and
+    of animations the first frame is taken. Images that are equal in this size are taken once.
+
+    Args:
+        source: A folder, or a data set with a column of images.
+        side: Width and height, in pixels.
+
+    Raises:
+        ConfigError: If Pillow is not installed, there are no images, or some can't be read; the message names them.
+    """
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        raise missing_extra(f"{source}: images need pillow", "images") from None
+    notes: list[str] = []
+    opened: list[Any]
+    if is_data_set(source):
+        stored = list(read_stored_images(source))
+        names, labels = [image.name for image in stored], [image.label or "" for image in stored]
+        opened = [BytesIO(image.content) for image in stored]
+    else:
+        folder = Path(source)
+        opened, classes = find_images(folder)
+        labels = classes or [""] * len(opened)
+        names = [file.relative_to(folder).as_posix() for file in opened]
+        notes += _left_out(folder, set(opened))
+    needed = len(opened) * side * side * 3
+    if needed > memory_size() / 2:
+        raise ConfigError(
+            f"{source}: {len(opened):,} images of {side} x {side} need {needed:,} bytes of memory"
+        )
+    pixels, is_animated = _decoded(source, opened, names, side)
+    if any(is_animated):
+        which = _some([name for name, moves in zip(names, is_animated, strict=True) if moves])
+        notes.append(f"{source}: of animated images the first frame is taken: {which}")
+    kept = _distinct(source, pixels, names, notes)
+    class_names = tuple(sorted({label for label in labels if label})) if any(labels) else ()
+    places = {label: place for place, label in enumerate(class_names)}
+    unlabelled = [name for name, label in zip(names, labels, strict=True) if class_names and not label]
+    if unlabelled:
+        raise ConfigError(f"{source}: expected a class of every image, got none of {_some(unlabelled)}")
+    return ImageSet(
+        images=pixels[kept],
+        files=tuple(names[place] for place in kept),
+        class_id=np.array([places[labels[place]] for place in kept]) if class_names else None,
+        class_names=class_names,
+        notes=tuple(notes),
+    )
+
+
+def digest_of_folder(folder: Path) -> str:
+    """The SHA-256 of the images of a folder: their names and contents."""
+    made = hashlib.sha256()
+    for file in find_images(folder)[0]:
+        content = hashlib.sha256(file.read_bytes()).digest()
+        made.update(file.relative_to(folder).as_posix().encode() + b"\0" + content)
+    return made.hexdigest()
+
+
+def _decoded(
+    source: str, opened: Sequence[Any], names: Sequence[str], side: int
+) -> tuple[NDArray[np.uint8], list[bool]]:
+    """The pixels of all images, (num_images, side, side, 3), and which are animated."""
+    pixels = np.empty((len(opened), side, side, 3), dtype=np.uint8)
+
+    def read(place: int) -> tuple[bool, str]:
+        """Whether the image is animated, and why it can't be read."""
+        try:
+            pixels[place], is_animated = _square(opened[place], side)
+        except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
+            return False, _reason(error)
+        return is_animated, ""
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(NUM_THREADS) as threads:
+        warnings.simplefilter(
+            "ignore"
+        )  # of Pillow, on photos of more than 89 million pixels and odd metadata
+        found = list(threads.map(read, range(len(opened))))
+    damaged = [f"{name} ({why})" for name, (_, why) in zip(names, found, strict=True) if why]
+    if damaged:
+        number = "an image" if len(damaged) == 1 else f"{len(damaged)} images"
+        raise ConfigError(f"{source}: {number} can't be read: {_some(damaged)}; remove or replace them")
+    return pixels, [is_animated for is_animated, _ in found]
+
+
+def _square(opened: Any, side: int) -> tuple[NDArray[np.uint8], bool]:
+    """An image as a square of bytes, and whether it is animated."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    if isinstance(opened, Path) and not opened.stat().st_size:
+        raise ValueError("empty")
+    try:
+        with Image.open(opened) as image:
+            is_animated = bool(getattr(image, "is_animated", False))
+            image.draft("RGB", (2 * side, 2 * side))  # a JPEG is decoded at a smaller scale
+            image.load()
+            turned = ImageOps.exif_transpose(image)
+    except Image.DecompressionBombError:
+        raise ValueError("more than 178 million pixels") from None
+    except UnidentifiedImageError:
+        raise ValueError("no image, or of a form that Pillow does not read") from None
+    fitted = ImageOps.fit(_in_colours(turned), (side, side))
+    return np.asarray(fitted, dtype=np.uint8), is_animated
+
+
+def _in_colours(image: Any) -> Any:
+    """An image of 8 bits in RGB, on white where it is transparent."""
+    from PIL import Image
+
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image).astype(np.float64)
+        if image.mode == "F" and not (values.min() >= 0 and values.max() <= 1):
+            raise ValueError("floating-point pixels, expected values from 0 to 1")
+        values *= 255 if image.mode == "F" else 1 / 257
+        return Image.fromarray(np.clip(np.rint(values), 0, 255).astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    return image.convert("RGB")
+
+
+def _distinct(source: str, pixels: NDArray[np.uint8], names: Sequence[str], notes: list[str]) -> list[int]:
+    """The first of each group of equal images; adds a line to `notes` about the others."""
+    first: dict[bytes, int] = {}
+    pairs = []
+    for place, image in enumerate(pixels):
+        known = first.setdefault(hashlib.sha256(image.tobytes()).digest(), place)
+        if known != place:
+            pairs.append(f"{names[place]} equals {names[known]}")
+    if pairs:
+        notes.append(f"{source}: equal images are taken once: {_some(pairs)}")
+    return list(first.values())
+
+
+def _left_out(folder: Path, images: set[Path]) -> list[str]:
+    """A line about the files beside the images, if there are any."""
+    others = [
+        file.relative_to(folder).as_posix()
+        for file in sorted([*folder.iterdir(), *folder.glob("*/*")])
+        if file.is_file() and file not in images and not file.name.startswith(".")
+    ]
+    return [f"{folder}: files that are no images are left out: {_some(others)}"] if others else []
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
+    return ", ".join(names[:MAX_SHOWN]) + more
+
+
+def _reason(error: BaseException) -> str:
+    """Why an image can't be read, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{' '.join(str(error).split()) or type(error).__name__:.80}"

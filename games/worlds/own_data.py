@@ -1,0 +1,64 @@
+"""What a user's own data is: which world reads a source of objects, and the checksum of its content."""
+
+import hashlib
+from pathlib import Path
+
+from ecsuite.config import ConfigError
+from ecsuite.games.worlds.hub_data import PREFIX, digest, image_column, is_data_set
+from ecsuite.games.worlds.image_files import digest_of_folder
+from ecsuite.games.worlds.table_files import TABLES
+
+ENDINGS = (*TABLES, ".npz")
+"""Endings of files of objects."""
+OBJECTS, IMAGES = "objects", "images"
+"""The shipped experiments of own data, whose worlds have the same names."""
+READERS = {OBJECTS: (OBJECTS,), IMAGES: (IMAGES, "image_features")}
+"""The worlds that read each kind of source."""
+
+
+def is_own_data(source: str) -> bool:
+    """Whether an argument names data rather than an experiment."""
+    path = Path(source)
+    return source.startswith(PREFIX) or path.suffix in ENDINGS or path.is_dir() or source.endswith("/")
+
+
+def kind_of(source: str) -> str:
+    """The kind of a source: `objects` for a table, `images` for images.
+
+    Raises:
+        ConfigError: If it is a run folder, or a data set that can't be loaded.
+    """
+    folder = Path(source)
+    if (folder / "config.yaml").is_file():
+        raise ConfigError(
+            f"{source}: a run folder, expected a game; its game is {folder / 'config.yaml'}, and ecsuite evaluate "
+            f"{source} evaluates its agents"
+        )
+    if source.endswith("/") and not folder.is_dir():
+        raise ConfigError(f"{source}: no such folder; expected a folder of images")
+    if is_data_set(source):
+        return OBJECTS if image_column(source) is None else IMAGES
+    return IMAGES if folder.is_dir() else OBJECTS
+
+
+def name_of(source: str) -> str:
+    """The name of an experiment about a source: `photos` of `photos/`, `cifar10` of `hf:cifar10:test`."""
+    path = Path(source.removeprefix(PREFIX).split(":")[0])
+    return path.stem if path.suffix in ENDINGS else path.resolve().name
+
+
+def content_digest(source: str) -> str:
+    """The SHA-256 of the content of a file, a folder of images, or a data set.
+
+    Raises:
+        ConfigError: If it can't be read.
+    """
+    try:
+        if is_data_set(source):
+            return digest(source)
+        if Path(source).is_dir():
+            return digest_of_folder(Path(source))
+        with open(source, "rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{source}: can't be read: {error.strerror or error}") from None
