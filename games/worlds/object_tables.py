@@ -150,7 +150,7 @@ def _columns(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Colum
         if column.edges is not None:
             notes.append(
                 f"{table.source}: column {column.name} holds many numbers, sorted into {len(column.labels)} bins: "
-                f"{', '.join(column.labels)} (or --set world.numeric=features)"
+                f"{', '.join(column.labels)} (--set world.numeric=features keeps the numbers)"
             )
     scaled = [column.name for column in columns if not column.labels]
     if numeric == "features" and not scaled:

@@ -63,7 +63,7 @@ def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
         (
             ["table", "--objects", "wrong.csv"],
-            "the objects have other attributes or values than those of training",
+            'wrong.csv: row 2, column "color": expected a value of training (blue, red), got green',
         ),
         (["nothing"], "nothing: no run folder: it has no config.yaml"),
     ],

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ecsuite.games.experiment import Experiment, load_experiment
@@ -113,6 +114,19 @@ def object_table(tmp_path_factory) -> str:
     rows = (f"{color},{shape}\n" for color in "abcd" for shape in "efgh")
     file.write_text("color,shape\n" + "".join(rows))
     return str(file)
+
+
+@pytest.fixture(scope="session")
+def image_folder(tmp_path_factory) -> str:
+    """A folder of 16 images of 20 x 30 pixels in two classes, which are their sub-folders."""
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path_factory.mktemp("images") / "photos"
+    pixels = np.random.default_rng(0).integers(256, size=(16, 3, 2, 3)).astype(np.uint8)
+    for number, each in enumerate(pixels):
+        place = folder / ("bird", "cat")[number % 2]
+        place.mkdir(parents=True, exist_ok=True)
+        image.fromarray(each).resize((20, 30), image.Resampling.NEAREST).save(place / f"{number:02}.png")
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

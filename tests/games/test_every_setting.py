@@ -24,6 +24,10 @@ from ecsuite.games.worlds.feature_files import synthetic_features, write_feature
 
 EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "about": ("describes the experiment to people", lambda tree: True),
+    "evaluation.corpus_size": (
+        "the corpus of own objects speaks of every one",
+        lambda tree: tree["world"]["kind"] in OWN,
+    ),
     "evaluation.batch_size": ("divides the same rounds, unless they share their objects", lambda tree: True),
     "receiver.perception": (
         "a receiver without candidates sees no objects",
@@ -39,6 +43,9 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     ),
 }
 """Settings that need not change a run: why, and in which experiments."""
+
+OWN = ("objects", "images")
+"""Worlds of the user's objects."""
 
 SAMPLE = ("disc_tiny", "thing_qt", "shape_gs_l4")
 """Experiments that are tested every time."""

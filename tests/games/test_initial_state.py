@@ -20,11 +20,11 @@ from ecsuite.games.worlds.feature_files import synthetic_features, write_feature
 RECORDED = Path(__file__).with_name("initial_states.json")
 
 
-def initial_state(name: str, features: Path, table: str) -> dict[str, Any]:
+def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, Any]:
     """Names, shapes and sums of a game's state in its order, and a digest of the generator's state after building."""
     write_features(features, synthetic_features(0))
     needs_file = [f"world.features={features}"] if name in ("mu_cub", "yao") else []
-    needs_file += [f"world.objects={table}"] if name == "objects" else []
+    needs_file += [f"world.objects={own[name]}"] if name in own else []
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
@@ -39,8 +39,11 @@ def initial_state(name: str, features: Path, table: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", named_configs())
-def test_the_initial_state_is_the_recorded_one(name: str, tmp_path: Path, object_table: str) -> None:
-    state = initial_state(name, tmp_path / "features.npz", object_table)
+def test_the_initial_state_is_the_recorded_one(
+    name: str, tmp_path: Path, object_table: str, image_folder: str
+) -> None:
+    own = {"objects": object_table, "images": image_folder}
+    state = initial_state(name, tmp_path / "features.npz", own)
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     if os.environ.get("RECORD_INITIAL_STATES"):
         RECORDED.write_text(json.dumps({**recorded, name: state}, indent=1) + "\n")

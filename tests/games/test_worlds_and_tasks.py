@@ -21,6 +21,8 @@ WORLD = {
     "features": ("world.kind=features",),
     "text": ("world.kind=text", "world.num_values=4"),
     "objects": ("world.kind=objects",),
+    "images": ("world.kind=images", "world.size=32"),
+    "image_features": ("world.kind=image_features",),
 }
 TASK = {
     "discrimination": ("task.num_distractors=3",),
@@ -39,7 +41,7 @@ def load(*overrides):
 
 
 @pytest.fixture
-def files(tmp_path, feature_file, object_table):
+def files(tmp_path, feature_file, object_table, image_folder):
     """Settings that name the files of a world, by world and task."""
     lines = {
         "discrimination": "0 1 . 2 3 . 1 1 . 3 3 . 2\n",
@@ -52,6 +54,8 @@ def files(tmp_path, feature_file, object_table):
             return [f"world.features={feature_file}"]
         if kind == "objects":
             return [f"world.objects={object_table}"]
+        if kind.startswith("image"):
+            return [f"world.objects={image_folder}"]
         if kind != "text":
             return []
         (tmp_path / "rounds.txt").write_text(lines[task] * 4)
@@ -69,12 +73,12 @@ def test_every_world_of_the_registry_is_one():
 @pytest.mark.parametrize("task", TASK)
 @pytest.mark.parametrize("kind", [kind for kind in WORLD if kind != "attributes"])
 def test_every_world_of_sets_gives_rounds_for_every_task(kind, task, files):
-    conv = kind in ("shape", "shapeworld")
+    conv = kind in ("shape", "shapeworld", "images")
     perceptions = [
         f"{agent}.perception={'conv' if conv else 'linear'},size=8" for agent in ("sender", "receiver")
     ]
-    if (kind, task) == ("objects", "concept"):
-        pytest.skip("a table of objects has no rules")
+    if kind in ("objects", "images", "image_features") and task == "concept":
+        pytest.skip("lists of objects have no rules")
     if task == "reconstruction":
         del perceptions[1]  # the receiver sees no objects
     experiment = load(*WORLD[kind], *TASK[task], *perceptions, *files(kind, task))

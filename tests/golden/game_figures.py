@@ -55,8 +55,8 @@ def losses(folder: Path, game: str) -> dict[str, list[float]]:
 
 
 def names(folder: Path) -> Any:
-    """The shipped games but the one about a user's table: a new one needs a case here."""
-    return sorted(set(as_json("list", folder=folder)["games"]) - {"objects"})
+    """The shipped games but those about a user's objects: a new one needs a case here."""
+    return sorted(set(as_json("list", folder=folder)["games"]) - {"objects", "images"})
 
 
 CASES = {"names": Case(names)}

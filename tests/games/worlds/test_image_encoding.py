@@ -94,7 +94,7 @@ def test_bad_input_is_one_line(birds, encoder, tmp_path_factory):
 
 def test_an_encoder_that_is_none_is_one_line(birds, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bert")
-    with pytest.raises(ConfigError, match=r"--encoder .*: cannot be loaded: ") as found:
+    with pytest.raises(ConfigError, match=r"encoder .*: cannot be loaded: ") as found:
         encode(birds, str(folder))
     assert "\n" not in str(found.value)
     sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}

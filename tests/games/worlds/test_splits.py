@@ -10,6 +10,8 @@ from ecsuite.games.game import Game, make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 CASES = {
+    "objects": ("world.kind=objects", "world.held_out=0.3"),
+    "image_features": ("world.kind=image_features", "world.held_out=0.3"),
     "attributes": ("world.held_out=0.3", "evaluation.corpus_size=100"),
     "thing": (
         "world.kind=thing",
@@ -27,8 +29,12 @@ EVALUATED = ("thing",)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_split_of_every_message(case, feature_file, object_table):
-    files = {"features": [f"world.features={feature_file}"], "objects": [f"world.objects={object_table}"]}
+def test_the_split_of_every_message(case, feature_file, object_table, image_folder):
+    files = {
+        "features": [f"world.features={feature_file}"],
+        "objects": [f"world.objects={object_table}"],
+        "image_features": [f"world.objects={image_folder}"],
+    }
     settings = [*CASES[case], "training.batch_size=4", *files.get(case.split(",")[0], [])]
     experiment = load_experiment("disc_tiny", settings)
     world = make_world(experiment)
@@ -44,6 +50,8 @@ def test_the_split_of_every_message(case, feature_file, object_table):
         for name in ("train", "test")
     )
     assert set(split) == ({"held_out"} if case in EVALUATED else {"train", "held_out"})
+    if case == "image_features":  # the meaning is the class, of which some images are held out
+        return
     for name, others in (("train", held_out), ("held_out", trained)):
         said = {str(row) for row, of in zip(meanings, split, strict=True) if of == name}
         assert not said & others, name
