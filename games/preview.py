@@ -11,6 +11,7 @@ from ecsuite.corpus import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
 from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.game import make_world
+from ecsuite.games.worlds.object_lists import ObjectListWorld
 from ecsuite.games.worlds.world import Batch, World
 
 MAX_ROUNDS = 50
@@ -90,9 +91,13 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
 
 
 def round_titles(world: World, batch: Batch) -> list[str]:
-    """What each round is about: its rule, such as `round 1: color=red and shape=circle`, or its number alone."""
+    """What each round is about: its rule, such as `round 1: color=red and shape=circle`, its file, or its number."""
     numbers = range(1, len(batch) + 1)
-    if batch.rules is None or world.rules is None or world.rules.concepts is None:
+    if batch.rules is not None and world.rules is not None and "file" in world.rules.columns:
+        files = world.rules.columns["file"][batch.rules]
+        return [f"round {number}: {file}" for number, file in zip(numbers, files, strict=True)]
+    is_shown = isinstance(world, ObjectListWorld)  # the target's values are among those of the objects
+    if batch.rules is None or world.rules is None or world.rules.concepts is None or is_shown:
         return [f"round {number}" for number in numbers]
     rules = [world.rules.concepts[rule].tolist() for rule in batch.rules.tolist()]
     names = [[world.rules.concept_names[concept] for concept in rule] for rule in rules]
