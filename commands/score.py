@@ -26,7 +26,7 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
-from ecsuite.corpus import remove_abandoned
+from ecsuite.corpus import Corpus, CorpusError, remove_abandoned
 from ecsuite.eval.reports.canvas import require_matplotlib
 from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.formats import read_corpus
@@ -87,7 +87,7 @@ def score(
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
-        print_plan(plan_jobs(study_of(read_corpus(corpus), options)).values(), cache=cache, as_json=as_json)
+        print_plan(plan_jobs(study_of(_read(corpus), options)).values(), cache=cache, as_json=as_json)
         return
     if out is not None:
         prepare_output_file(out)
@@ -99,7 +99,7 @@ def score(
     draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
-    messages = read_corpus(corpus)
+    messages = _read(corpus)
     scorecard = run_study(
         lambda runner: score_corpus(messages, names, replace(options, runner=runner)),
         cache=cache,
@@ -117,3 +117,11 @@ def score(
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(line, file=sys.stderr if as_json else sys.stdout)
+
+
+def _read(path: Path) -> Corpus:
+    """The corpus of a path; `CorpusError` if its only message is empty, as in a file of an empty list."""
+    corpus = read_corpus(path)
+    if len(corpus.messages) == 1 and not len(corpus.messages.values):
+        raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")
+    return corpus

@@ -1,13 +1,14 @@
-"""Error list of a file: location, expected and found value; all errors are counted, the first 20 shown."""
+"""Error list of a file: location, expected and found value; all errors are counted, one of each cause is shown."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ecsuite.corpus import CorpusError
 
-_MAX_SHOWN = 20
+_MAX_SHOWN = 20  # causes
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
@@ -22,11 +23,12 @@ class LineError(Exception):
 
 
 class ErrorList:
-    """The errors of one file: all are counted, the first 20 shown."""
+    """The errors of one file: all are counted; of each cause, what was expected, the first is shown."""
 
     def __init__(self, path: Path, expected: str) -> None:
         self.name, self.expected, self.count = path.name, expected, 0
-        self.shown: list[str] = []
+        self.first: dict[str, str] = {}
+        self.num_of: Counter[str] = Counter()
 
     def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
         """The results of `parse` for the valid items; `first` is the line number of the first item."""
@@ -36,17 +38,20 @@ class ErrorList:
                 parsed.append(parse(item))
             except LineError as error:
                 self.count += 1
-                if self.count <= _MAX_SHOWN:
-                    expected = error.expected or self.expected
-                    self.shown.append(f"{self.name}:{number}: expected {expected}, got {error.got}")
+                expected = error.expected or self.expected
+                self.num_of[expected] += 1
+                if self.num_of[expected] == 1 and len(self.first) < _MAX_SHOWN:
+                    self.first[expected] = f"{self.name}:{number}: expected {expected}, got {error.got}"
         return parsed
 
     def check(self) -> None:
         """Raise all collected errors as one `CorpusError`, if there are any."""
-        if more := self.count - len(self.shown):
-            self.shown.append(f"… and {more} more error{'s' * (more > 1)}")
-        if self.shown:
-            raise CorpusError("\n".join(self.shown), self.count)
+        lines = []
+        for expected, line in self.first.items():
+            more = self.num_of[expected] - 1
+            lines.append(f"{line} (and {more:,} more)" if more else line)
+        if lines:
+            raise CorpusError("\n".join(lines), self.count)
 
 
 def shorten(text: str) -> str:

@@ -10,6 +10,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.plain import parse_plain
+from ecsuite.formats.records import is_record, read_records
 from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import decode
 
@@ -97,14 +98,20 @@ FORMATS: dict[str, LineFormat] = {
 }
 
 
+RECORDS = "records"
+"""The format of JSON objects, see `read_records`."""
+
+
 def _detect_format(path: Path) -> str:
-    """The first format that parses any line of the file, in line order; `ints` if no line parses."""
+    """The first format that parses any line of the file, in line order, or `RECORDS`; `ints` if no line parses."""
     for _, lines in chunks(path):
         if parse_plain(lines) is not None:
             return "ints"
         for line in lines.split(b"\n"):
             with contextlib.suppress(LineError):
                 values = decode(line)
+                if is_record(values):
+                    return RECORDS
                 for name, kind in FORMATS.items():
                     with contextlib.suppress(LineError):
                         kind.parse(values)
@@ -117,13 +124,16 @@ def read_lines(path: Path, format: str) -> Corpus:  # noqa: A002
 
     Args:
         path: The file.
-        format: A key of `FORMATS`, or `auto`: the format of the first line that is valid in any format.
+        format: A key of `FORMATS`, `RECORDS`, or `auto`: the format of the first line that is valid in any format.
 
     Raises:
         CorpusError: If lines are not valid, or there are none.
         OSError: If the file cannot be read.
     """
-    kind = FORMATS[_detect_format(path) if format == "auto" else format]
+    name = _detect_format(path) if format == "auto" else format
+    if name == RECORDS:
+        return read_records(path)
+    kind = FORMATS[name]
     messages, concepts, errors = Rows(), Rows(), ErrorList(path, kind.expected)
     for number, lines in chunks(path):
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:

@@ -7,7 +7,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.directory import with_siblings
-from ecsuite.formats.lines import FORMATS, read_lines
+from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
+from ecsuite.formats.plain_text import is_plain_text, read_plain_text
 from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
 
 
@@ -20,8 +21,12 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
     - `strings`: `"da bu"`, symbols between white space; ids in order of appearance, see `symbol_names`.
     - `cbm`: `["4.7.0", "19"]`, symbols and concepts joined by dots (Concept Best Matching).
     - `csar`: `[4, 7], ["red"]`, also separated by a tab or space, or both in one array.
+    - `records`: `{"message": [3, 1, 4], "meaning": {"color": "red"}}`; a message may be a list of integers or
+      strings, or a text; a meaning a list, a text or an object of attributes.
+    - `symbols`: a `.txt` with spaces between symbols, a `.csv` or `.tsv` with a column `message` or of integers.
     - `table`: a Parquet file, a folder of them, or a data set saved with Hugging Face `save_to_disk`. The
-      first existing column of `input_ids`, `messages`, `tokens`, `text` is read; rows are numbered from 1.
+      first existing column of `input_ids`, `messages`, `message`, `tokens`, `text` is read, and meanings from
+      `meanings` or `meaning`, `concepts`, `attribute0` and so on; rows are numbered from 1.
 
     With `corpus.jsonl`, or its directory, `metadata.json` (if this package wrote it) and `meanings.jsonl` in the same
     folder are read, and SHA-256 checked. A byte order mark and CRLF are accepted. An empty line is an error.
@@ -39,13 +44,16 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
         ValueError: If `format` is unknown.
     """
     path = Path(path)
-    if format not in (choices := ("auto", *FORMATS, "table")):
+    if format not in (choices := ("auto", *FORMATS, RECORDS, "symbols", "table")):
         raise ValueError(f"unknown corpus format {format!r}; choose from {', '.join(choices)}")
+    _require_ended(path)
     try:
         if path.is_dir() and (path / "corpus.jsonl").is_file():
             path = path / "corpus.jsonl"
         if format == "table" or (format == "auto" and is_table(path)):
             corpus = read_table(path)
+        elif format == "symbols" or (format == "auto" and is_plain_text(path)):
+            corpus = read_plain_text(path)
         elif path.is_dir():
             raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
         else:
@@ -59,6 +67,21 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
     return replace(corpus, metadata=metadata)
+
+
+def _require_ended(path: Path) -> None:
+    """Refuse the folder of a run that has not ended, or its corpus that is not there yet.
+
+    Raises:
+        CorpusError: One line that says what to do.
+    """
+    folder = path.parent if path.name == "corpus.jsonl" else path
+    if (folder / "corpus.jsonl").exists() or not (folder / "config.yaml").is_file():
+        return
+    resume = f"ecsuite train-game {folder / 'config.yaml'} --out {folder} --resume"
+    raise CorpusError(
+        f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with `{resume}`"
+    )
 
 
 def detect_eos(messages: Ragged) -> int | None:

@@ -1,5 +1,6 @@
 """Tables with one message per row: Parquet files, and data sets saved with Hugging Face `save_to_disk`."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,13 @@ from ecsuite.config import missing_extra
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats.line_errors import ErrorList, LineError, shorten, show_line
 from ecsuite.formats.lines import FORMATS, LineParser, ints, strings
+from ecsuite.formats.records import CONCEPTS, MEANINGS, MESSAGES, read_meanings
 from ecsuite.formats.rows import ID_LIMIT, Arrays, Rows
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 
-_COLUMNS = ("input_ids", "messages", "tokens", "text")
+_COLUMNS = ("input_ids", *MESSAGES)
+_ATTRIBUTE = re.compile(r"attribute\d+")
 
 
 def is_table(path: Path) -> bool:
@@ -79,7 +82,16 @@ def read_table(path: Path) -> Corpus:
         messages=messages.ragged(),
         symbol_names=None if parse is ints else tuple(messages.names),
         metadata={"source_format": f"table, column {name}: {expected}"},
+        **_meanings(table, path),
     )
+
+
+def _meanings(table: Any, path: Path) -> dict[str, Any]:
+    """What the columns of a table say of meanings."""
+    wanted = {*MEANINGS, CONCEPTS}
+    names = [name for name in table.column_names if name in wanted or _ATTRIBUTE.fullmatch(name)]
+    columns = {name: table.column(name).to_pylist() for name in names}
+    return read_meanings(columns, path, attributes=[name for name in names if _ATTRIBUTE.fullmatch(name)])
 
 
 def _value(row: Any) -> Any:

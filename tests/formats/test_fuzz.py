@@ -20,7 +20,6 @@ WHOLE_FILE = re.compile(
     r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|gzip)"
 )
 LINE = re.compile(r"(corpus|meanings).jsonl:[1-9]\d*: expected .+, got .")
-MORE = re.compile(r"… and \d+ more errors?")
 
 symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
 messages = st.lists(st.lists(symbol, max_size=8), min_size=1, max_size=12)
@@ -58,10 +57,8 @@ def check_reading(folder: Path) -> None:
         corpus = read_corpus(folder)
     except CorpusError as error:
         lines = str(error).split("\n")
-        assert all(LINE.match(line) or WHOLE_FILE.match(line) or MORE.fullmatch(line) for line in lines), (
-            lines
-        )
-        assert len(lines) == min(error.num_errors, 21)
+        assert all(LINE.match(line) or WHOLE_FILE.match(line) for line in lines), lines
+        assert len(lines) <= error.num_errors
         assert max(map(len, lines)) < 200
         return
     offsets = corpus.messages.offsets

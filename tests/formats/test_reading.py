@@ -35,6 +35,6 @@ def test_eos_is_detected(tmp_path, messages, eos):
 def test_the_format_can_be_given(tmp_path):
     with pytest.raises(CorpusError, match=re.escape("file.jsonl:1: expected a string of symbols, got [1]")):
         read_text(tmp_path, "[1]\n", format="strings")
-    choices = "auto, ints, strings, cbm, csar, table"
+    choices = "auto, ints, strings, cbm, csar, records, symbols, table"
     with pytest.raises(ValueError, match=f"^unknown corpus format 'xml'; choose from {choices}$"):
         read_text(tmp_path, "[1]\n", format="xml")
