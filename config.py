@@ -5,7 +5,7 @@ import re
 import reprlib
 import sys
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -220,6 +220,33 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
     if not isinstance(tree, dict):
         raise ConfigError(f"{name_or_file}: expected keys and values, got {type(tree).__name__}")
     return {"name": name, **without_format("config", tree, name_or_file)}
+
+
+def line_of_key(file: str, path: Sequence[str]) -> int | None:
+    """The line, from 1, at which a YAML file has a key, or the innermost of the keys above it that it has.
+
+    Args:
+        file: The file.
+        path: The key and those above it, the outermost first.
+
+    Returns:
+        None if it is no such file, or has none of the keys.
+    """
+    if not file.endswith((".yaml", ".yml")):
+        return None
+    try:
+        node = yaml.compose(Path(file).read_text(encoding="utf-8"), _Loader)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return None
+    line = None
+    for key in path:
+        found = [
+            pair for pair in getattr(node, "value", ()) if isinstance(pair, tuple) and pair[0].value == key
+        ]
+        if not found:
+            break
+        line, node = found[-1][0].start_mark.line + 1, found[-1][1]
+    return line
 
 
 def shipped_configs(folder: str = "") -> dict[str, Traversable]:

@@ -20,7 +20,7 @@ def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(values, sort_keys=True)
     # One entry, because safetensors writes several in any order.
-    write_atomically(file, save(stored, metadata={"ecsuite": f"{_digest(stored, text)} {text}"}))
+    write_atomically(file, save(stored, metadata={"ecsuite": f"{digest_of(stored, text)} {text}"}))
 
 
 def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -34,7 +34,7 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         digest, _, text = header["__metadata__"]["ecsuite"].partition(" ")
-        if digest != _digest(tensors, text):
+        if digest != digest_of(tensors, text):
             raise DamagedError("its checksum does not match its content")
         return tensors, dict(json.loads(text))
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -67,8 +67,8 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Te
     optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """SHA-256 of everything in a file."""
+def digest_of(tensors: Mapping[str, Tensor], text: str = "") -> str:
+    """SHA-256 of tensors with their names and shapes, and of a text."""
     digest = hashlib.sha256(text.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

@@ -16,6 +16,9 @@ def evaluate(
         str | None, typer.Option(help="Table of other objects, of the same attributes.")
     ] = None,
     features: Annotated[str | None, typer.Option(help="Other npz file of feature vectors.")] = None,
+    receiver_from: Annotated[
+        Path | None, typer.Option(help="Run folder of another receiver, which listens to this run's sender.")
+    ] = None,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Import the foreign parts of the run.")
     ] = False,
@@ -32,7 +35,7 @@ def evaluate(
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     changes = {key: value for key, value in files.items() if value is not None}
-    found = opened.evaluate(changes, assign or [], device=place.type)
+    found = opened.evaluate(changes, assign or [], receiver_from=receiver_from, device=place.type)
     if as_json:
         print_json({"run": str(run), "evaluations": found})
         return

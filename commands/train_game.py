@@ -5,9 +5,31 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, OptionalSeed, OutFolder, Set
+from ecsuite.commands.options import Device, Json, OptionalSeed, OutFolder, Quiet, Set, advanced
 from ecsuite.config import DivergedError
 from ecsuite.eval.reports.console import Reporter, print_json
+
+FLAGS = {
+    "training.seed": "--seed",
+    "sender.kind": "--sender",
+    "receiver.kind": "--receiver",
+    "channel.kind": "--channel",
+    "task.kind": "--task",
+    "world.kind": "--world",
+    "loss.kind": "--loss",
+    "training.num_epochs": "--epochs",
+    "training.batch_size": "--batch-size",
+    "training.until_accuracy": "--until-accuracy",
+    "training.max_minutes": "--max-minutes",
+    "training.keep_best": "--keep-best",
+    "training.patience": "--patience",
+    "evaluation.metrics": "--metrics",
+    "world.train_data": "--train-data",
+    "world.valid_data": "--valid-data",
+    "world.features": "--features",
+    "world.objects": "--objects",
+}
+"""The option that sets a key of the config, for messages."""
 
 
 def train_game(
@@ -22,18 +44,31 @@ def train_game(
         str | None, typer.Option(help="The channel, such as gumbel or ./noisy.py:NoisyChannel,flip=0.1.")
     ] = None,
     task: Annotated[str | None, typer.Option(help="The task, such as reconstruction.")] = None,
-    world: Annotated[str | None, typer.Option(help="The world, such as attributes.")] = None,
-    loss: Annotated[str | None, typer.Option(help="The training loss.")] = None,
+    world: Annotated[str | None, advanced(help="The world, such as attributes.")] = None,
+    loss: Annotated[str | None, advanced(help="The training loss.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Number of passes over the training examples.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Number of examples per step.")] = None,
+    batch_size: Annotated[int | None, advanced(help="Number of examples per step.")] = None,
     until_accuracy: Annotated[
         float | None, typer.Option(help="Stop at this validation accuracy, 0 to 1.")
     ] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
-    train_data: Annotated[str | None, typer.Option(help="Text file of training examples.")] = None,
-    valid_data: Annotated[str | None, typer.Option(help="Text file of validation examples.")] = None,
+    keep_best: Annotated[
+        str | None, typer.Option(help="Keep the state with the best accuracy, loss, metrics.topsim, ...")
+    ] = None,
+    patience: Annotated[
+        int | None, advanced(help="Stop after this many evaluations without a better one.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Metrics of the language at each evaluation, such as topsim,posdis.")
+    ] = None,
+    log: Annotated[
+        list[str] | None, typer.Option(help="csv, tensorboard, wandb or ./mine.py:MyLogger; can be repeated.")
+    ] = None,
+    init_from: Annotated[str | None, advanced(help="Begin with the agents of this run folder.")] = None,
+    train_data: Annotated[str | None, advanced(help="Text file of training examples.")] = None,
+    valid_data: Annotated[str | None, advanced(help="Text file of validation examples.")] = None,
     features: Annotated[
-        str | None, typer.Option(help="The npz file of feature vectors (see `ecsuite features`).")
+        str | None, advanced(help="The npz file of feature vectors (see `ecsuite features`).")
     ] = None,
     objects: Annotated[
         str | None, typer.Option(help="Table of objects: CSV, TSV, JSON or Parquet; a column an attribute.")
@@ -43,12 +78,16 @@ def train_game(
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
     trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the foreign parts of a config from a run folder.")
+        bool, advanced("--trust-code", help="Import the foreign parts of a config from a run folder.")
     ] = False,
     device: Device = "auto",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train a sender and a receiver on a game, and write the sender's messages as a corpus."""
+    from ecsuite.games.experiment import ROLES, ignore, load_experiment, metric_names
+    from ecsuite.games.loggers import make_loggers
+
     options = {
         "training.seed": seed,
         "sender.kind": sender,
@@ -61,19 +100,31 @@ def train_game(
         "training.batch_size": batch_size,
         "training.until_accuracy": until_accuracy,
         "training.max_minutes": max_minutes,
+        "training.keep_best": keep_best,
+        "training.patience": patience,
+        "evaluation.metrics": None if metrics is None else metric_names(metrics),
         "world.train_data": train_data,
         "world.valid_data": valid_data,
         "world.features": features,
         "world.objects": objects,
     }
-    from ecsuite.games.experiment import load_experiment
+    changes = {} if init_from is None else {f"training.init_{role}": init_from for role in ROLES}
     from ecsuite.games.training import train
     from ecsuite.jobs.signals import stop_signals
 
     folder = out
     try:
-        with Reporter() as reporter, stop_signals() as should_stop:
-            experiment = load_experiment(game, assign or [], options, reporter.note, trust_code=trust_code)
+        with Reporter(quiet=quiet) as reporter, stop_signals() as should_stop:
+            experiment = load_experiment(
+                game,
+                assign or [],
+                options,
+                reporter.note,
+                changes=changes,
+                trust_code=trust_code,
+                flags_by_key=FLAGS,
+            )
+            loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
             result = train(
                 experiment,
@@ -81,7 +132,9 @@ def train_game(
                 resume=resume,
                 device=device,
                 progress=reporter.progress,
+                loggers=loggers,
                 note=reporter.note,
+                announce=ignore if as_json else reporter.note,
                 should_stop=should_stop,
             )
     except DivergedError as error:
@@ -90,9 +143,9 @@ def train_game(
         raise
     if as_json:
         print_json({"folder": str(folder), **result.to_json()})
-    else:
+    elif not quiet:
         print(result.summary())
         if result.stopped != "preempted":
-            print(f"Corpus in {folder}; next: ecsuite score {folder / 'corpus.jsonl'}")
+            print(f"Corpus in {folder}; next: ecsuite score {folder}")
     if result.stopped == "preempted":
         raise typer.Exit(75)

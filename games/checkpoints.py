@@ -4,7 +4,7 @@ No random state is saved: the examples, their order and the channel's noise are 
 step. A checkpoint is written to a temporary file and renamed, and the previous one is kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,31 +61,61 @@ def load_checkpoint(
     Raises:
         DamagedError: If there are checkpoints and all are damaged.
     """
+    found = _first_undamaged(folder, note, lambda tensors: _restore(tensors, model, optimizer))
+    return None if found is None else found[1]
+
+
+def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tensor] | None:
+    """The weights in the newest undamaged checkpoint, by name; `note` is told of each damaged one.
+
+    Returns:
+        None if there is no checkpoint.
+
+    Raises:
+        DamagedError: If there are checkpoints and all are damaged.
+    """
+    found = _first_undamaged(folder, note, lambda tensors: None)
+    return None if found is None else _weights(found[0])
+
+
+def with_present_names(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights by their present names."""
+    present = {}
+    for name, tensor in weights.items():
+        for former, now in RENAMED.items():
+            name = now + name.removeprefix(former) if name.startswith(former) else name
+        present[name] = tensor
+    return present
+
+
+def _first_undamaged(
+    folder: Path, note: Callable[[str], None], use: Callable[[Mapping[str, Tensor]], None]
+) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """Tensors and values of the newest checkpoint that can be read and used; see `load_checkpoint`."""
     found = checkpoints(folder)
     for file in found:
         try:
             tensors, values = read_tensors(file)
-            _restore(tensors, model, optimizer)
+            use(tensors)
         except DamagedError as error:
             note(f"{file.name} is damaged: {error}; trying the previous checkpoint")
         else:
-            return values
+            return tensors, values
     if found:
         raise DamagedError(f"{folder}: none of its {len(found)} checkpoints can be read; nothing was changed")
     return None
 
 
-def _restore(tensors: dict[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those tensors of a checkpoint that are the model's."""
+    own = {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
+    return with_present_names(own)
+
+
+def _restore(tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Load the tensors of a checkpoint into the model and the optimizer."""
-    weights = {}
-    for name, tensor in tensors.items():
-        owner, _, rest = name.partition(".")
-        if owner == "model":
-            for former, present in RENAMED.items():
-                rest = present + rest.removeprefix(former) if rest.startswith(former) else rest
-            weights[rest] = tensor
     try:
-        model.load_state_dict(weights)
+        model.load_state_dict(_weights(tensors))
     except RuntimeError:
         raise DamagedError("its tensors do not fit this model") from None
     restore_optimizer(optimizer, tensors)

@@ -117,6 +117,8 @@ def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
     def renamed(value: Any) -> Any:
         if isinstance(value, Mapping):
             return {key: renamed(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [renamed(inner) for inner in value]
         if isinstance(value, str) and foreign.is_foreign(value):
             source, colon, rest = value.partition(":")
             return files.get(source, source) + colon + rest

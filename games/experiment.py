@@ -3,7 +3,8 @@
 The layers, from the bottom: the defaults here, a shipped experiment or a YAML file, `--set` assignments, and flags.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from ecsuite.config import (
     Positive,
     Seed,
     checked,
+    line_of_key,
     parse_value,
     read_yaml,
     shipped_configs,
@@ -44,6 +46,9 @@ from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASK
 from ecsuite.games.worlds import own_data
 
 Tree = dict[str, Any]
+Role = Literal["sender", "receiver"]
+ROLES: tuple[Role, Role] = ("sender", "receiver")
+"""The agents of a game."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +73,36 @@ class TrainingOptions:
     """Stop once an evaluation reaches this accuracy (0 to 1)."""
     max_minutes: Positive | None = None
     """Stop after this many minutes."""
+    keep_best: str | None = None
+    """Corpus and measures are of the evaluation with the best value of this figure, such as accuracy, loss or
+    metrics.topsim; of a figure after a minus, lower values are better; null: of the last state."""
+    patience: Count | None = None
+    """Stop after this many evaluations without a better value of the figure of keep_best."""
+    init_sender: str | None = None
+    """Run folder whose sender's weights the sender begins with; in `--set` also sender.init_from."""
+    init_receiver: str | None = None
+    """Run folder whose receiver's weights the receiver begins with; in `--set` also receiver.init_from."""
+    freeze_sender: bool = False
+    """The sender's weights stay as they are; in `--set` also sender.freeze."""
+    freeze_receiver: bool = False
+    """The receiver's weights stay as they are; in `--set` also receiver.freeze."""
+
+    def __post_init__(self) -> None:
+        """Check that there is something to watch and something to train.
+
+        Raises:
+            ConfigError: If there is not.
+        """
+        if self.patience is not None and self.keep_best is None:
+            raise ConfigError(
+                "patience: needs training.keep_best, the figure that it watches, such as accuracy"
+            )
+        if self.freeze_sender and self.freeze_receiver:
+            raise ConfigError("freeze_receiver: both agents are frozen, so there is nothing to train")
+
+    def init_of(self, role: Role) -> str | None:
+        """The run whose weights an agent begins with; None: drawn at random."""
+        return self.init_sender if role == "sender" else self.init_receiver
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +117,10 @@ class EvaluationOptions:
     """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
     mode: Literal["greedy", "sample"] = "greedy"
     """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
+    metrics: tuple[str, ...] = ()
+    """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
+    metrics_corpus_size: Count = 500
+    """Messages that these metrics are of, at most; their time grows with it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +155,8 @@ class Experiment:
     """SHA-256 of each data file, by the option of the world that names it; empty until a run has read them."""
     code: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each file of foreign parts, by its path or module."""
+    weights: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
 
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
@@ -137,7 +178,11 @@ TEXTS = ("name", "about")
 """The settings that are no sections."""
 DATA = "data"
 """The section that a run adds to its config: checksums of its data files."""
-CHECKSUMS = (DATA, foreign.CODE)
+WEIGHTS = "weights"
+"""The section that a run adds to its config: checksums of the weights that agents begin with."""
+CHECKSUMS = (DATA, foreign.CODE, WEIGHTS)
+METRICS = "evaluation.metrics"
+"""The setting that names metrics."""
 DEFAULTS: Tree = {
     "world": {KIND: "attributes"},
     "task": {KIND: "discrimination"},
@@ -170,6 +215,7 @@ def load_experiment(
     changes: Mapping[str, Any] | None = None,
     trust_code: bool = False,
     is_of_run: bool = False,
+    flags_by_key: Mapping[str, str] | None = None,
 ) -> Experiment:
     """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
@@ -182,6 +228,7 @@ def load_experiment(
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
         is_of_run: Whether the file was not named by the user, but found in a run folder.
+        flags_by_key: How the user wrote a flag, such as `--epochs`, by its `section.key`, for messages.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
@@ -191,7 +238,7 @@ def load_experiment(
     above = [
         ("set", settings_tree((changes or {}).items())),
         ("--set", assignments_tree(overrides)),
-        ("command line", settings_tree(given.items())),
+        *_flag_layers(given, flags_by_key or {}),
     ]
     foreign.trust(foreign.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
@@ -212,7 +259,7 @@ def load_experiment(
         given = {"world.kind": "text", **given}
     if "world.objects" in given:
         given = {**_reader([file, *(tree for _, tree in above)], given["world.objects"]), **given}
-    above[-1] = ("command line", settings_tree(given.items()))
+    above[2:] = _flag_layers(given, flags_by_key or {})
     return _read([(name_or_file, file), *above])
 
 
@@ -223,6 +270,13 @@ def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     named = next((world for world in reversed(worlds) if world), "")
     may_read = named in own_data.READERS[kind] or foreign.is_foreign(named)
     return {} if may_read else {"world.kind": kind}
+
+
+def _flag_layers(given: Mapping[str, Any], flags_by_key: Mapping[str, str]) -> list[tuple[str, Tree]]:
+    """A layer of each flag, named as the user wrote it."""
+    return [
+        (flags_by_key.get(key, "command line"), settings_tree([(key, value)])) for key, value in given.items()
+    ]
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
@@ -265,10 +319,18 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
         key, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set {assignment}: expected key=value, such as channel.temperature=2")
+        if key == METRICS and text[:1] != "[":
+            settings.append((key, metric_names(text)))
+            continue
         is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "architecture", "perception")
         # A name may be followed by options, whose commas are not YAML's.
         settings.append((key, text if is_part and text[:1] != "{" else parse_value(text, f"--set {key}")))
     return settings_tree(settings)
+
+
+def metric_names(text: str) -> list[str]:
+    """The names in a list of metrics that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
@@ -341,15 +403,19 @@ def _read(layers: list[tuple[str, Tree]]) -> Experiment:
     merged = _with_perceptions(*WORLDS.load(world[KIND]).default_perceptions)
     for source, tree in layers:
         merged = _merged([merged, tree], source)
-    with _named(next((source for source, tree in reversed(layers) if tree), layers[0][0])):
+    with _located(layers):
         values: Tree = {key: read_part(registry, merged[key], key) for key, registry in PARTS.items()}
         values |= {key: read_options(kind, merged.get(key, {}), key) for key, kind in PLAIN.items()}
         values |= {key: checked(merged[key], str, key) for key in TEXTS if key in merged}
         data = checked(merged.get(DATA, {}), dict[str, str], DATA)
+        weights = checked(merged.get(WEIGHTS, {}), dict[str, str], WEIGHTS)
     # A file that a later layer names has its own checksum.
     above = {option for _, tree in layers[1:] for option in tree.get("world", {})}
     values[DATA] = {option: data[option] for option in data if option not in above}
+    newly_named = {option for _, tree in layers[1:] for option in tree.get("training", {})}
+    values[WEIGHTS] = {role: weights[role] for role in weights if f"init_{role}" not in newly_named}
     kinds = {kind for key in PARTS for kind in foreign_parts(values[key])}
+    kinds |= foreign.foreign_kinds(values["evaluation"].metrics)
     values[foreign.CODE] = {
         source: foreign.checksum(source) for source in sorted(map(foreign.source_of, kinds))
     }
@@ -394,7 +460,46 @@ def _named(source: str) -> Iterator[None]:
     except foreign.PartError:  # which names its own file
         raise
     except ConfigError as error:
-        raise ConfigError(f"{source}: {error}") from None
+        raise ConfigError(_with_source(source, str(error))) from None
+
+
+@contextmanager
+def _located(layers: Sequence[tuple[str, Tree]]) -> Iterator[None]:
+    """Put before the message of a `ConfigError` the highest layer that has the key with which it begins."""
+    try:
+        yield
+    except ConfigError as error:
+        key = str(error).partition(":")[0]
+        given = [source for source, tree in layers if tree]
+        having = [source for source, tree in layers if _has(tree, key.split("."))]
+        raise ConfigError(_with_source([layers[0][0], *given, *having][-1], str(error))) from None
+
+
+def _has(tree: Any, path: Sequence[str]) -> bool:
+    """Whether a layer sets a value, by itself or after the comma of a name."""
+    if not isinstance(tree, Mapping):
+        return not path or isinstance(tree, str)
+    if not path or path[0] in tree:
+        return not path or _has(tree[path[0]], path[1:])
+    return "," in str(tree.get(KIND, ""))
+
+
+def _with_source(source: str, message: str) -> str:
+    """A message with its source: a file with the line of the key that it is about, or a flag, which says the key."""
+    found = re.match(r"([\w.]+): |unknown key '([\w.]+)'", message)
+    key = (found[1] or found[2]) if found else ""
+    if source.startswith("--") and source != "--set" and found and found[1]:
+        said = message.removeprefix(found[0])
+        for sign, words in (
+            (">= ", "at least "),
+            ("<= ", "at most "),
+            ("> ", "more than "),
+            ("< ", "less than "),
+        ):
+            said = re.sub(f"^expected (int|float) {sign}", f"expected {words}", said)
+        return f"{source}: {said}"
+    line = line_of_key(source, key.split(".")) if key else None
+    return f"{source}: {message}" if line is None else f"{source}:{line}: {message}"
 
 
 def all_keys() -> list[str]:

@@ -24,10 +24,14 @@ NAMES: Mapping[str, str] = {
     "receiver.architecture": "receiver.kind",
     "receiver.perception_size": "receiver.perception.size",
     "receiver.dropout": "receiver.perception.dropout",
+    "sender.init_from": "training.init_sender",
+    "sender.freeze": "training.freeze_sender",
+    "receiver.init_from": "training.init_receiver",
+    "receiver.freeze": "training.freeze_receiver",
     "training.lr": "optimizer.lr",
     "training.lr_decay": "schedule.kind",
 }
-"""Present names of settings by their former names."""
+"""Present names of settings by their former ones, and by those that stand with the agent that they are about."""
 VALUES: Mapping[str, Mapping[str, str]] = {
     "game.variant": {"setref": "set_reference", "ref": "reference"},
     "game.sender_sees": {"all": "targets_and_distractors"},

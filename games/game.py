@@ -114,6 +114,24 @@ class Game(nn.Module):
         self.task = TASKS.make(task, world=world, state_size=width)
         self.loss = LOSSES.make(experiment.loss)
         _check_effects(experiment, channel)
+        self.frozen: list[Any] = []
+        if experiment.training.freeze_sender:
+            self.frozen += [self.sender, self.sender_perception]
+            self.sender_dropout = 0.0
+        if experiment.training.freeze_receiver:
+            self.frozen += [self.receiver, self.task]
+            self.frozen += [each for each in (self.receiver_perception, self.receiver_projection) if each]
+            self.receiver_dropout = 0.0
+        for module in self.frozen:
+            module.requires_grad_(False)
+        self.train()
+
+    def train(self, mode: bool = True) -> "Game":
+        """Set training or evaluation mode; frozen agents stay in evaluation mode."""
+        super().train(mode)
+        for module in self.frozen:
+            module.eval()
+        return self
 
     @property
     def device(self) -> torch.device:

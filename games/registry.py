@@ -115,3 +115,20 @@ SCHEDULES = Registry(
     base="builtins:object",
     needs=("factor", "horizon"),
 )
+
+LOGGERS = Registry(
+    word="logger",
+    parts={
+        "csv": ("ecsuite.games.loggers:CsvLogger", "log.csv in the run folder, a row an evaluation"),
+        "tensorboard": (
+            "ecsuite.games.loggers:TensorboardLogger",
+            "event files for TensorBoard in the run folder",
+        ),
+        "wandb": (
+            "ecsuite.games.loggers:WandbLogger",
+            "a run of Weights & Biases; mode=offline needs no network",
+        ),
+    },
+    base="builtins:object",
+    needs=("start", "log", "close"),
+)

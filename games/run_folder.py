@@ -34,14 +34,19 @@ from ecsuite.jobs.signals import StopRequest
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
-    r"\.(config\.yaml|checkpoint-\d+\.safetensors|[a-z_]+\.jsonl|metadata\.json)\.\d+\.tmp"
+    r"\.(config\.yaml|(checkpoint|best)-\d+\.safetensors|log\.csv|[a-z_]+\.jsonl|metadata\.json)\.\d+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 
 EXTRA = "probes"
 """Key of the extra evaluations in the metadata and in `--json`; a former name, kept for programs that read it."""
-StopReason = Literal["epochs", "accuracy", "minutes", "diverged"] | StopRequest
-"""Why a run ended: all epochs done, accuracy reached, time limit, figures that are not finite, or a request to stop."""
+METRICS = "metrics"
+"""Key of the scores of the language in the metadata and in the log."""
+SINCE_BEST = "evaluations_since_best"
+"""Key of the number of evaluations since the best one in the metadata."""
+StopReason = Literal["epochs", "accuracy", "patience", "minutes", "diverged"] | StopRequest
+"""Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, figures that are not finite, or
+a request to stop."""
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What is raised by reading and using damaged JSON."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
@@ -150,6 +155,7 @@ def check_run_folder(
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
         is_done = num_steps_done == num_steps or is_accuracy_reached(experiment, training)
+        is_done = is_done or is_patience_over(experiment, training)
         if is_done or (identity(existing) == identity(experiment) and not resume):
             return FolderState(finished=training)
     if not resume and checkpoints(folder):
@@ -165,6 +171,12 @@ def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> boo
     return until_accuracy is not None and valid.get("accuracy", -1) >= until_accuracy
 
 
+def is_patience_over(experiment: Experiment, training: Mapping[str, Any]) -> bool:
+    """Whether a run that ended has as many evaluations since the best one as the experiment waits for."""
+    patience = experiment.training.patience
+    return patience is not None and training.get(SINCE_BEST, 0) >= patience
+
+
 def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: bool) -> None:
     """Create the folder, write `config.yaml`, and remove what killed, diverged and replaced runs leave behind."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -172,7 +184,7 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
         if TMP_FILES.fullmatch(file.name):
             file.unlink()
     if is_replaced:
-        for file in checkpoints(folder):
+        for file in [*checkpoints(folder), *folder.glob("best-*.safetensors")]:
             file.unlink()
     text = f"{FORMAT}: {FORMATS['config']}\n{experiment.to_yaml()}"
     write_atomically(folder / "config.yaml", text.encode())
@@ -258,6 +270,11 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
             with (folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     return None
-        return {**known, EXTRA: msgspec.convert(metadata.get(EXTRA, {}), dict[str, dict[str, float]])}
+        scores = msgspec.convert(metadata.get(METRICS, {}), dict[str, float | None])
+        return {
+            **known,
+            METRICS: scores,
+            EXTRA: msgspec.convert(metadata.get(EXTRA, {}), dict[str, dict[str, float]]),
+        }
     except UNREADABLE:
         return None

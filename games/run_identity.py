@@ -44,6 +44,8 @@ def identity(experiment: Experiment) -> Tree:
     del tree["about"]
     for option in experiment.data:
         del tree["world"][option]
+    for role in experiment.weights:
+        del tree["training"][f"init_{role}"]
     return with_checksums(tree, experiment.code)
 
 
@@ -52,7 +54,7 @@ def require_same_run(
 ) -> None:
     """Raise `ConfigError` if two runs differ in more than when to stop; for the rate see `require_same_schedule`."""
     before, now = identity(existing), identity(requested)
-    for key in ("num_epochs", "until_accuracy", "max_minutes"):
+    for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
         before["training"][key] = now["training"][key]
     if before["schedule"][KIND] == now["schedule"][KIND]:
         before["schedule"] = now["schedule"]

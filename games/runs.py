@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device
 from ecsuite.formats import read_corpus
-from ecsuite.games.checkpoints import load_checkpoint
+from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import Experiment, ignore, load_experiment, override, with_changes
 from ecsuite.games.game import Game, View, make_world
-from ecsuite.games.registry import OPTIMIZERS
+from ecsuite.games.initial_weights import agent_weights, set_agent_weights
+from ecsuite.games.loggers import flat_figures
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
 
@@ -56,10 +57,12 @@ class Run:
 
     @property
     def measures(self) -> dict[str, float]:
-        """Loss, accuracy and so on of the last evaluation; empty before the first."""
-        log = self.log
+        """Loss, accuracy and so on of the last evaluation, or of the best one if it is kept; empty before the first."""
+        log, last = self.log, -1
+        if (best := best_step(self.folder)) is not None and best in (steps := log["step"].tolist()):
+            last = steps.index(best)
         return {
-            name.removeprefix("valid."): float(values[-1])
+            name.removeprefix("valid."): float(values[last])
             for name, values in log.items()
             if name.startswith("valid.")
         }
@@ -69,7 +72,7 @@ class Run:
         """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
         file = self.folder / "log.jsonl"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-        rows = [_flat(line) for line in lines]
+        rows = [{"step": line["step"], **flat_figures(line)} for line in lines]
         names = list(dict.fromkeys(name for row in rows for name in row))
         return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
@@ -82,9 +85,15 @@ class Run:
             DamagedError: If none of its checkpoints can be read.
         """
         game = Game(self.experiment, make_world(self.experiment))
-        made = OPTIMIZERS.load(self.experiment.optimizer.kind)(self.experiment.optimizer.options)
-        if load_checkpoint(self.folder, game, made.optimizer(game.parameters()), self.note) is None:
+        weights = weights_of_corpus(self.folder, self.note)
+        if weights is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")
+        try:
+            game.load_state_dict(weights)
+        except RuntimeError:
+            raise DamagedError(
+                f"{self.folder}: the tensors of its checkpoint do not fit its config"
+            ) from None
         return game.eval()
 
     @torch.inference_mode()
@@ -93,6 +102,7 @@ class Run:
         changes: Mapping[str, Any] | None = None,
         assignments: Iterable[str] = (),
         *,
+        receiver_from: Path | str | None = None,
         device: str = "cpu",
     ) -> dict[str, dict[str, float]]:
         """Evaluate the agents as they are, also on other objects or with another task than in training.
@@ -100,6 +110,7 @@ class Run:
         Args:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
             assignments: The same as texts, `task.num_distractors=20`, which take precedence.
+            receiver_from: Run folder of another receiver, of the same shape, which takes the place of this one.
             device: auto, cpu or cuda.
 
         Returns:
@@ -117,6 +128,9 @@ class Run:
             raise ConfigError(
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
+        if receiver_from is not None:
+            weights = agent_weights(Path(receiver_from), "receiver", self.note)
+            set_agent_weights(game, "receiver", weights, str(receiver_from))
         game.to(choose_device(device))
         others = world.extra_evaluations()
         return {"valid": evaluate(game, world, experiment)} | {
@@ -228,14 +242,3 @@ def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[st
         raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
     found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
     return Run(Path(folder), found, note)
-
-
-def _flat(line: dict[str, Any]) -> dict[str, float]:
-    """The figures of a line of the log, those of sections by `section.name`."""
-    figures: dict[str, float] = {}
-    for name, value in line.items():
-        if isinstance(value, dict):
-            figures |= {f"{name}.{inner}": each for inner, each in value.items()}
-        elif isinstance(value, int | float):
-            figures[name] = value
-    return figures

@@ -4,8 +4,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,21 @@ import torch
 from ecsuite.config import DivergedError
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.formats import write_corpus
+from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
-from ecsuite.games.experiment import Experiment, with_training
+from ecsuite.games.experiment import Experiment, ignore, with_training
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.game import Game, make_world
+from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
+from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
+from ecsuite.games.loggers import Logger, started
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
+    METRICS,
     REMEDY,
+    SINCE_BEST,
     StopReason,
     check_run_folder,
     is_accuracy_reached,
@@ -34,62 +40,16 @@ from ecsuite.games.run_folder import (
     write_divergence,
 )
 from ecsuite.games.run_identity import with_data, with_horizon
+from ecsuite.games.training_notes import (
+    ESTIMATE_AFTER,
+    description,
+    note_on_time_left,
+    progress_label,
+    steps_of_the_end,
+)
+from ecsuite.games.training_result import Result
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
-
-ESTIMATE_AFTER = 20.0
-"""Seconds of training after which the remaining time is estimated once."""
-
-LONG_RUN = 600.0
-"""Remaining seconds from which the user gets a note on how to end the run sooner."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """How a run ended."""
-
-    stopped: StopReason
-    step: int
-    """Steps done; of a run that diverged, the step that failed."""
-    num_steps: int
-    """Steps of all epochs."""
-    measures: dict[str, float]
-    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics; empty if
-    the run diverged before the first one."""
-    chance: dict[str, float]
-    """Chance level of each metric."""
-    extra_evaluations: dict[str, dict[str, float]]
-    """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
-    was_done: bool = False
-    """Whether the folder already held this run, finished."""
-
-    def to_json(self) -> dict[str, Any]:
-        """How the run ended, JSON-ready."""
-        tree = asdict(self)
-        tree[EXTRA] = tree.pop("extra_evaluations")
-        return tree
-
-    def summary(self) -> str:
-        """How the run ended, in a few lines of text."""
-        how = {
-            "epochs": "all epochs done",
-            "accuracy": "accuracy reached",
-            "minutes": "time limit reached",
-            "interrupt": "interrupted; --resume continues it",
-            "preempted": "stopped by a signal; --resume continues it",
-            "diverged": f"diverged; {REMEDY}",
-        }[self.stopped]
-        already = "already finished: " if self.was_done else ""
-        lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
-        for name, value in self.measures.items():
-            if name in self.chance:
-                figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
-            else:
-                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
-            lines.append(f"  {name.replace('_', ' '):20}{figure}")
-        for name, extra in self.extra_evaluations.items():
-            lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")
-        return "\n".join(lines)
 
 
 def train(
@@ -98,8 +58,10 @@ def train(
     *,
     resume: bool = False,
     device: str = "auto",
+    loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
+    announce: Callable[[str], None] = ignore,
     should_stop: Callable[[], StopRequest | None] = lambda: None,
 ) -> Result:
     """Train the agents of an experiment and write their corpus.
@@ -111,8 +73,11 @@ def train(
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
         device: auto, cpu or cuda.
-        progress: Called as `progress(label, steps done, steps in total)` after every step.
+        loggers: Take the figures of every evaluation; see `ecsuite.games.loggers.make_loggers`.
+        progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
+            the corpus count as so many steps as they are likely to take.
         note: Called with each message for the user.
+        announce: Called with each line of what is trained and where it is written, before the first step.
         should_stop: Called after every step. After `interrupt` the run ends with a checkpoint and a corpus, after
             `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
 
@@ -123,7 +88,7 @@ def train(
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
     with only_process(folder):
-        return _train(experiment, folder, resume, device, progress, note, should_stop)
+        return _train(experiment, folder, resume, device, loggers, progress, note, announce, should_stop)
 
 
 def _train(
@@ -131,8 +96,10 @@ def _train(
     folder: Path,
     resume: bool,
     device: str,
+    loggers: Sequence[Logger],
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
+    announce: Callable[[str], None],
     should_stop: Callable[[], StopRequest | None],
 ) -> Result:
     target_device = choose_device(device)
@@ -140,30 +107,42 @@ def _train(
         experiment, precision=choose_precision(experiment.training.precision, target_device)
     )
     settings = experiment.training
-    experiment = with_data(with_horizon(experiment))
+    experiment, initial = with_initial_weights(with_data(with_horizon(experiment)), folder, note)
     world = make_world(experiment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    for role, weights in initial.items():
+        set_agent_weights(game, role, weights, str(settings.init_of(role)))
     steps_per_epoch = -(-world.num_train // settings.batch_size)
     if experiment.code:
         try_first_step(experiment, world, game, steps_per_epoch)
-    optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(game.parameters())
+    trained = [parameter for parameter in game.parameters() if parameter.requires_grad]
+    optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(trained)
     rates = [group["lr"] for group in optimizer.param_groups]
     num_steps = steps_per_epoch * settings.num_epochs
     schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch)
     chance = dict(game.task.chance())
     for line in world.notes:
         note(line)
+    measure_language = LanguageMetrics(experiment)
+    language = measure_language(game)  # also to fail here, before anything is written, and for their names
     result = partial(Result, num_steps=num_steps, chance=chance)
 
     found = check_run_folder(folder, experiment, steps_per_epoch=steps_per_epoch, resume=resume)
     saved = load_checkpoint(folder, game, optimizer, note) if resume else None
+    if resume and saved is None and found.finished is None:
+        note(f"{folder}: no run to resume, so it starts from the beginning")
+    best = None
+    if settings.keep_best is not None:
+        names = ["loss", *chance, "length", *language.figures()]
+        best = Best(settings, names, None if saved is None else saved["best"])
     if found.finished is not None:
         done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}
         ended = {name: done[name] for name in ("stopped", "step", "num_steps")}
-        return result(**ended, measures=measures, extra_evaluations=done[EXTRA], was_done=True)
+        kept = {"metrics": done[METRICS], "best_step": done.get("best_step")}
+        return result(**ended, **kept, measures=measures, extra_evaluations=done[EXTRA], was_done=True)
     if found.diverged_at is not None:
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
@@ -173,9 +152,17 @@ def _train(
     log, log_lines = open_log(folder / "log.jsonl", step, state["log_lines"], note)
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
-    began, first_step, hinted = time.monotonic(), step, False
+    if stopped == "epochs" and best is not None and best.is_over:
+        stopped = "patience"
+    language = LanguageScores()
+    for line in description(experiment, game, world, folder, step=step, num_steps=num_steps):
+        announce(line)
+    total = num_steps + steps_of_the_end(experiment)
+    began = began_second = time.monotonic()
+    first_step, hinted = step, False
 
-    provenance = {"config": experiment.to_tree(), "versions": versions(target_device)}
+    config = experiment.to_tree()
+    provenance: dict[str, Any] = {"config": config, "versions": versions(target_device)}
 
     def means() -> dict[str, float]:
         """Of the training batches since the last evaluation at a multiple of `evaluate_every`."""
@@ -189,13 +176,20 @@ def _train(
     def log_entry(step: int) -> dict[str, Any]:
         speed = (step - first_step) * settings.batch_size / max(time.monotonic() - began, 1e-6)
         entry = {"step": step, "epoch": step / steps_per_epoch, "train": means(), "valid": valid}
+        entry |= language.entry()
         return {**entry, "examples_per_second": round(speed)}
 
     def save() -> None:
         log.flush()
         os.fsync(log.fileno())
-        totals = {name: float(total) for name, total in sums.items()}
-        save_checkpoint(folder, step, game, optimizer, log_lines=log_lines, sums=totals, valid=valid)
+        state = {
+            "log_lines": log_lines,
+            "sums": {name: float(each) for name, each in sums.items()},
+            "valid": valid,
+        }
+        if best is not None:
+            state["best"] = best.to_json()
+        save_checkpoint(folder, step, game, optimizer, **state)
 
     def diverged(step: int, what: str) -> DivergedError:
         """Note in the folder that the run diverged; returns the error to raise."""
@@ -210,7 +204,11 @@ def _train(
             raise diverged(step, "the evaluation is not finite, so it was not used")
         return found
 
-    with log, routed_products(target_device, settings.precision):
+    with (
+        log,
+        started(loggers, config, folder, step) as tell,
+        routed_products(target_device, settings.precision),
+    ):
         while step < num_steps and stopped == "epochs":
             epoch = step // steps_per_epoch
             noise = noise_generator(settings.seed, "train", step, target_device)
@@ -241,35 +239,64 @@ def _train(
             if (is_evaluated or is_saved) and not _has_finite_weights(game):
                 raise diverged(step, "the update made weights that are not finite, so they were not saved")
             if is_evaluated:
-                valid = finite_evaluation()
-                log.write(json.dumps(log_entry(step)).encode() + b"\n")
+                valid, language = finite_evaluation(), measure_language(game)
+                entry = log_entry(step)
+                log.write(json.dumps(entry).encode() + b"\n")
                 log_lines += 1
+                tell(entry)
                 sums = sums if step % settings.evaluate_every else {}
                 if stopped == "epochs" and is_accuracy_reached(experiment, valid):
                     stopped = "accuracy"
                     is_saved = True
+                if best is not None and step % settings.evaluate_every == 0:
+                    if best.add(step, {**valid, **language.figures()}):
+                        save_best(folder, step, game)
+                        is_saved = True
+                    if stopped == "epochs" and best.is_over:
+                        stopped = "patience"
+                        is_saved = True
             if is_saved:
                 save()
 
-            progress(_label(valid, epoch, settings.num_epochs), step, num_steps)
-            if not hinted and seconds > ESTIMATE_AFTER:
+            progress(progress_label(valid, language.values, epoch, settings.num_epochs), step, total)
+            if step == first_step + 1:
+                began_second = time.monotonic()  # the first step also imports and compiles
+            elif not hinted and seconds > ESTIMATE_AFTER:
                 hinted = True
-                _note_time_left(
-                    note, seconds * (num_steps - step) / (step - first_step), settings.until_accuracy
-                )
+                left = (time.monotonic() - began_second) * (total - step) / (step - first_step - 1)
+                if (hint := note_on_time_left(left, settings.until_accuracy)) is not None:
+                    note(hint)
 
         extra: dict[str, dict[str, float]] = {}
+        best_step: int | None = None
         if stopped != "preempted":
-            valid = finite_evaluation()
+            progress("last evaluation and corpus", step, total)
+            valid, language = finite_evaluation(), measure_language(game)
+            kept = {}
+            if best is not None:
+                best_step = step
+                if best.step is not None and not best.improves({**valid, **language.figures()}):
+                    best_step = best.step
+                    game.load_state_dict(read_best(folder, best_step))
+                    valid, language = finite_evaluation(), measure_language(game)
+                kept = {"best_step": best_step, SINCE_BEST: best.num_since}
             extra = {
                 name: evaluate(game, other, experiment, split)
                 for name, (other, split) in world.extra_evaluations().items()
             }
-            provenance |= {"training": ending(stopped, step)} | ({EXTRA: extra} if extra else {})
+            provenance |= {"training": ending(stopped, step) | kept} | ({EXTRA: extra} if extra else {})
+            provenance |= {METRICS: dict(language.values)} if language.values else {}
             corpus = record_corpus(game, experiment)
             metadata = {**corpus.metadata, **provenance, "chance": chance}
             write_corpus(replace(corpus, metadata=metadata), folder)
-    return result(stopped=stopped, step=step, measures=valid, extra_evaluations=extra)
+    return result(
+        stopped=stopped,
+        step=step,
+        measures=valid,
+        extra_evaluations=extra,
+        metrics=language.values,
+        best_step=best_step,
+    )
 
 
 @torch.no_grad()
@@ -291,21 +318,3 @@ def evaluate(game: Game, world: World, experiment: Experiment, split: str = "val
 def _has_finite_weights(game: Game) -> bool:
     """Whether all weights are finite; a finite loss may have a gradient that is not."""
     return all(bool(parameter.isfinite().all()) for parameter in game.parameters())
-
-
-def _label(valid: dict[str, float], epoch: int, num_epochs: int) -> str:
-    """The text of the progress line."""
-    accuracy = f", validation accuracy {valid['accuracy']:.1%}" if valid else ""
-    return f"epoch {epoch + 1}/{num_epochs}{accuracy}"
-
-
-def _note_time_left(note: Callable[[str], None], seconds: float, until_accuracy: float | None) -> None:
-    """If much time is left, tell the user how long it takes and which options shorten it."""
-    if seconds < LONG_RUN:
-        return
-    hours = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
-    until = "" if until_accuracy else "--until-accuracy 0.95, "
-    note(
-        f"about {hours} at this speed; {until}--max-minutes 30 or --epochs 1 ends the run sooner. Ctrl-C stops it with "
-        "a checkpoint and a complete corpus; --resume continues from there."
-    )

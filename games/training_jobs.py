@@ -7,9 +7,11 @@ from typing import Any, Self
 import torch
 
 from ecsuite.devices import choose_precision, fixed_threads
-from ecsuite.games.experiment import Experiment, from_tree, with_training
+from ecsuite.games.experiment import Experiment, from_tree, ignore, with_training
+from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.run_identity import identity, with_data
-from ecsuite.games.training import Result, train
+from ecsuite.games.training import train
+from ecsuite.games.training_result import Result
 from ecsuite.jobs.job import Context, Stopped, hash_of
 
 SLOWNESS = {"thing": 1.0, "shape": 3.0}
@@ -21,13 +23,14 @@ class Game:
     """An experiment as the input of a job: known by its settings and the content of its data files."""
 
     tree: dict[str, Any]
-    """Every setting as in a YAML file, with the checksums of data files."""
+    """Every setting as in a YAML file, with the checksums of data files and initial weights."""
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
         """The game of an experiment with a seed, and with the precision of a device."""
         precision = choose_precision(experiment.training.precision, device)
-        return cls(tree=with_data(with_training(experiment, seed=seed, precision=precision)).to_tree())
+        experiment = with_data(with_training(experiment, seed=seed, precision=precision))
+        return cls(tree=with_initial_weights(experiment, None, ignore)[0].to_tree())
 
     @property
     def experiment(self) -> Experiment:

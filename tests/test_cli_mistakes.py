@@ -1,16 +1,18 @@
 """What users get wrong on the command line: a line that names it, exit code 2, and nothing written."""
 
+import re
+
 import pytest
 
 MISTAKES = {
     "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
     "train-game disc_tiny --sender gruu": (
-        "command line: unknown sender 'gruu'; did you mean 'gru'? choices: gru, "
+        "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: gru, "
     ),
-    "train-game disc_tiny --receiver x": "command line: unknown receiver 'x'; choices: ",
+    "train-game disc_tiny --receiver x": "--receiver: unknown receiver 'x'; choices: ",
     "train-game disc_tiny --sender hashtable": (
-        "command line: sender hashtable learns from a given language only; see `ecsuite icy`"
+        "--sender: sender hashtable learns from a given language only; see `ecsuite icy`"
     ),
     "train-game disc_tiny --set channel.kind=gumball": (
         "--set: unknown channel 'gumball'; did you mean 'gumbel'?"
@@ -24,26 +26,35 @@ MISTAKES = {
     "train-game disc_tiny --set task.kind=concept": (
         "task concept: world attributes has no rules; worlds with rules: text, thing, shape, "
     ),
-    "train-game disc_tiny --features x": (
-        "command line: world.features: world attributes does not read it; read by features"
-    ),
+    "train-game disc_tiny --features x": ("--features: world attributes does not read it; read by features"),
     "train-game disc_tiny --set task.kind=x": (
         "--set: unknown task 'x'; choices: discrimination, reconstruction, concept"
     ),
     "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
-    "train-game disc_tiny --until-accuracy 95": (
-        "command line: training.until_accuracy: expected float <= 1.0, got 95.0"
+    "train-game disc_tiny --until-accuracy 95": ("--until-accuracy: expected at most 1.0, got 95.0"),
+    "train-game disc_tiny --until-accuracy nan": ("--until-accuracy: expected more than 0.0, got nan"),
+    "train-game disc_tiny --max-minutes -1": ("--max-minutes: expected more than 0.0, got -1.0"),
+    "train-game disc_tiny --epochs 0": "--epochs: expected at least 1, got 0",
+    "train-game disc_tiny --patience 3": "--patience: needs training.keep_best, the figure that it watches",
+    "train-game disc_tiny --keep-best acuracy": (
+        "training.keep_best: unknown figure 'acuracy'; did you mean 'accuracy'?"
     ),
-    "train-game disc_tiny --until-accuracy nan": (
-        "command line: training.until_accuracy: expected float > 0.0, got nan"
+    "train-game disc_tiny --metrics topsin": "evaluation.metrics: unknown metric 'topsin'; did you mean 'topsim'?",
+    "train-game disc_tiny --metrics xferbench": "evaluation.metrics: xferbench trains models for minutes: ",
+    "train-game disc_tiny --log cvs": "--log: unknown logger 'cvs'; did you mean 'csv'? choices: csv, ",
+    "train-game disc_tiny --log csv,rows=1": "--log: csv: unknown option 'rows'; it has none",
+    "train-game disc_tiny --log mode=offline": "--log: expected a logger before mode=offline: csv, ",
+    "train-game disc_tiny --log ./none.py:Mine": "./none.py: can't be read: No such file",
+    "train-game disc_tiny --init-from nowhere": (
+        "sender.init_from: nowhere: expected a run folder with a checkpoint"
     ),
-    "train-game disc_tiny --max-minutes -1": (
-        "command line: training.max_minutes: expected float > 0.0, got -1.0"
+    "train-game disc_tiny --set sender.freeze=true --set receiver.freeze=true": (
+        "--set: training.freeze_receiver: both agents are frozen"
     ),
     "train-game disc_tiny --seed -1": "--seed: expected 0 to 2,147,483,647, got -1",
     "train-game disc_tiny --seed 2147483648": "--seed: expected 0 to 2,147,483,647, got 2147483648",
-    "train-game disc_tiny --train-data x": "command line: world.train_data and valid_data: give both files",
+    "train-game disc_tiny --train-data x": "--train-data: world.train_data and valid_data: give both files",
     "train-game disc_tiny --set task.num_distractors=16": "17 distinct candidates need as many objects, but ",
     "train-game disc_tiny --out a_file": "a_file is a file: choose another folder with --out",
     "train-game disc_tiny --out .": ". is not empty and not a run folder: choose another folder with --out",
@@ -182,7 +193,7 @@ def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, 
     (tmp_path / "a.yaml").write_text(text)
     code, out, err = ecsuite(command, "a.yaml")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"a.yaml: {message}") and len(err) < 300
+    assert re.match(rf"a\.yaml(:\d+)?: {re.escape(message)}", err) and len(err) < 300
 
 
 def test_a_long_name_is_cut(ecsuite):

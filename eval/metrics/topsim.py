@@ -134,7 +134,7 @@ def _half_samples(
     The pairs are given by their rows, left and right, and by the standard ranks of both distances, x and y.
     """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-    parts = np.full(NUM_RESAMPLES if num_rows >= resampling.MIN_ROWS else 0, np.nan)
+    parts = np.full(num_draws(NUM_RESAMPLES, 0) if num_rows >= resampling.MIN_ROWS else 0, np.nan)
     for place in range(len(parts)):
         is_drawn = np.zeros(num_rows, bool)
         is_drawn[half_sample(num_rows, rng)] = True

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,37 @@ class Report:
             print(line)
 
 
+class TimeLeft:
+    """The time that is left of some work, from its speed in the last minute."""
+
+    WINDOW = 60.0
+    """Seconds of which the speed is taken."""
+    BETWEEN = 0.5
+    """Least seconds between two samples."""
+
+    def __init__(self) -> None:
+        self.samples: deque[tuple[float, float]] = deque()
+
+    def add(self, now: float, done: float) -> None:
+        """Take how much is done at a time in seconds."""
+        if not self.samples or now - self.samples[-1][0] >= self.BETWEEN:
+            self.samples.append((now, done))
+        while len(self.samples) > 2 and now - self.samples[1][0] >= self.WINDOW:
+            self.samples.popleft()
+
+    def text(self, now: float, done: float, total: float) -> str:
+        """The time until all is done, as minutes and seconds; empty where nothing was done since the first sample."""
+        began, before = self.samples[0]
+        if done <= before:
+            return ""
+        minutes, seconds = divmod(round((now - began) * (total - done) / (done - before)), 60)
+        return (
+            f"{minutes}:{seconds:02d} left"
+            if minutes < 60
+            else f"{minutes // 60} h {minutes % 60:02d} min left"
+        )
+
+
 class Reporter:
     """Progress and notes on standard error: a progress bar with an ETA on a terminal, otherwise a line every 15 s.
 
@@ -63,8 +95,9 @@ class Reporter:
         self.cache_dir, self.quiet = cache_dir, quiet
         self.live: Progress | None = None
         self.task: TaskID | None = None
-        self.total = self.first = 0.0
-        self.began = self.last = time.monotonic()
+        self.total = 0.0
+        self.left = TimeLeft()
+        self.last = time.monotonic()
 
     def __enter__(self) -> "Reporter":
         """Return the reporter; nothing is shown yet."""
@@ -85,16 +118,13 @@ class Reporter:
         now = time.monotonic()
         is_new = total != self.total
         if is_new:
-            self.total, self.began, self.first = total, now, done  # `done` is above 0 in a resumed run
+            self.total, self.left = total, TimeLeft()
+        self.left.add(now, done)
         if sys.stderr.isatty():
-            self._show_live(label, done, is_new=is_new)
-        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.first:
+            self._show_live(label, done, self.left.text(now, done, total), is_new=is_new)
+        elif now - self.last >= self.SECONDS_BETWEEN_LINES and (left := self.left.text(now, done, total)):
             self.last = now
-            left = (now - self.began) * (total - done) / (done - self.first)
-            minutes, seconds = divmod(round(left), 60)
-            hours = f"{minutes // 60} h {minutes % 60:02d} min"
-            clock = f"{minutes}:{seconds:02d}" if minutes < 60 else hours
-            self.note(f"{done / total:4.0%}  {clock} left  {label}")
+            self.note(f"{done / total:4.0%}  {left}  {label}")
 
     def note(self, text: str) -> None:
         """Print a note for the user."""
@@ -105,21 +135,21 @@ class Reporter:
         else:
             print(text, file=sys.stderr, flush=True)
 
-    def _show_live(self, label: str, done: float, *, is_new: bool) -> None:
+    def _show_live(self, label: str, done: float, left: str, *, is_new: bool) -> None:
         if self.live is None:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
             console, text = Console(stderr=True), TextColumn("{task.description}")
-            columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), text)
-            self.live = Progress(*columns, console=console, transient=True, speed_estimate_period=60)
+            columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"), text)
+            self.live = Progress(*columns, console=console, transient=True)
             self.live.start()
         if is_new:
             for task in self.live.task_ids:
                 self.live.remove_task(task)
-            self.task = self.live.add_task(label, total=self.total)
+            self.task = self.live.add_task(label, total=self.total, left=left)
         assert self.task is not None
-        self.live.update(self.task, description=label, completed=done)
+        self.live.update(self.task, description=label, completed=done, left=left)
 
 
 def prepare_output_file(file: Path) -> None:

@@ -30,10 +30,13 @@ def draw_curves(runs: Sequence[Run], measure: str, out: Path) -> None:
         log = run.log
         if not log:
             raise ConfigError(f"{run.folder}: no evaluation yet")
-        key = f"valid.{measure}"
-        if key not in log:
-            known = ", ".join(name.removeprefix("valid.") for name in log if name.startswith("valid."))
-            raise ConfigError(f"{run.folder}: it has no measure '{measure}'; choices: {known}")
+        key = next(
+            (each for each in (measure, f"valid.{measure}", f"metrics.{measure}") if each in log), None
+        )
+        if key is None:
+            parts = [name.partition(".") for name in log]
+            known = [name for section, _, name in parts if section in ("valid", "metrics")]
+            raise ConfigError(f"{run.folder}: it has no measure '{measure}'; choices: {', '.join(known)}")
         is_given = np.isfinite(log[key])
         axes.plot(
             log["step"][is_given],
@@ -44,7 +47,7 @@ def draw_curves(runs: Sequence[Run], measure: str, out: Path) -> None:
             label=label(run.folder.name),
         )
     axes.set_xlabel("step", fontsize=FONT_SIZE)
-    axes.set_ylabel(f"{measure} (validation)", fontsize=FONT_SIZE)
+    axes.set_ylabel(measure if "." in measure else f"{measure} (validation)", fontsize=FONT_SIZE)
     axes.tick_params(labelsize=FONT_SIZE)
     if "accuracy" in measure:
         axes.set_ylim(0, 1.02)

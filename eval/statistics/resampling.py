@@ -9,7 +9,9 @@ intervals are widened for the number of draws, by Student's t or by order statis
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,6 +42,7 @@ WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
 MIN_ROWS = 10
 """Minimum number of messages for an interval."""
+_has_few_draws = ContextVar("has_few_draws", default=False)
 _TOLERANCE = 1e-9
 """Figures with a difference below this are equal."""
 
@@ -142,7 +145,19 @@ def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None
 
 def num_draws(most: int, work: int) -> int:
     """The number of draws, if each counts `work` table entries."""
+    if _has_few_draws.get():
+        return 1
     return max(MIN_DRAWS, min(most, WORK // max(1, work)))
+
+
+@contextmanager
+def few_draws() -> Iterator[None]:
+    """Make one draw of each kind, where only the scores are asked for and nothing of their uncertainty."""
+    before = _has_few_draws.set(True)
+    try:
+        yield
+    finally:
+        _has_few_draws.reset(before)
 
 
 def describe_null(value: float, draws: Floats, tail: Tail, bounds: tuple[float, float]) -> dict[str, float]:

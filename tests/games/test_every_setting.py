@@ -33,6 +33,10 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
         "a receiver without candidates sees no objects",
         lambda tree: tree["task"]["kind"] == "reconstruction",
     ),
+    "evaluation.metrics_corpus_size": (
+        "there are no metrics",
+        lambda tree: not tree["evaluation"]["metrics"],
+    ),
     "world.held_out": (
         "rules of one pair are never held out",
         lambda tree: tree["world"].get("rule_length") == 1,
@@ -66,6 +70,11 @@ OTHERS = {
     "training.until_accuracy": [1e-6],
     "training.max_minutes": [1e-9],
     "training.precision": ["bf16"],
+    "training.keep_best": ["accuracy"],
+    "training.patience": [1],  # refused, as there is nothing to watch
+    "training.init_sender": ["nowhere"],
+    "training.init_receiver": ["nowhere"],
+    "evaluation.metrics": ["zla"],
     "evaluation.batch_size": [2],
     "schedule.num_epochs": [5],
     "world.held_out": [0.5],

@@ -189,13 +189,13 @@ def test_an_option_that_nothing_reads_names_its_readers(assignment, tmp_path):
     inner = f"{{perception: {{size: {value}}}}}" if "." in option else f"{{{option}: {value}}}"
     file = tmp_path / "mine.yaml"
     file.write_text(f"{section}: {inner}\n")
-    with pytest.raises(ConfigError, match="^" + re.escape(f"{file}: {UNREAD[assignment]}")):
+    with pytest.raises(ConfigError, match="^" + re.escape(f"{file}:1: {UNREAD[assignment]}")):
         load_experiment(str(file))
 
 
 FILES = {
-    "wrld: {num_values: 3}": "unknown key 'wrld'; did you mean 'world'? choices: name, about, world,",
-    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: world.kind, ",
+    "wrld: {num_values: 3}": "unknown key 'wrld'; did you mean 'world'? choices: world, ",
+    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: ",
     "world:": "world: expected a name or a section with keys, got None",
     "world: {kind: }": "world.kind: expected a name, got null",
     "world: things": "unknown world 'things'; did you mean 'thing'? choices: attributes, ",
@@ -204,7 +204,7 @@ FILES = {
     "training: {sed: 3}": "unknown key 'training.sed'; did you mean 'training.seed'? choices: ",
     "sender: {perception: {kind: mlp, sise: 3}}": "unknown key 'sender.perception.sise'; did you mean 'sender.percept",
     "data: {train_data: 3}": "data: expected str, got {'train_data': 3}",
-    "1: 2": "unknown key '1'; choices: name",
+    "1: 2": "unknown key '1'; choices: ",
     "name: 3": "name: expected str, got 3",
 }  # fmt: skip
 
@@ -213,5 +213,23 @@ FILES = {
 def test_mistakes_in_files_are_named(tmp_path, text):
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match="^" + re.escape(f"{file}: {FILES[text]}")):
+    line = "" if text == "world: things" else ":1"
+    with pytest.raises(ConfigError, match="^" + re.escape(f"{file}{line}: {FILES[text]}")):
         load_experiment(str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("world: {num_values: 3}\ntraining:\n  seed: 1\n  num_epoch: 3\n", 4),
+        ("world:\n  num_values: two\n", 2),
+        ("sender:\n  kind: gru\n  perception:\n    kind: mlp\n    sise: 3\n", 5),
+        ("optimizer: {kind: adam,\n  lr: fast}", 2),
+    ],
+)
+def test_a_mistake_in_a_file_is_named_with_its_line(tmp_path, text, line):
+    """Also where a `--set` above it is right."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(file))}:{line}: "):
+        load_experiment(str(file), ["training.seed=3"])

@@ -162,7 +162,7 @@ def test_text_files_in_format_1_are_a_world_of_their_own(load, tmp_path):
 
 MISTAKES = {
     "gane: {}": "unknown key 'gane'; did you mean 'game'? choices: ",
-    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: game.task, ",
+    "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: ",
     "world: 3": "world: expected a section with keys, got 3",
     "sender: {perception: mpl}": "unknown perception 'mpl'; did you mean 'mlp'? choices: ",
     "training: {lr: fast}": "optimizer.lr: expected float, got 'fast'",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import training
+from ecsuite.games import training, training_notes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.training import evaluate, train
@@ -89,7 +89,7 @@ def test_any_thread_may_train_and_signals_stay_as_they_are(tmp_path, small, whol
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [handlers] * 24
+    assert found == [handlers] * 25  # the steps, and the last evaluation
     assert contents(tmp_path) == contents(whole)
 
 
@@ -127,12 +127,12 @@ def test_summary():
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
     monkeypatch.setattr(training, "ESTIMATE_AFTER", 0.0)
-    monkeypatch.setattr(training, "LONG_RUN", 0.0)
+    monkeypatch.setattr(training_notes, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1
     assert notes[0] == (
-        "about 0 minutes at this speed; --until-accuracy 0.95, --max-minutes 30 or --epochs 1 ends the run sooner. "
+        "about 0 minutes at this speed. To end it in minutes: --until-accuracy 0.95, --max-minutes 10 or --epochs 1. "
         "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
     )
 

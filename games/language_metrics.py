@@ -1,0 +1,87 @@
+"""Metrics of the language while it is learnt: those of `evaluation.metrics`, at every evaluation.
+
+They are of the most likely messages for at most `evaluation.metrics_corpus_size` meanings of the corpus, and have no
+chance level and no interval, whose draws would take most of the time. Training does not depend on them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.statistics.resampling import few_draws
+from ecsuite.foreign import PartError
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import Experiment
+from ecsuite.games.game import Game
+
+PLACE = "ecsuite.eval.metrics"
+"""The package of the metrics, which is above this one and imported when it is used."""
+TOO_SLOW = ("xferbench",)
+"""Metrics that train models for minutes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageScores:
+    """Scores of the language at an evaluation."""
+
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """By name of the score; None where it is not defined."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why a score is not defined."""
+
+    def entry(self) -> dict[str, Any]:
+        """Their part of an entry of the log."""
+        reasons = {"reasons": dict(self.reasons)} if self.reasons else {}
+        return {"metrics": dict(self.values), **reasons} if self.values else {}
+
+    def figures(self) -> dict[str, float | None]:
+        """The scores by the names that they have among other figures, such as `metrics.topsim`."""
+        return {f"metrics.{name}": value for name, value in self.values.items()}
+
+
+class LanguageMetrics:
+    """The metrics of an experiment.
+
+    Args:
+        experiment: Names the metrics.
+
+    Raises:
+        ConfigError: If there is no such metric, or it takes too long.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.metrics: dict[str, Any] = {}
+        for name in experiment.evaluation.metrics:
+            if name in TOO_SLOW:
+                raise ConfigError(
+                    f"evaluation.metrics: {name} trains models for minutes: `ecsuite score` it afterwards"
+                )
+            try:
+                self.metrics[name] = import_module(PLACE).load_metric(name)
+            except PartError:
+                raise
+            except ConfigError as error:
+                raise ConfigError(f"evaluation.metrics: {error}") from None
+        size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
+        evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
+        self.experiment = replace(experiment, evaluation=evaluation)
+
+    def __call__(self, game: Game) -> LanguageScores:
+        """Score the messages of a game's sender; the game is in training mode afterwards.
+
+        Raises:
+            PartError: If a metric of a user's own returns something that is no score.
+        """
+        if not self.metrics:
+            return LanguageScores()
+        corpus = record_corpus(game, self.experiment)
+        game.train()
+        options = import_module(f"{PLACE}.score").Options()
+        with few_draws():
+            scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
+        return LanguageScores(
+            values={score.name: None if score.value is None else float(score.value) for score in scores},
+            reasons={score.name: score.reason for score in scores if score.reason is not None},
+        )

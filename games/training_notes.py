@@ -1,0 +1,102 @@
+"""What a run says of itself: what is trained, how far it is, and how long it will take."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from ecsuite.components import Part
+from ecsuite.games.experiment import Experiment
+from ecsuite.games.game import Game
+from ecsuite.games.worlds.world import World
+
+ESTIMATE_AFTER = 5.0
+"""Seconds of training after which the remaining time is estimated once."""
+LONG_RUN = 900.0
+"""Remaining seconds from which the user gets a note on how to end the run sooner."""
+FORWARD_SHARE = 1 / 3
+"""Time of a batch of evaluation, as a share of that of a step of training."""
+
+
+def description(
+    experiment: Experiment, game: Game, world: World, folder: Path, *, step: int, num_steps: int
+) -> list[str]:
+    """What is trained, in three lines.
+
+    Args:
+        experiment: What is trained.
+        game: The game, on its device.
+        world: Its world.
+        folder: The run folder.
+        step: Steps done before.
+        num_steps: Steps of all epochs.
+    """
+    channel, training = game.channel, experiment.training
+    seen = f"1 of {world.num_distractors + 1} objects" if world.num_targets == 1 else "sets of objects"
+    task = f"{experiment.task.kind} ({seen})" if game.task.scores_candidates else experiment.task.kind
+    if channel.num_levels is None:
+        words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
+    else:
+        words = f"{channel.max_len} words of values"
+    agents = f"sender {_agent(experiment.sender)}, receiver {_agent(experiment.receiver)}"
+    sizes = [
+        sum(each.numel() for each in game.parameters() if each.requires_grad or is_all) for is_all in (1, 0)
+    ]
+    trained = "" if sizes[0] == sizes[1] else f", {sizes[1]:,} of them trained"
+    number = torch.get_num_threads()
+    threads = f", {number} thread{'s' * (number > 1)}" if game.device.type == "cpu" else ""
+    begin = f"from step {step:,} of {num_steps:,}" if step else f"{num_steps:,} steps"
+    return [
+        f"{experiment.name}: {task}, {_objects(world)}; channel {experiment.channel.kind} ({words})",
+        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {game.device.type}{threads}",
+        f"{begin} of {min(training.batch_size, world.num_train):,} rounds; written to {folder}",
+    ]
+
+
+def _objects(world: World) -> str:
+    """What an object is."""
+    if world.num_values is not None and len(world.object_shape) == 1:
+        number, values = len(world.num_values), sorted(set(world.num_values))
+        each = f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
+        return f"objects of {number} attribute{'s' * (number > 1)} of {each} values"
+    if len(world.object_shape) == 1:
+        return f"objects of {world.object_shape[0]:,} features"
+    return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
+
+
+def _agent(part: Part) -> str:
+    """An agent in a few words."""
+    cell, size = getattr(part.options, "cell", None), getattr(part.options, "hidden_size", None)
+    name = part.kind if cell is None else cell if part.kind == "recurrent" else f"{part.kind}:{cell}"
+    return name if size is None else f"{name} of {size} units"
+
+
+def steps_of_the_end(experiment: Experiment) -> int:
+    """The number of training steps that take about as long as the last evaluation and the corpus."""
+    evaluation, batch_size = experiment.evaluation, experiment.training.batch_size
+    batches = (evaluation.num_valid + evaluation.corpus_size) / batch_size
+    return math.ceil(batches * FORWARD_SHARE)
+
+
+def progress_label(
+    valid: Mapping[str, float], language: Mapping[str, float | None], epoch: int, num_epochs: int
+) -> str:
+    """The text beside the progress bar: the epoch, and the last evaluation."""
+    shown = [f"epoch {epoch + 1}/{num_epochs}"]
+    if valid:
+        shown += [f"loss {valid['loss']:.3f}", f"accuracy {valid['accuracy']:.1%}"]
+    shown += [f"{name} {value:.3f}" for name, value in language.items() if value is not None][:2]
+    return "  ".join(shown)
+
+
+def note_on_time_left(seconds: float, until_accuracy: float | None) -> str | None:
+    """How long a long run takes, and what would end it sooner; None of a run that is not long."""
+    if seconds < LONG_RUN:
+        return None
+    hours = f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    until = "" if until_accuracy else "--until-accuracy 0.95, "
+    return (
+        f"about {hours} at this speed. To end it in minutes: {until}--max-minutes 10 or --epochs 1. Ctrl-C stops it "
+        "with a checkpoint and a complete corpus; --resume continues from there."
+    )

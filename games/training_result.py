@@ -1,0 +1,65 @@
+"""How a run of training ended."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ecsuite.games.run_folder import EXTRA, REMEDY, StopReason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    stopped: StopReason
+    step: int
+    """Steps done; of a run that diverged, the step that failed."""
+    num_steps: int
+    """Steps of all epochs."""
+    measures: dict[str, float]
+    """The last evaluation: loss (nats), accuracy, length (symbols incl. EOS), and the task's own metrics; that of the
+    best state where it is kept; empty if the run diverged before the first one."""
+    chance: dict[str, float]
+    """Chance level of each metric."""
+    extra_evaluations: dict[str, dict[str, float]]
+    """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
+    was_done: bool = False
+    """Whether the folder already held this run, finished."""
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    """Scores of the language by `evaluation.metrics`, of the same agents as the measures; None: not defined."""
+    best_step: int | None = None
+    """Steps of the agents that the measures and the corpus are of, where `training.keep_best` names a figure."""
+
+    def to_json(self) -> dict[str, Any]:
+        """How the run ended, JSON-ready."""
+        tree = asdict(self)
+        tree[EXTRA] = tree.pop("extra_evaluations")
+        unused = [name for name in ("metrics", "best_step") if tree[name] in ({}, None)]
+        return {name: value for name, value in tree.items() if name not in unused}
+
+    def summary(self) -> str:
+        """How the run ended, in a few lines of text."""
+        how = {
+            "epochs": "all epochs done",
+            "accuracy": "accuracy reached",
+            "patience": "no longer improving",
+            "minutes": "time limit reached",
+            "interrupt": "interrupted; --resume continues it",
+            "preempted": "stopped by a signal; --resume continues it",
+            "diverged": f"diverged; {REMEDY}",
+        }[self.stopped]
+        already = "already finished: " if self.was_done else ""
+        lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
+        if self.best_step is not None:
+            lines.append(f"measures and corpus of the best state, after step {self.best_step:,}")
+        for name, value in self.measures.items():
+            if name in self.chance:
+                figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
+            else:
+                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
+            lines.append(f"  {name.replace('_', ' '):20}{figure}")
+        for name, extra in self.extra_evaluations.items():
+            lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")
+        for name, score in self.metrics.items():
+            lines.append(f"  {name:20}{'not defined' if score is None else f'{score:8.3f}'}")
+        return "\n".join(lines)
