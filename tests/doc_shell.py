@@ -39,6 +39,7 @@ TRAINING = {
 SMALLER: Mapping[str, Sequence[str]] = {
     "train-game": [f"--set={key}={value}" for key, value in TRAINING.items()],
     "grammar": ["--num-attributes=3", "--num-values=3", "--num-symbols=2000"],
+    "sweep": ["--on=here"],
     "icy": [
         "--num-attributes=2",
         "--num-values=3",
@@ -63,8 +64,6 @@ def smaller(arguments: list[str]) -> list[str]:
         options = options[2:] if without_meanings else options[:2]
     if command == "score" and any("xferbench" in argument for argument in rest) and "--preset" not in rest:
         options = ["--preset=nano", "--workers=1"]
-    if command == "score" and "--metrics" not in rest:
-        options = ["--preset=nano"]
     if "--protocol" in rest:
         options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):
