@@ -37,7 +37,7 @@ FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
     "preview": {"--out": "--plot"},
     "show": {"--out": "--plot"},
-    "icy": {"--early-verdict": "--early-stop"},
+    "icy": {"--early-verdict": "--early-stop", "--picture": "--plot"},
     "translate": {"--folder": "--cache"},
     "xtreme": {"--body": "--backbone", "--folder": "--cache"},
 }

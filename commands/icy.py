@@ -12,6 +12,8 @@ from ecsuite.commands.options import (
     Json,
     Out,
     Plan,
+    Plot,
+    Quiet,
     Seeds,
     Workers,
     advanced,
@@ -40,8 +42,8 @@ READS = {
     "exact": ("device", "save_corpora"),
     "paper": ("device", "save_corpora"),
     "budget": ("device",),
-    "end-to-end": ("device", "picture"),
-    "metrics": ("picture",),
+    "end-to-end": ("device",),
+    "metrics": (),
 }
 """By protocol, the options of the command alone that it reads; `READS` of a study has those of its settings."""
 
@@ -99,9 +101,7 @@ def icy(
     ] = None,
     vocab_size: Annotated[int | None, advanced(group="Size of the language", help="Content symbols.")] = None,
     out: Out = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the results of protocol metrics or end-to-end: .svg or .png.")
-    ] = None,
+    plot: Plot = None,
     save_corpora: Annotated[
         Path | None,
         advanced(
@@ -112,6 +112,7 @@ def icy(
     plan: Plan = False,
     workers: Workers = None,
     device: Device = "cpu",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
@@ -129,10 +130,10 @@ def icy(
             raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
         if save_corpora.is_file():
             raise ConfigError(f"--save-corpora {save_corpora}: expected a folder, got a file")
-    if picture is not None:
+    if plot is not None:
         if not config.has_picture:
-            raise ConfigError("--picture: expected one model and one channel")
-        prepare_picture(picture)
+            raise ConfigError("--plot: expected one model and one channel")
+        prepare_picture(plot)
     if out is not None:
         prepare_output_file(out)
     from ecsuite.devices import choose_device
@@ -145,13 +146,16 @@ def icy(
         corpora = {} if save_corpora is None else plan_corpora(chosen)
         print_plan([*plan_jobs(chosen).values(), *corpora.values()], cache=cache, as_json=as_json)
         return
+    from ecsuite.eval.icy.announcement import announce
     from ecsuite.eval.icy.report import report
-    from ecsuite.eval.icy.result import measure
+    from ecsuite.eval.icy.result import IcyResult, measure
+    from ecsuite.jobs.graph import Runner
 
-    result = run_study(
-        lambda runner: measure(chosen, runner, corpora=save_corpora),
-        cache=cache,
-        workers=workers,
-        device=chosen.device,
-    )
-    report(result).publish(out=out, picture=picture, as_json=as_json)
+    def run(runner: Runner) -> IcyResult:
+        if not quiet:
+            for line in announce(chosen, runner):
+                runner.note(line)
+        return measure(chosen, runner, corpora=save_corpora)
+
+    result = run_study(run, cache=cache, workers=workers, device=chosen.device, quiet=quiet)
+    report(result).publish(out=out, picture=plot, as_json=as_json)

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
+from ecsuite.eval.icy.published import published_ratios
 from ecsuite.jobs.job import Context, Job, Stopped, canonical
 
 EXPECTED_STEPS = 350
@@ -42,6 +45,18 @@ def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Seque
         return min(steps, cap)
     ratio = EXPECTED_RATIO.get(grammar.partition(",")[0], USUAL_RATIO)
     return steps * (cap if protocol.target is None else min(ratio, cap))
+
+
+def is_hopeless(
+    *, model: str, role: Role, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any
+) -> bool:
+    """Whether a run is expected to end at its cap: as in the paper, or as with the usual model."""
+    if not basis or protocol.target is None:
+        return False
+    name = grammar.partition(",")[0]
+    published = published_ratios(model).get(name) if role == "sender" else None
+    ratio = EXPECTED_RATIO.get(name, USUAL_RATIO) if published is None else published[0]
+    return ratio >= min(cap, PUBLISHED_CAP)
 
 
 def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:
@@ -102,6 +117,7 @@ class GroupProgress:
         self.shares[index] = min(1.0, updates / expected_steps(**self.inputs[index]))
         texts = [
             f"{self.inputs[place]['grammar']} {self.inputs[place]['seed']}: {self.accuracies[place]:.2f}"
+            + (" (expected not to be learnt)" if is_hopeless(**self.inputs[place]) else "")
             for place in sorted(self.accuracies)
         ]
         more = f" +{len(texts) - NUM_SHOWN}" if len(texts) > NUM_SHOWN else ""

@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from ecsuite.eval.icy.bar_chart import draw_rows
 from ecsuite.eval.icy.budget import GREEN_ABOVE, RED_BELOW, BudgetCell, BudgetRow
 from ecsuite.eval.icy.drawing import draw_bars, draw_curves
 from ecsuite.eval.icy.end_to_end import MEASURES as PAIR_MEASURES
@@ -32,12 +33,12 @@ def report(result: IcyResult) -> Report:
     if protocol == "metrics":
         table, draw = metrics_table(study, rows), partial(draw_bars, result)
     elif protocol == "budget":
-        table, notes = budget_table(rows), budget_notes(rows)
+        table, notes, draw = budget_table(rows), budget_notes(rows), partial(draw_rows, result)
     elif protocol == "end-to-end":
         table, notes = pairs_table(rows), pairs_notes(rows)
         draw = partial(draw_curves, rows[0]) if len(rows) == 1 else None
     else:
-        table, notes = rows_table(study, rows), rows_notes(study, rows)
+        table, notes, draw = rows_table(study, rows), rows_notes(study, rows), partial(draw_rows, result)
     notes = [*result.failures, *notes, *precision_notes(study)]
     return Report(tables=(table,), notes=tuple(notes), data=result.to_json(), draw=draw)
 
@@ -95,13 +96,19 @@ def rows_notes(study: Study, rows: Sequence[Row]) -> list[str]:
                 how = "early (early_verdict)" if cell.is_early else f"at {study.cap:g} x CONCAT"
                 lines.append(
                     f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs stopped {how}, "
-                    f"at accuracy {accuracy:.3f} ({baseline}: {floor:.3f})."
+                    f"at accuracy {accuracy:.3f} ({baseline}: {floor:.3f}){_as_published(row, cell)}."
                 )
         runs = [(BASIS, row.concat_steps["runs"]), *((cell.grammar, cell.runs) for cell in row.cells)]
         if study.training.held_out:
             means = [(grammar, _mean(each, "held_out")) for grammar, each in runs if each]
             lines.append(f"{row.model}, accuracy on held-out meanings at the end: {_by_grammar(means)}.")
     return [*lines, *(f"{row.model}: {row.signature}" for row in rows)]
+
+
+def _as_published(row: Row, cell: Cell) -> str:
+    """Whether the paper's runs were stopped as well."""
+    mean, _ = row.published.get(cell.grammar, (0.0, 0.0))
+    return f"; as expected: the paper's are >{PUBLISHED_CAP:g}" if mean >= PUBLISHED_CAP else ""
 
 
 def budget_table(rows: Sequence[BudgetRow]) -> Table:

@@ -149,8 +149,7 @@ class StudyConfig:
     @property
     def has_picture(self) -> bool:
         """Whether its report can be plotted."""
-        one_pair = self.protocol == "end-to-end" and len(self.models) == 1 and len(self.channels) <= 1
-        return self.protocol == "metrics" or one_pair
+        return self.protocol != "end-to-end" or (len(self.models) == 1 and len(self.channels) <= 1)
 
     @property
     def can_save_corpora(self) -> bool:

@@ -12,7 +12,7 @@ from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import result as icy_result
 
 SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
-QUICK = [*SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
+QUICK = ["--quiet", *SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
 ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
 """Of a fraction of a second a seed."""
 
