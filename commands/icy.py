@@ -152,7 +152,7 @@ def icy(
     from ecsuite.jobs.graph import Runner
 
     def run(runner: Runner) -> IcyResult:
-        if not quiet:
+        if not quiet and not as_json:
             for line in announce(chosen, runner):
                 runner.note(line)
         return measure(chosen, runner, corpora=save_corpora)

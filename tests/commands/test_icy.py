@@ -12,7 +12,7 @@ from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import result as icy_result
 
 SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
-QUICK = ["--quiet", *SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
+QUICK = [*SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
 ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
 """Of a fraction of a second a seed."""
 
@@ -175,7 +175,7 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
         "--seeds",
         "1",
     ]
-    data = as_json(*command, "--picture", "deep/bars.svg")
+    data = as_json(*command, "--plot", "deep/bars.svg")
     assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}
     assert Path("deep/bars.svg").read_text().startswith("<?xml ")
     assert all(
@@ -195,7 +195,7 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
 def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkeypatch, command):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(icy_result, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
-    code, out, err = ecsuite("icy", *command, *SMALL, "--picture", "a.svg")
+    code, out, err = ecsuite("icy", *command, *SMALL, "--plot", "a.svg")
     assert (code, out, files()) == (2, "", set())
     assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"
 

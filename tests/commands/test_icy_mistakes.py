@@ -22,7 +22,6 @@ MISTAKES = {
     "icy --model lstm --protocol budget --early-stop": "--early-stop: not read by --protocol budget; read by exact, ",
     "icy --model lstm --protocol budget --save-corpora x": "--save-corpora: not read by --protocol budget; read by ex",
     "icy --model lstm --role receiver --save-corpora x": "--save-corpora: expected senders, and none of them a hash",
-    "icy --model lstm --picture bars.png": "--picture: not read by --protocol exact; read by end-to-end, metrics",
     "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy --model lstm --seeds 0": "--seeds 0: expected how many (10), a range (123-132) or a list (123,125)",
     "icy --model lstm --seeds abc": "--seeds abc: expected how many (10), a range (123-132) or a list (123,125)",
@@ -33,8 +32,8 @@ MISTAKES = {
     "icy --model lstm --word-length 1 --workers 1": "10 values need 10 different words, but words of 1 symbols over 4",
     "icy --model lstm --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
     "icy --model lstm --out a_file/rows.json": "[Errno ",
-    "icy --protocol metrics --picture a_file/bars.png": "[Errno ",
-    "icy --protocol metrics --picture bars.jpeg": "bars.jpeg: expected the name of a picture, ending in .svg or .png",
+    "icy --protocol metrics --plot a_file/bars.png": "[Errno ",
+    "icy --protocol metrics --plot bars.jpeg": "bars.jpeg: expected the name of a picture, ending in .svg or .png",
     "icy paper/icy_tabel3": "unknown study 'icy_tabel3'; did you mean 'icy_table3'? choices: icy_table3, ",
     "icy nowhere.yaml": "nowhere.yaml: can't be read: ",
     "icy key.yaml": "key.yaml: unknown key 'model'; did you mean 'models'? choices: models, ",
@@ -92,10 +91,10 @@ def test_usage_errors_exit_with_2(ecsuite, line):
     ("line", "message"),
     [
         (
-            "icy --protocol end-to-end --model gru --model lstm --receiver gru --picture bars.png",
-            "--picture: expected one model and one channel",
+            "icy --protocol end-to-end --model gru --model lstm --receiver gru --plot bars.png",
+            "--plot: expected one model and one channel",
         ),
-        ("icy --model fc1l --seeds 1 --cache a_file", "[Errno "),
+        ("icy --model fc1l --seeds 1 --cache a_file --quiet", "[Errno "),
         ("icy --model fc1l --save-corpora a_file", "--save-corpora a_file: expected a folder, got a file"),
     ],
 )
