@@ -42,7 +42,9 @@ def draw_rows(result: IcyResult, file: Path) -> None:
     is_budget = study.config.protocol == "budget"
     grammars = [cell.grammar for cell in rows[0].cells]
     names = [f"{row.model} over {row.channel}" if len(study.channels) > 1 else row.model for row in rows]
-    width = max(5.2, 1.2 + len(grammars) * (0.5 + 0.34 * len(rows)))
+    lines = _title(result, rows)
+    longest = max(text_width(line, TITLE_SIZE - 1) for line in lines)
+    width = max(5.2, 1.0 + longest, 1.2 + len(grammars) * (0.5 + 0.34 * len(rows)))
     figure = new_figure(width, 3.9, layout="constrained")
     axes = figure.subplots()
     share = 0.8 / len(rows)
@@ -65,19 +67,11 @@ def draw_rows(result: IcyResult, file: Path) -> None:
         axes.set_ylabel(
             f"accuracy of {'symbols' if rows[0].role == 'sender' else 'attributes'}", fontsize=FONT_SIZE
         )
-        what = "accuracy after the updates that CONCAT needed"
     else:
         axes.axhline(1, color="#555555", linestyle=":", linewidth=1.2, label="CONCAT")
         axes.set_ylim(bottom=0)
         axes.margins(y=0.12)
         axes.set_ylabel("updates, relative to CONCAT", fontsize=FONT_SIZE)
-        what = f"updates until accuracy {study.training.target:g}"
-    models = ", ".join(dict.fromkeys(row.model for row in rows))
-    spread = "; lines: 95 % interval of the mean" if len(study.seeds) > 1 else ""
-    sizes = f"{study.geometry.num_attributes} attributes of {study.geometry.num_values} values"
-    lines = [f"ICY, {rows[0].role}s: {what}", f"{seeds_text(rows[0].seeds)}, {sizes}{spread}"]
-    if len(rows) == 1 and text_width(models + lines[0]) < width - 0.8:
-        lines[0] = f"{models}: {what}"
     axes.set_title("\n".join(lines), loc="left", fontsize=TITLE_SIZE - 1)
     handles, texts = axes.get_legend_handles_labels()
     columns = min(MAX_IN_LEGEND, len(texts))
@@ -85,6 +79,19 @@ def draw_rows(result: IcyResult, file: Path) -> None:
         handles, texts, loc="outside lower center", ncols=columns, frameon=False, fontsize=FONT_SIZE
     )
     save(figure, file)
+
+
+def _title(result: IcyResult, rows: Sequence[Any]) -> list[str]:
+    """What is measured of whom, and with what."""
+    study = result.study
+    models = list(dict.fromkeys(row.model for row in rows))
+    what = f"updates until accuracy {study.training.target:g}"
+    if study.config.protocol == "budget":
+        what = "accuracy after the updates that CONCAT needed"
+    spread = "; lines: 95 % interval of the mean" if len(study.seeds) > 1 else ""
+    sizes = f"{study.geometry.num_attributes} attributes of {study.geometry.num_values} values"
+    name = f"{models[0]} as {rows[0].role}" if len(models) == 1 else f"{len(models)} {rows[0].role}s"
+    return [f"ICY, {name}: {what}", f"{seeds_text(rows[0].seeds)}, {sizes}{spread}"]
 
 
 def _ratio_bar(row: Row, place: int, cap: float) -> Bar:

@@ -58,8 +58,12 @@ assert not heavy, heavy
 
 
 def test_a_row_is_printed_with_its_seeds_and_signature(ecsuite):
-    code, out, err = ecsuite(*ROW, "2", "--grammar", "hol")
-    assert (code, err) == (0, "")
+    code, out, err = ecsuite(*ROW, "2", "--grammar", "hol", "--plot", "bars.svg")
+    assert code == 0 and err.count("\n") == 2
+    assert err.startswith("1 model x 3 grammars x 2 seeds: 6 runs, all to train, about ")
+    assert "HOL: expected not to be learnt" in err
+    drawn = Path("bars.svg").read_text()
+    assert all(f"<!-- {text} -->" in drawn for text in ("PERM", "HOL", "CONCAT", "fc1l"))
     lines = [line.split() for line in out.splitlines() if line.split()]
     assert lines[0] == ["model", "params", "CONCAT", "PERM", "HOL"]
     assert lines[2][:2] == ["fc1l", "140"]
@@ -69,6 +73,13 @@ def test_a_row_is_printed_with_its_seeds_and_signature(ecsuite):
     assert out.splitlines()[-1].startswith(
         "fc1l: icy|sender:fc1l|2x3|w2|V4|seeds:123,124|exact|target:0.5|cap:20|"
     )
+
+
+def test_quiet_runs_say_nothing_before_the_table(ecsuite):
+    code, out, err = ecsuite(*ROW, "1", "--quiet")
+    assert (code, err) == (0, "") and "fc1l" in out
+    code, out, err = ecsuite(*ROW, "1")
+    assert err == "1 model x 2 grammars x 1 seed: 2 runs, all kept in runs/icy\n"
 
 
 def test_json_is_pure_and_the_file_is_the_same(as_json):

@@ -1,0 +1,54 @@
+"""What is said before a study runs, and which runs are expected to fail."""
+
+from ecsuite.eval.icy import announcement
+from ecsuite.eval.icy.announcement import announce, expected_seconds
+from ecsuite.eval.icy.grouping import is_hopeless
+from ecsuite.eval.icy.jobs import plan
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.study import load_study
+from ecsuite.jobs.graph import Runner
+
+
+def study(**settings):
+    return resolve(load_study(None, {"models": ("husendz:dgsend",), "seeds": (1, 2), **settings}))
+
+
+def hopeless(chosen):
+    return {job.inputs["grammar"] for job in plan(chosen).values() if is_hopeless(**job.inputs)}
+
+
+def test_runs_that_the_paper_s_models_do_not_learn_are_expected_to_fail():
+    assert hopeless(study()) == {"hol"}
+    assert hopeless(study(models=("fc2l",))) == {"rot", "hol"}  # Table 15
+    assert hopeless(study(models=("gru,hidden=64",), grammars=("perm", "hol"))) == {"hol"}
+    assert hopeless(study(protocol="budget")) == set(), "it trains as long as CONCAT, whatever comes of it"
+
+
+def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
+    monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
+    chosen = study(grammars=("perm", "hol"))
+    jobs = list(plan(chosen).values())
+    whole = 2 * 350 * (1 + 1.5 + 20) * 0.1
+    assert expected_seconds(chosen, jobs, 1) == whole
+    assert expected_seconds(chosen, jobs, 2) == whole / 2
+    assert expected_seconds(chosen, jobs, 9) == 350 * (1 + 20) * 0.1, "no run can be divided"
+    lines = announce(chosen, Runner(folder=tmp_path, num_workers=2))
+    assert lines[0] == (
+        "1 model x 3 grammars x 2 seeds: 6 runs, all to train, about 13 min with 2 processes; "
+        f"each is kept in {tmp_path} as it ends"
+    )
+    assert lines[1].startswith(
+        "HOL: expected not to be learnt; such a run ends at 20 times the updates of CONCAT"
+    )
+
+
+def test_pairs_are_counted_without_a_time(tmp_path):
+    chosen = study(protocol="end-to-end", receivers=("gru",), seeds=(1,), grammars=("concat", "perm"))
+    (line,) = announce(chosen, Runner(folder=tmp_path))
+    assert line == "1 pair x 2 grammars x 1 seed: 6 runs, all to train"
+    assert announce(resolve(load_study(None, {"protocol": "metrics"})), Runner(folder=tmp_path)) == []
+
+
+def test_updates_are_timed():
+    small = study(models=("fc1l",), num_attributes=2, num_values=3, word_length=2, hidden_size=16)
+    assert 0 < announcement.seconds_of_update(small, "fc1l") < 1

@@ -1,0 +1,62 @@
+"""Bars of acquisition and of budget beside the paper's figures."""
+
+from types import SimpleNamespace
+
+from figure_texts import assert_readable, texts
+
+from ecsuite.eval.icy import bar_chart
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.study import load_study
+
+
+def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):
+    runs = [{}, {}] if mean is not None else []
+    return SimpleNamespace(
+        grammar=grammar,
+        mean=mean,
+        half_width=half_width,
+        num_censored=num_censored,
+        is_early=is_early,
+        runs=runs,
+    )
+
+
+def drawn(monkeypatch, rows, **settings):
+    caught = []
+    monkeypatch.setattr(bar_chart, "save", lambda figure, *paths: caught.append(figure))
+    study = resolve(load_study(None, {"models": ("gru", "lstm"), "seeds": (1, 2), **settings}))
+    bar_chart.draw_rows(SimpleNamespace(study=study, rows=rows), "bars.svg")
+    return caught[0]
+
+
+def test_bars_of_ratios(monkeypatch):
+    cells = [cell("perm", 1.2), cell("rot", 9.0, None, 1), cell("hol", 20.0, None, 2), cell("proj", None)]
+    published = {"perm": (1.0, 0.1), "hol": (20.0, 0.0)}
+    rows = [
+        SimpleNamespace(model=model, role="sender", seeds=(1, 2), cells=cells, published=published)
+        for model in ("gru", "lstm")
+    ]
+    figure = drawn(monkeypatch, rows)
+    shown, _ = texts(figure)
+    assert {"PERM", "HOL", "gru", "lstm", "CONCAT", "the paper's", "updates, relative to CONCAT"} <= set(
+        shown
+    )
+    assert [shown.count(text) for text in (">20", "≥", "none")] == [2, 2, 2]
+    assert_readable(figure)
+
+
+def test_bars_of_accuracies(monkeypatch):
+    row = SimpleNamespace(
+        model="gru",
+        role="sender",
+        channel="soft",
+        seeds=(1, 2),
+        published={"perm": 0.9},
+        cells=[cell("perm", 0.8, 0.1)],
+    )
+    figure = drawn(monkeypatch, [row], protocol="budget", models=("gru",))
+    shown, _ = texts(figure)
+    assert "accuracy of symbols" in shown and any(
+        text.startswith("ICY, gru as sender: accuracy after") for text in shown
+    )
+    assert_readable(figure)
