@@ -12,7 +12,7 @@ from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.grouping import is_hopeless
 from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
-from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.graph import Runner, duration_text
 from ecsuite.jobs.job import Job, Stopped
 
 MOST_TIMED = 3
@@ -102,15 +102,6 @@ def seconds_of_update(study: Study, model: str) -> float:
         return 0.0
     (first, before), (last, after) = reports
     return (last - first) / max(1, after - before)
-
-
-def duration_text(seconds: float) -> str:
-    """A duration, rounded as an estimate is: `10 s`, `3 min`, `2.5 h`."""
-    if seconds < 55:
-        return f"{max(5, round(seconds / 5) * 5)} s"
-    if seconds < 5400:
-        return f"{max(1, round(seconds / 60))} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _grammars(jobs: Sequence[Job]) -> list[tuple[str, Job]]:
