@@ -9,7 +9,7 @@ import torch
 
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.grouping import is_hopeless
+from ecsuite.eval.icy.grouping import is_expected_to_fail
 from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
 from ecsuite.jobs.graph import Runner, duration_text
@@ -41,10 +41,12 @@ def announce(study: Study, runner: Runner) -> list[str]:
         f"{count} {noun}{'s' * (count > 1)}" for count, noun in factors if count > 1 or noun != "channel"
     ]
     lines = [f"{' x '.join(shown)}: {runs} runs, {_what_is_left(study, missing, runner)}"]
-    hopeless = sorted({grammar.upper() for grammar, job in _grammars(missing) if is_hopeless(**job.inputs)})
-    if hopeless:
+    expected_to_fail = sorted(
+        {grammar.upper() for grammar, job in _grammars(missing) if is_expected_to_fail(**job.inputs)}
+    )
+    if expected_to_fail:
         lines.append(
-            f"{', '.join(hopeless)}: expected not to be learnt; such a run ends at {study.cap:g} times the updates of "
+            f"{', '.join(expected_to_fail)}: expected not to be learnt; such a run ends at {study.cap:g} times the updates of "
             "CONCAT (--cap, --early-stop)"
         )
     return lines

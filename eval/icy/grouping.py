@@ -47,7 +47,7 @@ def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Seque
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
-def is_hopeless(
+def is_expected_to_fail(
     *, model: str, role: Role, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any
 ) -> bool:
     """Whether a run is expected to end at its cap: as in the paper, or as with the usual model."""
@@ -117,7 +117,7 @@ class GroupProgress:
         self.shares[index] = min(1.0, updates / expected_steps(**self.inputs[index]))
         texts = [
             f"{self.inputs[place]['grammar']} {self.inputs[place]['seed']}: {self.accuracies[place]:.2f}"
-            + (" (expected not to be learnt)" if is_hopeless(**self.inputs[place]) else "")
+            + (" (expected not to be learnt)" if is_expected_to_fail(**self.inputs[place]) else "")
             for place in sorted(self.accuracies)
         ]
         more = f" +{len(texts) - NUM_SHOWN}" if len(texts) > NUM_SHOWN else ""
