@@ -41,12 +41,12 @@ def announce(study: Study, runner: Runner) -> list[str]:
         f"{count} {noun}{'s' * (count > 1)}" for count, noun in factors if count > 1 or noun != "channel"
     ]
     lines = [f"{' x '.join(shown)}: {runs} runs, {_what_is_left(study, missing, runner)}"]
-    expected_to_fail = sorted(
+    failing = sorted(
         {grammar.upper() for grammar, job in _grammars(missing) if is_expected_to_fail(**job.inputs)}
     )
-    if expected_to_fail:
+    if failing:
         lines.append(
-            f"{', '.join(expected_to_fail)}: expected not to be learnt; such a run ends at {study.cap:g} times the updates of "
+            f"{', '.join(failing)}: expected not to be learnt; such a run ends at {study.cap:g} times the updates of "
             "CONCAT (--cap, --early-stop)"
         )
     return lines
