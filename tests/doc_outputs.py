@@ -1,10 +1,11 @@
 """The outputs that pages show: `python tests/doc_outputs.py docs/start.md` runs a page and writes them.
 
-Every `sh` block is run at full size. What it prints on standard output replaces the `text` block below it, where there
-is one.
+Every `sh` block is run at full size. What it prints, but for lines of progress, replaces the `text` block below it,
+where there is one.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from doc_pages import Block, blocks
+
+PROGRESS = re.compile(r" *\d+%  ")
 
 
 def outputs(page: Path) -> list[tuple[Block, str]]:
@@ -34,11 +37,14 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 check=True,
             )
             if below.language == "text":
-                lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+                lines = [
+                    line.rstrip() for line in done.stdout.strip("\n").splitlines() if not PROGRESS.match(line)
+                ]
                 found.append((below, "".join(f"{line}\n" for line in lines)))
     return found
 
