@@ -1,26 +1,14 @@
 """The corpus: messages, meanings, concepts and provenance. `ecsuite.formats` reads and writes it."""
 
-import glob
-import os
-import re
-import secrets
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from html import escape
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import CorpusError as CorpusError
-
-SECONDS_UNTIL_ABANDONED = 3600
-"""Time without a write after which a temporary file is taken to be of a killed process."""
-_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
-"""Names of the temporary files of `write_atomically`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,45 +230,3 @@ def _rows(messages: Any) -> Ragged:
             raise CorpusError(f"message {number}: expected a list of integers from 0, got {message!r:.60}")
         rows.append(row.astype(np.int32))
     return Ragged.from_rows(rows)
-
-
-def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
-    """Write a file atomically: readers, also after a crash, find either the old file or the complete new one.
-
-    Args:
-        path: The file; its directory must exist.
-        data: The content, in one or several pieces. If iterating raises, the old file is unchanged.
-    """
-    path = Path(path)
-    # Random, because threads, and processes of several machines or containers, may have equal process numbers.
-    temporary = path.with_name(f".{path.name}.{secrets.randbelow(10**12)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for piece in (data,) if isinstance(data, bytes) else data:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)  # makes the renaming durable
-    finally:
-        os.close(directory)
-
-
-def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove temporary files that killed processes left: those to which nothing was written for an hour.
-
-    Args:
-        folder: A folder that is opened for writing; it need not exist.
-        name: Only temporary files of this file; None: of all files in the folder, which is a cache, and its subfolders.
-    """
-    patterns = (".*.tmp", "*/.*.tmp") if name is None else (f".{glob.escape(name)}.*.tmp",)
-    for leftover in (file for pattern in patterns for file in folder.glob(pattern)):
-        with suppress(FileNotFoundError):  # another process may remove it, or rename it to its final name
-            is_old = time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED
-            if is_old and _TEMPORARY.fullmatch(leftover.name):
-                leftover.unlink()

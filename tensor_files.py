@@ -11,8 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import DamagedError
-from ecsuite.corpus import write_atomically
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:

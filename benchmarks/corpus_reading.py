@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.corpus import Ragged, write_atomically
+from ecsuite.atomic_files import write_atomically
+from ecsuite.corpus import Ragged
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import message_lines
 

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand
 
+from ecsuite.commands.completion import add_completion
 from ecsuite.commands.options import MORE
 
 METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
@@ -86,6 +87,7 @@ def make_command(name: str, function: Callable[..., None], arguments: tuple[str,
     shown = typer.Typer(add_completion=False)
     shown.command()(_with_help_all)
     command.params += [each for each in typer.main.get_command(shown).params if "--help-all" in each.opts]
+    add_completion(command)
     return command
 
 

@@ -97,7 +97,7 @@ KINDS: Mapping[str, Kind] = {
     "schedules": _of_registry("games.registry:SCHEDULES"),
     "grammars": _of_table("grammars:GRAMMARS", first_line, "concat", "shufdet", "hol", "zipf_parentheses"),
     "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
-    "protocols": Kind(names=lambda: found("eval.icy.study:PROTOCOLS")),
+    "protocols": Kind(names=lambda: found("eval.icy.protocols:PROTOCOLS")),
     "studies": Kind(
         names=lambda: dict([*_described("paper", "icy_"), *_described("paper", "cbm_")]),
         usual=("paper/icy_table3", "paper/cbm_table1"),

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ecsuite.corpus import remove_abandoned
+from ecsuite.atomic_files import remove_abandoned
 from ecsuite.eval.reports.console import Reporter, print_json
-from ecsuite.jobs.executors import num_cores
-from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job
 from ecsuite.jobs.signals import stop_signals
+
+if TYPE_CHECKING:
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.job import Job
 
 Finding = TypeVar("Finding")
 
 
 def run_study(
-    measure: Callable[[Runner], Finding],
+    measure: "Callable[[Runner], Finding]",
     *,
     cache: Path,
     workers: int | None,
@@ -33,6 +34,9 @@ def run_study(
         quiet: Whether neither progress nor notes are shown.
         announces: Whether a note says before the first job how many there are.
     """
+    from ecsuite.jobs.executors import num_cores
+    from ecsuite.jobs.graph import Runner
+
     remove_abandoned(cache)
     with Reporter(cache_dir=cache, quiet=quiet) as reporter, stop_signals() as should_stop:
         return measure(
@@ -47,8 +51,10 @@ def run_study(
         )
 
 
-def print_plan(jobs: Iterable[Job], *, cache: Path, as_json: bool) -> None:
+def print_plan(jobs: "Iterable[Job]", *, cache: Path, as_json: bool) -> None:
     """Print which of the jobs whose results a study wants are kept in the cache, and which would run."""
+    from ecsuite.jobs.graph import Runner
+
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0
     rows = [(job, True) for job in plan.kept] + [(job, False) for job in plan.missing]

@@ -3,10 +3,11 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ecsuite.atomic_files import remove_abandoned
 from ecsuite.commands.options import (
     Cache,
     Device,
@@ -26,10 +27,12 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
-from ecsuite.corpus import Corpus, CorpusError, remove_abandoned
+from ecsuite.config import CorpusError
 from ecsuite.eval.reports.canvas import require_matplotlib
 from ecsuite.eval.reports.console import prepare_output_file
-from ecsuite.formats import read_corpus
+
+if TYPE_CHECKING:
+    from ecsuite.corpus import Corpus
 
 XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "plan", "device")
 """The options that xferbench reads."""
@@ -119,8 +122,10 @@ def score(
         print(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _read(path: Path) -> Corpus:
+def _read(path: Path) -> "Corpus":
     """The corpus of a path; `CorpusError` if its only message is empty, as in a file of an empty list."""
+    from ecsuite.formats import read_corpus
+
     corpus = read_corpus(path)
     if len(corpus.messages) == 1 and not len(corpus.messages.values):
         raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")

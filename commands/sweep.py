@@ -9,7 +9,6 @@ from ecsuite.commands.options import Device, Json, OutFolder, Plan, Quiet
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.eval.reports.console import print_json
 from ecsuite.file_formats import with_format
-from ecsuite.jobs.executors import workers_on
 
 
 def sweep(
@@ -28,6 +27,7 @@ def sweep(
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.jobs.executors import workers_on
 
     workers = workers_on(on)
     chosen = load_study(study, device=device)

@@ -19,8 +19,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.config import ConfigError
-from ecsuite.corpus import remove_abandoned, write_atomically
 
 HUB = "huggingface.co"
 SOURCES = "sources.json"

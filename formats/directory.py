@@ -13,7 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.corpus import Corpus, CorpusError, Ragged, write_atomically
+from ecsuite.atomic_files import write_atomically
+from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import ecsuite.foreign as foreign
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, checked
-from ecsuite.corpus import write_atomically
 
 Tree = dict[str, Any]
 RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", foreign.CODE)

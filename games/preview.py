@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, unknown_name
-from ecsuite.corpus import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
 from ecsuite.games.experiment import Experiment, with_training
 from ecsuite.games.game import make_world

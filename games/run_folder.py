@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, DamagedError
-from ecsuite.corpus import write_atomically
 from ecsuite.file_formats import FORMATS
 from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.foreign import UntrustedError

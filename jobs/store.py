@@ -22,8 +22,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import DamagedError, shown
-from ecsuite.corpus import Corpus, write_atomically
+from ecsuite.corpus import Corpus
 from ecsuite.file_formats import FormatError, with_format, without_format
 from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire

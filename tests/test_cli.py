@@ -15,7 +15,8 @@ from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, FORMER_OPTIONS, app, with_present_names
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
-from ecsuite.eval.icy.study import PROTOCOLS, named_studies
+from ecsuite.eval.icy.protocols import PROTOCOLS
+from ecsuite.eval.icy.study import named_studies
 from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from languages import rows_of
 
-from ecsuite.corpus import SECONDS_UNTIL_ABANDONED, Corpus, Ragged, remove_abandoned, write_atomically
+from ecsuite.atomic_files import SECONDS_UNTIL_ABANDONED, remove_abandoned, write_atomically
+from ecsuite.corpus import Corpus, Ragged
 
 # Ragged
 

@@ -94,7 +94,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "version file_formats corpus config foreign_files foreign components devices randomness tensor_files",
+    "version file_formats atomic_files corpus config foreign_files foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

@@ -4,12 +4,14 @@ To add one, write the function in a new module, add a line to the registry below
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ecsuite.components import Registry, own_function
 from ecsuite.config import ConfigError
-from ecsuite.eval.metrics.own_metrics import as_metric
-from ecsuite.eval.metrics.score import Direction, Metric, Question, Score
 from ecsuite.foreign import is_foreign
+
+if TYPE_CHECKING:
+    from ecsuite.eval.metrics.score import Direction, Metric, Question, Score
 
 LINES = {
     "metrics.elcc:elcc": "13 sizes and entropies of the corpus, as reported by the ELCC collection",
@@ -42,7 +44,7 @@ LINES = {
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
 
-QUESTIONS: Mapping[Question, str] = {
+QUESTIONS: "Mapping[Question, str]" = {
     "compositional": "Is it compositional?",
     "concepts": "Are words names of concepts?",
     "consistent": "Does a whole message tell its meaning?",
@@ -53,7 +55,7 @@ QUESTIONS: Mapping[Question, str] = {
 }
 """What scores are grouped by, in the order of tables."""
 
-SCORES: Mapping[str, tuple[Question, Direction | None]] = {
+SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "topsim": ("compositional", "higher"),
     "posdis": ("compositional", "higher"),
     "bosdis": ("compositional", "higher"),
@@ -98,12 +100,12 @@ METRICS = Registry(
 )
 
 
-def direction_of(score: Score) -> Direction | None:
+def direction_of(score: "Score") -> "Direction | None":
     """Which way is better; None: neither."""
     return SCORES[score.name][1] if score.name in SCORES else score.direction
 
 
-def question_of(score: Score) -> Question:
+def question_of(score: "Score") -> "Question":
     """What a score answers, a key of `QUESTIONS`."""
     return SCORES[score.name][0] if score.name in SCORES else score.question
 
@@ -124,7 +126,7 @@ def metric_names(names: Iterable[str] | None) -> list[str]:
     return list(dict.fromkeys(chosen))
 
 
-def load_metric(name: str) -> Metric:
+def load_metric(name: str) -> "Metric":
     """Import a metric, by its name or as `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
 
     Raises:
@@ -133,6 +135,8 @@ def load_metric(name: str) -> Metric:
     """
     kind, comma, options = name.partition(",")
     if is_foreign(kind):
+        from ecsuite.eval.metrics.own_metrics import as_metric
+
         function, values = own_function(METRICS, name)
         return as_metric(function, name, values)
     metric: Metric = METRICS.load(kind)

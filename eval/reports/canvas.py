@@ -4,8 +4,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.corpus import write_atomically
 from ecsuite.eval.reports.console import prepare_output_file
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.config import ConfigError
-from ecsuite.corpus import remove_abandoned, write_atomically
 from ecsuite.file_formats import with_format
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ecsuite.corpus import write_atomically
+from ecsuite.atomic_files import write_atomically
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
 from ecsuite.eval.sweeps.records import SWEEP, as_frame, records_of

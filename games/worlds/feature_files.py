@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError
-from ecsuite.corpus import write_atomically
 
 Integers = NDArray[np.int64]
 

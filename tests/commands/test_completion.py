@@ -1,0 +1,90 @@
+"""What a shell is told to complete, through the protocol by which it asks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ecsuite.commands.completion import CHOICES
+from ecsuite.eval.translation.presets import PRESETS
+from ecsuite.eval.xferbench.protocols import PROTOCOLS
+from ecsuite.eval.xferbench.sources import SOURCES
+
+LINES = {
+    "ecsuite sco": ["score"],
+    "ecsuite --ver": ["--version"],
+    "ecsuite train-game disc_": ["disc_large", "disc_small", "disc_tiny"],
+    "ecsuite train-game disc_tiny --sen": ["--sender"],
+    "ecsuite train-game disc_tiny --help": ["--help-all", "--help"],
+    "ecsuite train-game disc_tiny --sender husend": ["husenda", "husendz"],
+    "ecsuite train-game disc_tiny --channel g": ["gumbel"],
+    "ecsuite train-game disc_tiny --device c": ["cpu", "cuda"],
+    "ecsuite score runs/a --metrics topsim,po": ["topsim,posdis"],
+    "ecsuite score runs/a --protocol st": ["strict"],
+    "ecsuite score runs/a --targ": ["--targets"],
+    "ecsuite icy paper/icy_table1": [f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18)],
+    "ecsuite icy --model ls": ["lstm"],
+    "ecsuite icy --protocol e": ["exact", "end-to-end"],
+    "ecsuite icy --grammar shufd": ["shufdet"],
+    "ecsuite baseline ra": ["random"],
+    "ecsuite xtreme runs/a --tasks udpos,pa": ["udpos,pawsx", "udpos,panx"],
+    "ecsuite translate runs/a --pairs f --setting f": ["full", "frozen"],
+    "ecsuite list gam": ["games", "game"],
+    "ecsuite list channel q": ["quantized"],
+    "ecsuite list nothing q": [],
+    "ecsuite new chan": ["channel"],
+    "ecsuite score runs/": [],
+}
+SLOW = ("--grammar", "new chan")
+"""What imports numpy."""
+
+
+def asked(line):
+    """What a shell sets when it asks for what may stand at the end of a line."""
+    words = line.split(" ")
+    return {
+        "COMP_WORDS": "\n".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+        "_ECSUITE_COMPLETE": "complete_bash",
+    }
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_completion(ecsuite, monkeypatch, line):
+    for name, value in asked(line).items():
+        monkeypatch.setenv(name, value)
+    code, out, err = ecsuite()
+    assert (code, err) == (0, "") and out.split() == LINES[line]
+
+
+def test_completion_imports_nothing_heavy():
+    """One process answers all; an import of torch alone takes more time than a person waits."""
+    script = f"""
+import os, sys
+from ecsuite.cli import main
+for asked in {[asked(line) for line in LINES if not any(part in line for part in SLOW)]}:
+    os.environ.update(asked)
+    sys.argv = ["ecsuite"]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+heavy = {{"torch", "numpy", "scipy", "sklearn", "tokenizers", "transformers"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(ecsuite, monkeypatch, shell):
+    monkeypatch.setenv("_ECSUITE_COMPLETE", f"source_{shell}")
+    code, out, err = ecsuite()
+    assert (code, err) == (0, "") and "_ECSUITE_COMPLETE" in out and "ecsuite" in out
+
+
+def test_choices_are_the_registered_ones():
+    assert CHOICES["baseline"]["name"] == tuple(SOURCES)
+    assert CHOICES[""]["protocol"] == tuple(PROTOCOLS)
+    assert set(CHOICES["translate"]["setting"]) == set(PRESETS["full"].settings)
