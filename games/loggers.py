@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import ecsuite.foreign as foreign
+from ecsuite.atomic_files import write_atomically
 from ecsuite.components import KIND, option_types, read_part
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.corpus import write_atomically
 from ecsuite.games.registry import LOGGERS
 
 

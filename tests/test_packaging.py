@@ -39,6 +39,7 @@ def test_no_stray_module_at_the_root():
     assert {file.name for file in ROOT.glob("*.py")} == {
         "__init__.py",
         "api.py",
+        "atomic_files.py",
         "cli.py",
         "components.py",
         "config.py",
