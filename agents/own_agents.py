@@ -22,13 +22,15 @@ def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any)
 
 
 def check_states(kind: str, receiver: nn.Module, message: Message, returned: Any) -> None:
-    """Refuse what is no states for each end of a message, with the probability of the end."""
+    """Refuse what is no states for each end of a message, or after each of its symbols, with weights."""
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise wrong(kind, "forward", "what message.at_ends(states) returns", type_name(returned))
+    num_steps, batch = message.symbols.shape[:2]
     num_ends = 1 if message.ends is None else len(message.ends)
-    batch = message.symbols.shape[1]
+    if isinstance(returned[0], Tensor) and len(returned[0]) == num_steps:
+        num_ends = num_steps
     require_shape(kind, "forward", "states", returned[0], (num_ends, batch, state_size(receiver)))
-    require_shape(kind, "forward", "probabilities of the ends", returned[1], (num_ends, batch))
+    require_shape(kind, "forward", "weights of the ends", returned[1], (num_ends, batch))
 
 
 def require_shape(

@@ -1,23 +1,53 @@
-"""A loss after LazImpa (Rita, Chaabouni & Dupoux 2020, arXiv 2010.01878): a lazy speaker and an impatient listener.
+"""LazImpa (Rita, Chaabouni & Dupoux 2020, arXiv 2010.01878): an impatient receiver and a lazy sender.
 
-Impatient: the listener is asked after every symbol, and its losses are averaged. Lazy: each symbol has a cost that
-grows with the listener's accuracy. Needs a channel with relaxed messages of variable length, such as gumbel, where the
-loss of every possible end is known.
+Impatient: the receiver answers after every symbol, and in training the losses of these answers are averaged. Lazy: each
+symbol has a cost that grows with the accuracy of the answer at the end. Both work over every channel of symbols.
 """
 
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 
-from ecsuite.config import Positive
+from ecsuite.agents.message import embed_symbols
+from ecsuite.agents.options import AgentOptions
+from ecsuite.config import Count, Positive
 
 
-class LazImpa:
-    """The task's loss after each symbol, and an adaptive cost of symbols."""
+class Impatient(nn.Module):
+    """A GRU that is asked after each symbol in training, and at the end of the message in evaluation."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of the receiver."""
+
+        width: Count = 64
+        """Width of the state."""
+
+    def __init__(self, options, *, vocab_size, max_len):
+        super().__init__()
+        self.state_size = options.width
+        self.embed = nn.Embedding(vocab_size + 1, options.width)
+        self.encode = nn.GRU(options.width, options.width)
+
+    def forward(self, message):
+        """The states after all symbols, and the weight of each in the mean over the symbols of the message."""
+        states, _ = self.encode(embed_symbols(self.embed, message.symbols))  # (num_steps, batch, width)
+        if not self.training:
+            return message.at_ends(states)
+        number = torch.arange(1, len(states) + 1, device=states.device)[:, None]
+        if message.ends is None:
+            return states, (number <= message.length) / message.length
+        shares = message.ends / number  # an end after t symbols gives 1/t to each of these
+        return states, shares.flip(0).cumsum(0).flip(0)
+
+
+class Lazy:
+    """The task's loss, and a cost of symbols: accuracy ** exponent / scale for each."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Options of the loss."""
+        """Options of the loss; the defaults are the paper's."""
 
         exponent: Positive = 45.0
         """How late the cost sets in as the accuracy grows."""
@@ -29,9 +59,11 @@ class LazImpa:
 
     def __call__(self, output, ends, message):
         """Loss and cost of each message, (batch,) each."""
-        num_ends = len(output.loss)
-        asked = torch.arange(1, num_ends + 1, device=output.loss.device)[:, None]
-        after_each = output.loss.cumsum(0) / asked  # (num_ends, batch): the mean over the symbols so far
-        accuracy = (ends * output.measures["accuracy"]).sum(0).mean().detach()
-        cost = accuracy**self.options.exponent / self.options.scale
-        return (ends * after_each).sum(0), cost * message.length
+        accuracy = output.measures["accuracy"]  # (num_ends, batch)
+        if message.ends is None:
+            last = (message.length.long() - 1).clamp(max=len(accuracy) - 1)
+            at_end = accuracy.gather(0, last[None])[0]
+        else:
+            at_end = (message.ends * accuracy).sum(0)
+        cost = at_end.mean().detach() ** self.options.exponent / self.options.scale
+        return (ends * output.loss).sum(0), cost * message.length

@@ -4,8 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
+import torch
 
 from ecsuite import foreign
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
 from ecsuite.testing import checks, kind_of, run
@@ -14,7 +16,8 @@ FOLDER = Path(__file__).parents[1] / "examples"
 MAX_LINES = 60
 PARTS = {
     "noisy_channel.py:NoisyChannel,loss=0.2": (),
-    "lazimpa.py:LazImpa": (),
+    "lazimpa.py:Impatient": (),
+    "lazimpa.py:Lazy": (),
     "csv_world.py:CsvWorld": (),
     "transformer_sender.py:TransformerSender": (),
     "word_order.py:word_order": (),
@@ -67,6 +70,45 @@ def test_every_example_is_in_the_table():
 
 def test_agents_of_egg_are_trained_together(tmp_path):
     parts = [f"{role}=./egg_basic_games.py:{role.capitalize()},hidden=20" for role in ("sender", "receiver")]
-    experiment = load_experiment("disc_tiny", [*TINY, *parts, "loss=./lazimpa.py:LazImpa"])
+    experiment = load_experiment("disc_tiny", [*TINY, *parts, "loss=./lazimpa.py:Lazy"])
     result = train(experiment, tmp_path / "run", device="cpu", progress=lambda *_: None, note=lambda _: None)
     assert result.step == 2 and experiment.sender.options.hidden == 20
+
+
+@pytest.mark.parametrize("kind", ["relaxed", "discrete", "fixed"])
+def test_the_impatient_receiver_weighs_the_symbols_of_a_message_alike(kind):
+    foreign.trust(["./lazimpa.py:Impatient"])
+    made = foreign.load("./lazimpa.py:Impatient", "receiver", None, (), None)
+    receiver = made(made.Options(width=4), vocab_size=2, max_len=3)
+    ids, weights = torch.tensor([[1, 2], [2, EOS], [EOS, PAD]]), torch.full((3, 2, 3), 1 / 3)
+    message, expected = {
+        "discrete": (
+            Message(symbols=ids, ends=None, length=torch.tensor([3.0, 2.0])),
+            [[1 / 3, 1 / 2], [1 / 3, 1 / 2], [1 / 3, 0]],
+        ),
+        "relaxed": (
+            Message(
+                symbols=weights,
+                ends=torch.tensor([[0.5, 0], [0, 1], [0.5, 0]]),
+                length=torch.tensor([2.0, 2.0]),
+            ),
+            [[0.5 + 0.5 / 3, 0.5], [0.5 / 3, 0.5], [0.5 / 3, 0]],
+        ),
+        "fixed": (
+            Message(symbols=weights, ends=None, length=torch.tensor([3.0, 3.0])),
+            [[1 / 3, 1 / 3]] * 3,
+        ),
+    }[kind]
+    states, shares = receiver(message)
+    assert states.shape == (3, 2, 4)
+    torch.testing.assert_close(shares, torch.tensor(expected))
+    last, ends = receiver.eval()(message)
+    assert len(last) == (3 if kind == "relaxed" else 1) and torch.equal(ends.sum(0), torch.ones(2))
+
+
+@pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
+def test_lazimpa_trains_over_channels_of_symbols(tmp_path, channel):
+    parts = ["receiver=./lazimpa.py:Impatient,width=8", "loss=./lazimpa.py:Lazy", f"channel={channel}"]
+    experiment = load_experiment("disc_tiny", [*TINY, *parts])
+    result = train(experiment, tmp_path / "run", device="cpu", progress=lambda *_: None, note=lambda _: None)
+    assert result.step == 2
