@@ -23,6 +23,7 @@ from ecsuite.games.experiment import Experiment, ignore, load_experiment, overri
 from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.loggers import flat_figures
+from ecsuite.games.run_identity import with_data
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
 
@@ -81,10 +82,10 @@ class Run:
         """The game with its trained agents, in evaluation mode.
 
         Raises:
-            ConfigError: If the folder has no checkpoint.
+            ConfigError: If the folder has no checkpoint, or its data files have changed.
             DamagedError: If none of its checkpoints can be read.
         """
-        game = Game(self.experiment, make_world(self.experiment))
+        game = Game(self.experiment, make_world(with_data(self.experiment)))
         weights = weights_of_corpus(self.folder, self.note)
         if weights is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ecsuite.games.worlds.hub_data import is_data_set, read_stored_images
 from ecsuite.games.worlds.image_encoding import find_images
 from ecsuite.games.worlds.world import Integers
 
+Fit = Literal["pad", "crop"]
 MAX_SHOWN = 3
 """Most files that a line names."""
 NUM_THREADS = 4
@@ -40,8 +41,18 @@ class ImageSet:
     """What was done with the files, in lines for people."""
 
 
-def read_images(source: str, side: int) -> ImageSet:
-    """Read images, each scaled and cut at its longer sides to a square.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What was found of an image file."""
+
+    is_animated: bool = False
+    is_square: bool = True
+    fault: str = ""
+    """Why it can't be read."""
+
+
+def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
+    """Read images, each scaled to a square.
 
     Transparent pixels are laid on white, turned photos are turned back (EXIF), 16-bit images are scaled to 8 bits, and
     of animations the first frame is taken. Images that are equal in this size are taken once.
@@ -49,6 +60,7 @@ def read_images(source: str, side: int) -> ImageSet:
     Args:
         source: A folder, or a data set with a column of images.
         side: Width and height, in pixels.
+        fit: pad: the whole image, with white beside it; crop: cut at its longer sides.
 
     Raises:
         ConfigError: If Pillow is not installed, there are no images, or some can't be read; the message names them.
@@ -74,10 +86,12 @@ def read_images(source: str, side: int) -> ImageSet:
         raise ConfigError(
             f"{source}: {len(opened):,} images of {side} x {side} need {needed:,} bytes of memory"
         )
-    pixels, is_animated = _decoded(source, opened, names, side)
-    if any(is_animated):
-        which = _some([name for name, moves in zip(names, is_animated, strict=True) if moves])
-        notes.append(f"{source}: of animated images the first frame is taken: {which}")
+    pixels, found = _decoded(source, opened, names, side, fit)
+    if moving := [name for name, each in zip(names, found, strict=True) if each.is_animated]:
+        notes.append(f"{source}: of animated images the first frame is taken: {_some(moving)}")
+    if oblong := sum(not each.is_square for each in found):
+        done = "padded with white (--set world.fit=crop cuts them)" if fit == "pad" else "cut to squares"
+        notes.append(f"{source}: {oblong} images are no squares, and are {done}")
     kept = _distinct(source, pixels, names, notes)
     class_names = tuple(sorted({label for label in labels if label})) if any(labels) else ()
     places = {label: place for place, label in enumerate(class_names)}
@@ -103,33 +117,32 @@ def digest_of_folder(folder: Path) -> str:
 
 
 def _decoded(
-    source: str, opened: Sequence[Any], names: Sequence[str], side: int
-) -> tuple[NDArray[np.uint8], list[bool]]:
-    """The pixels of all images, (num_images, side, side, 3), and which are animated."""
+    source: str, opened: Sequence[Any], names: Sequence[str], side: int, fit: Fit
+) -> "tuple[NDArray[np.uint8], list[_Found]]":
+    """The pixels of all images, (num_images, side, side, 3), and what was found of each."""
     pixels = np.empty((len(opened), side, side, 3), dtype=np.uint8)
 
-    def read(place: int) -> tuple[bool, str]:
-        """Whether the image is animated, and why it can't be read."""
+    def read(place: int) -> _Found:
         try:
-            pixels[place], is_animated = _square(opened[place], side)
+            pixels[place], found = _square(opened[place], side, fit)
         except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
-            return False, _reason(error)
-        return is_animated, ""
+            return _Found(fault=_reason(error))
+        return found
 
     with warnings.catch_warnings(), ThreadPoolExecutor(NUM_THREADS) as threads:
         warnings.simplefilter(
             "ignore"
         )  # of Pillow, on photos of more than 89 million pixels and odd metadata
         found = list(threads.map(read, range(len(opened))))
-    damaged = [f"{name} ({why})" for name, (_, why) in zip(names, found, strict=True) if why]
+    damaged = [f"{name} ({each.fault})" for name, each in zip(names, found, strict=True) if each.fault]
     if damaged:
         number = "an image" if len(damaged) == 1 else f"{len(damaged)} images"
         raise ConfigError(f"{source}: {number} can't be read: {_some(damaged)}; remove or replace them")
-    return pixels, [is_animated for is_animated, _ in found]
+    return pixels, found
 
 
-def _square(opened: Any, side: int) -> tuple[NDArray[np.uint8], bool]:
-    """An image as a square of bytes, and whether it is animated."""
+def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Found]":
+    """An image as a square of bytes, and what was found of it."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     if isinstance(opened, Path) and not opened.stat().st_size:
@@ -144,8 +157,13 @@ def _square(opened: Any, side: int) -> tuple[NDArray[np.uint8], bool]:
         raise ValueError("more than 178 million pixels") from None
     except UnidentifiedImageError:
         raise ValueError("no image, or of a form that Pillow does not read") from None
-    fitted = ImageOps.fit(_in_colours(turned), (side, side))
-    return np.asarray(fitted, dtype=np.uint8), is_animated
+    image = _in_colours(turned)
+    if fit == "crop":
+        square = ImageOps.fit(image, (side, side))
+    else:
+        square = ImageOps.pad(image, (side, side), color="white")
+    found = _Found(is_animated=is_animated, is_square=image.width == image.height)
+    return np.asarray(square, dtype=np.uint8), found
 
 
 def _in_colours(image: Any) -> Any:

@@ -1,7 +1,7 @@
 """Worlds of a user's images, one target a round: seen as pixels, or as the features of an encoder."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -36,7 +36,9 @@ class ImagesWorld(ObjectListWorld):
         """Options of the world."""
 
         size: Annotated[int, Meta(ge=16, le=1024, multiple_of=16)] = 64
-        """Width and height of what agents see, in pixels, a multiple of 16; images are scaled and cut to a square."""
+        """Width and height of what agents see, in pixels, a multiple of 16."""
+        fit: Literal["pad", "crop"] = "pad"
+        """pad: the whole image, with white beside it where it is no square. crop: cut at its longer sides."""
         images_per_batch: Count = 256
         """Most images that the rounds of a batch share; each image is encoded once per batch."""
 
@@ -53,7 +55,7 @@ class ImagesWorld(ObjectListWorld):
                 f"world.images_per_batch: expected at least the {self.num_candidates} candidates of a round, got "
                 f"{options.images_per_batch}"
             )
-        self._take(read_images(options.objects or "", options.size), trained)
+        self._take(read_images(options.objects or "", options.size, options.fit), trained)
 
     def _take(self, found: ImageSet, trained: ObjectListWorld | None) -> None:
         """Take these images: the meaning is the class or, where there are none, the number of the image."""
@@ -116,6 +118,8 @@ class ImageFeaturesWorld(ImagesWorld):
         encoder: str = RANDOM
         """random: convolutions with fixed random weights, without a download. Or an image encoder: a folder, or a
         name on the Hugging Face hub, such as microsoft/resnet-18."""
+        fit: Literal["pad", "crop"] = "pad"
+        """See world `images`."""
         images_per_batch: Count = 1024
         """Most images that the rounds of a batch share."""
 
@@ -130,7 +134,7 @@ class ImageFeaturesWorld(ImagesWorld):
         trained: "ImageFeaturesWorld | None" = None,
     ) -> None:
         ObjectListWorld.__init__(self, options, rounds, sizes)
-        found = read_images(options.objects or "", ENCODED_SIZE)
+        found = read_images(options.objects or "", ENCODED_SIZE, options.fit)
         self._take(found, trained)
         self.images = encode_images(found.images, options.encoder)
         self.object_shape = self.images.shape[1:]

@@ -163,3 +163,112 @@ def test_what_does_not_fit_is_refused(tmp_path, settings, message):
     write(tmp_path / "things.csv")
     with pytest.raises(ConfigError, match=message):
         make_world(load_experiment(str(tmp_path / "things.csv"), settings))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a,b\n1,x\n\n2,\n,y\n",
+            'row 4, column "b": expected a value, got nothing, and 1 more cells are empty',
+        ),
+        (
+            "a,b\n1\n2\n3,4\n",
+            "row 2: expected 2 values, as in the header, got 1, and 1 more rows have not as many",
+        ),
+        (",a\n0,x\n1,y\n", r"row 1: column 1 has no name \(pandas writes such a column"),
+        ("1,2\n3,4\n5,6\n", "row 1: expected the names of the columns, got 1, 2"),
+        (
+            "a\n" + "".join(f"{n}\n" for n in range(30)) + "n/a\n",
+            'row 32, column "a": expected a number, as in 30',
+        ),
+    ],
+)
+def test_one_cause_is_one_error_by_row_and_column(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ConfigError, match=message) as found:
+        read_objects(str(tmp_path / "a.csv"))
+    assert "\n" not in str(found.value)
+
+
+def test_tables_of_spreadsheets(tmp_path):
+    """Quoted cells with line ends, empty rows, and the byte order mark of Excel."""
+    text = '\ufeffname;kind\r\n"a\nb";x\r\n;\r\nc;y\r\n\r\n'
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    assert read_objects(str(tmp_path / "a.csv")).names == (("name=a\nb", "name=c"), ("kind=x", "kind=y"))
+    (tmp_path / "a.csv").write_bytes("a,b\né,1\n".encode("cp1252"))
+    with pytest.raises(ConfigError, match=r"not UTF-8: save the table as UTF-8 \(in Excel: CSV UTF-8\)"):
+        read_objects(str(tmp_path / "a.csv"))
+
+
+FEATURES = [("shape", "weight", "height"), ("star", 1, 10), ("box", 2, 30), ("star", 3, 50), ("box", 6, 10)]
+
+
+def test_columns_of_numbers_are_features_where_asked(tmp_path):
+    file = str(write(tmp_path / "a.csv", FEATURES))
+    assert read_objects(file).features is None
+    table = read_objects(file, "features")
+    assert table.names == (("shape=box", "shape=star"),) and table.rows.tolist() == [2, 3, 4, 5]
+    assert table.features[:, :2].tolist() == [[0, 1], [1, 0], [0, 1], [1, 0]]
+    assert np.abs(table.features[:, 2:].mean(0)).max() < 1e-6
+    assert table.features[:, 2:].std(0) == pytest.approx([1, 1])
+    assert table.notes[0].endswith(
+        "the numbers of weight, height are features, scaled to mean 0 and deviation 1"
+    )
+    experiment = load_experiment(file, [*SMALL, "world.numeric=features"])
+    description = make_world(experiment).describe(make_world(experiment).draw("valid", 0, 8))
+    assert description.meanings.dtype == np.float32 and set(description.columns) == {"row"}
+    with pytest.raises(ConfigError, match=r"expected bins: .* has no column of numbers"):
+        read_objects(str(write(tmp_path / "b.csv", [("a",), ("x",), ("y",)])), "features")
+
+
+def test_other_objects_are_coded_as_those_of_training(tmp_path):
+    trained = read_objects(str(write(tmp_path / "a.csv", FEATURES)), "features")
+    other = str(write(tmp_path / "b.csv", [FEATURES[0], ("star", 3, 20), ("star", 6, 20)]))
+    table = read_objects(other, "features", trained)
+    assert table.features[:, :2].tolist() == [[0, 1], [0, 1]]
+    assert table.features[:, 2].tolist() == trained.features[2:, 2].tolist()
+    rows = [("name", "weight"), *((f"o{number % 2}", number) for number in range(40))]
+    binned = read_objects(str(write(tmp_path / "c.csv", rows)))
+    (of_training, again) = (
+        read_objects(str(write(tmp_path / "d.csv", [rows[0], ("o1", 39), ("o0", -5)])), "bins", coding)
+        for coding in (None, binned)
+    )
+    assert again.objects.tolist() == [[1, 4], [0, 0]] != of_training.objects.tolist()
+    with pytest.raises(ConfigError, match=r"expected the columns of training, name, weight"):
+        read_objects(other, "bins", binned)
+
+
+def write_npz(path, **arrays):
+    features = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
+    np.savez(path, features=features, **arrays)
+    return str(path)
+
+
+def test_features_of_an_npz_file(tmp_path):
+    names = np.array(["cat", "bird"] * 6)
+    split = np.array(["train"] * 8 + ["test"] * 4)
+    attributes = np.arange(24).reshape(12, 2) % 3 == 0
+    file = write_npz(tmp_path / "a.npz", labels=names, split=split, attributes=attributes)
+    world = make_world(load_experiment(file, SMALL))
+    assert world.object_shape == (5,) and world.num_values is None
+    (batch,) = world.corpus_batches(1)
+    description = world.describe(batch)
+    assert (description.meanings == world.table.features).all()
+    assert description.columns["split"].tolist() == ["train"] * 8 + ["held_out"] * 4
+    assert description.columns["row"].tolist() == list(range(12))
+    phrases = [[description.concept_names[each] for each in phrase] for phrase in description.concepts]
+    assert phrases[0] == ["class=cat", "attribute0"] and phrases[2] == ["class=cat"]
+    assert not np.isin(world.draw("train", 0, 64).rules, range(8, 12)).any()
+    other = write_npz(tmp_path / "b.npz", labels=names)
+    assert not make_world(load_experiment(other, SMALL), trained=world).objects_of_split
+    values = make_world(load_experiment(file, [*SMALL, "task=reconstruction"]))
+    assert values.num_values == (2, 2, 2) and not values.shows_values
+    with pytest.raises(ConfigError, match="labels: expected no class_id beside it"):
+        read_objects(write_npz(tmp_path / "c.npz", labels=names, class_id=np.zeros(12, dtype=int)))
+
+
+def test_no_object_is_dropped_by_a_game_with_a_smaller_corpus(tmp_path):
+    file = str(write(tmp_path / "things.csv"))
+    world = make_world(load_experiment("disc_tiny", ["evaluation.corpus_size=4"], {"world.objects": file}))
+    assert sum(map(len, world.corpus_batches(4))) == 12

@@ -1,0 +1,114 @@
+"""Games about a user's images: the folder is the game, and the corpus says which image each message is about."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import make_world
+from ecsuite.games.worlds.image_encoding import encode_folder
+
+SMALL = (
+    "training.num_examples=64", "training.num_epochs=1", "training.batch_size=32", "evaluation.num_valid=32",
+    "task.num_distractors=2", "sender.hidden_size=8", "receiver.hidden_size=8",
+)  # fmt: skip
+LINE = [part for setting in SMALL for part in ("--set", setting)]
+TINY = ["--set", "world.size=16"]
+
+
+@pytest.fixture
+def photos(image_folder, tmp_path):
+    """A copy of the folder of images, in the present folder."""
+    return shutil.copytree(image_folder, tmp_path / "photos")
+
+
+def test_a_folder_is_a_game(ecsuite, photos):
+    code, out, err = ecsuite("train-game", "photos/", *LINE, *TINY, "--set", "world.held_out_value=class=cat")
+    assert code == 0 and "Corpus in runs/photos;" in out, err
+    assert "16 images are no squares" in err and "seen objects" in out
+    corpus = read_corpus("runs/photos")
+    files = corpus.columns["file"].tolist()
+    assert files == sorted(file.relative_to(photos).as_posix() for file in photos.glob("*/*.png"))
+    for file, phrase, split in zip(files, corpus.concepts, corpus.columns["split"].tolist(), strict=True):
+        name = file.split("/")[0]
+        assert [corpus.concept_names[each] for each in phrase] == [f"class={name}"]
+        assert split == ("held_out" if name == "cat" else "train")
+    shutil.copytree(photos / "bird", "other/bird")
+    code, out, err = ecsuite("evaluate", "runs/photos", "--objects", "other", "--json")
+    assert code == 0 and list(json.loads(out)["evaluations"]) == ["valid"], err
+    shutil.rmtree(photos / "cat")
+    code, _, err = ecsuite("evaluate", "runs/photos")
+    assert code == 2 and "world.objects: photos/ has other content than when this config was written" in err
+    code, _, err = ecsuite("train-game", "photos", *LINE, *TINY)
+    assert code == 2 and err.splitlines()[-1].startswith("runs/photos holds another run (")
+
+
+def test_the_class_is_reconstructed(image_folder):
+    settings = [*SMALL[:-3], "task=reconstruction"]
+    world = make_world(load_experiment(image_folder, [*settings, "world.size=16"]))
+    batch = world.batch("train", 0)
+    assert world.num_values == (2,)
+    assert (batch.values[batch.shown[:, 0], 0] == world.classes[batch.rules]).all()
+
+
+def test_images_of_a_batch_are_few(image_folder):
+    settings = [*SMALL, "world.size=16", "world.images_per_batch=5"]
+    world = make_world(load_experiment(image_folder, settings))
+    batches = [world.batch("train", number) for number in (0, 1)]
+    assert [len(batch.objects) for batch in batches] == [5, 5]
+    assert not np.array_equal(*(batch.objects for batch in batches))
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_the_corpus_speaks_of_every_image(image_folder, informed):
+    settings = [*SMALL, "evaluation.corpus_size=3"]
+    settings += ["task.sender_input=targets_and_distractors"] if informed else []
+    world = make_world(load_experiment("disc_tiny", settings, {"world.objects": image_folder}))
+    batches = list(world.corpus_batches(3))
+    assert np.concatenate([batch.rules for batch in batches]).tolist() == list(range(16))
+    assert all(batch.shown.shape[1] == (3 if informed else 1) for batch in batches)
+    for batch in batches:
+        assert all(len(set(round_)) == len(round_) for round_ in batch.candidate_indices().tolist())
+
+
+def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsuite, photos):
+    vectors = encode_folder(photos, "random", progress=lambda *_: None)["features"]
+    again = encode_folder(photos, "random", progress=lambda *_: None)["features"]
+    assert vectors.shape == (16, 1024) and (vectors == again).all()
+    assert len(np.unique(vectors.round(3), axis=0)) == 16
+    assert np.abs(vectors.mean(1)).max() < 1e-5 and np.abs(vectors.std(1) - 1).max() < 1e-2
+    code, _, err = ecsuite("train-game", "photos/", "--world", "image_features", *LINE)
+    assert code == 0, err
+    code, out, err = ecsuite("features", "photos.npz", "--images", "photos", "--encoder", "random")
+    assert code == 0 and "16 rows of 2 classes, 1,024 features each" in out, err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere/"], "nowhere/: no such folder; expected a folder of images"),
+        (["photos", "--set", "world.size=20"], "world.size: expected"),
+        (["photos", "--set", "world.images_per_batch=2"], "world.images_per_batch: expected at least the 3"),
+        (
+            ["photos", "--set", "world.encoder=random"],
+            "world images does not read it; read by image_features",
+        ),
+        (["photos", "--set", "world.held_out_value=class=dog"], "unknown value 'class=dog'"),
+        (["photos", "--set", "task.num_distractors=16"], "17 distinct candidates need as many objects, but"),
+        (["images"], "world.objects: expected a folder of images, such as --objects photos/"),
+        (["photos/cat/01.png"], "unknown game 'photos/cat/01.png'"),
+    ],
+)
+def test_mistakes(ecsuite, photos, arguments, message):
+    code, _, err = ecsuite("train-game", *arguments[:1], *LINE, *arguments[1:])
+    assert code == 2 and message in err and err.count("\n") == 1, err
+
+
+def test_a_run_folder_is_not_a_folder_of_images(ecsuite, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("")
+    code, _, err = ecsuite("train-game", "run")
+    assert code == 2 and "run: a run folder, expected a game; its game is run/config.yaml" in err
