@@ -13,7 +13,7 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     assign: Set = None,
     objects: Annotated[
-        str | None, typer.Option(help="Table of other objects, of the same attributes.")
+        str | None, typer.Option(help="Other objects: a table, an npz file, a folder of images, or hf:NAME.")
     ] = None,
     features: Annotated[str | None, typer.Option(help="Other npz file of feature vectors.")] = None,
     receiver_from: Annotated[

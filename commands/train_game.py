@@ -33,7 +33,12 @@ FLAGS = {
 
 
 def train_game(
-    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    game: Annotated[
+        str,
+        typer.Argument(
+            help="A shipped game (see `ecsuite list`), a YAML file, or own objects: a table, a folder."
+        ),
+    ],
     out: OutFolder = None,
     seed: OptionalSeed = None,
     sender: Annotated[
@@ -71,7 +76,7 @@ def train_game(
         str | None, advanced(help="The npz file of feature vectors (see `ecsuite features`).")
     ] = None,
     objects: Annotated[
-        str | None, typer.Option(help="Table of objects: CSV, TSV, JSON or Parquet; a column an attribute.")
+        str | None, typer.Option(help="Own objects: a table, an npz file, a folder of images, or hf:NAME.")
     ] = None,
     assign: Set = None,
     resume: Annotated[

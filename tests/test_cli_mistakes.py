@@ -68,7 +68,7 @@ MISTAKES = {
         "--num-classes: not read by --images; read by synthetic features"
     ),
     "features birds.npz --seed 2147483648": "--seed: expected 0 to 2,147,483,647, got 2147483648",
-    "features birds.npz --images nowhere": "--images nowhere: expected a folder of images",
+    "features birds.npz --images nowhere": "nowhere: expected a folder of images",
     "features birds.npz --num-classes 0": "num_classes: expected at least 1, got 0",
     "train-game mu_cub --features nowhere.npz": "nowhere.npz: can't be read: ",
     "score nowhere": "cannot read nowhere: No such file or directory",
