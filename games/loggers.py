@@ -7,6 +7,7 @@ A logger of one's own is a class with these three methods: `--log ./mine.py:MyLo
 import csv
 import io
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ class WandbLogger:
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
         """Begin a run, or go on with that of the folder."""
         known = folder / "wandb" / "run-id"
-        identifier = known.read_text() if step and known.exists() else self.wandb.util.generate_id()
+        identifier = known.read_text() if step and known.exists() else secrets.token_hex(4)
         known.parent.mkdir(exist_ok=True)
         known.write_text(identifier)
         self.run = self.wandb.init(

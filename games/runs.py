@@ -73,7 +73,11 @@ class Run:
         """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
         file = self.folder / "log.jsonl"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-        rows = [{"step": line["step"], **flat_figures(line)} for line in lines]
+        scores = [{f"metrics.{name}": np.nan for name in line.get("metrics", {})} for line in lines]
+        rows = [
+            {"step": line["step"], **undefined, **flat_figures(line)}
+            for line, undefined in zip(lines, scores, strict=True)
+        ]
         names = list(dict.fromkeys(name for row in rows for name in row))
         return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 

@@ -33,8 +33,10 @@ def description(
         num_steps: Steps of all epochs.
     """
     channel, training = game.channel, experiment.training
-    seen = f"1 of {world.num_distractors + 1} objects" if world.num_targets == 1 else "sets of objects"
-    task = f"{experiment.task.kind} ({seen})" if game.task.scores_candidates else experiment.task.kind
+    task = experiment.task.kind
+    if game.task.scores_candidates:
+        is_one = world.num_targets == 1
+        task += f" among {world.num_distractors + 1} objects" if is_one else " between sets of objects"
     if channel.num_levels is None:
         words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
     else:
@@ -48,7 +50,7 @@ def description(
     threads = f", {number} thread{'s' * (number > 1)}" if game.device.type == "cpu" else ""
     begin = f"from step {step:,} of {num_steps:,}" if step else f"{num_steps:,} steps"
     return [
-        f"{experiment.name}: {task}, {_objects(world)}; channel {experiment.channel.kind} ({words})",
+        f"{experiment.name}: {task}; {_objects(world)}; channel {experiment.channel.kind} ({words})",
         f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {game.device.type}{threads}",
         f"{begin} of {min(training.batch_size, world.num_train):,} rounds; written to {folder}",
     ]
@@ -95,8 +97,8 @@ def note_on_time_left(seconds: float, until_accuracy: float | None) -> str | Non
     if seconds < LONG_RUN:
         return None
     hours = f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
-    until = "" if until_accuracy else "--until-accuracy 0.95, "
+    until = "" if until_accuracy else "--until-accuracy 0.95 or "
     return (
-        f"about {hours} at this speed. To end it in minutes: {until}--max-minutes 10 or --epochs 1. Ctrl-C stops it "
+        f"about {hours} at this speed. To end it in minutes: {until}--max-minutes 10. Ctrl-C stops it "
         "with a checkpoint and a complete corpus; --resume continues from there."
     )

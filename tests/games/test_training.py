@@ -132,7 +132,7 @@ def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monk
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1
     assert notes[0] == (
-        "about 0 minutes at this speed. To end it in minutes: --until-accuracy 0.95, --max-minutes 10 or --epochs 1. "
+        "about 0 minutes at this speed. To end it in minutes: --until-accuracy 0.95 or --max-minutes 10. "
         "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
     )
 

@@ -1,0 +1,122 @@
+"""Agents that begin with the weights of another run, and agents whose weights stay as they are."""
+
+import shutil
+import signal
+
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.initial_weights import PREFIXES
+from ecsuite.games.runs import load_run
+from ecsuite.tensor_files import read_tensors
+
+
+def weights_of(folder, role):
+    state = load_run(folder).game.state_dict()
+    return {name: tensor for name, tensor in state.items() if name.startswith(PREFIXES[role])}
+
+
+def same(first, second):
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole):
+    other = tmp_path / "other"
+    run(small("training.seed=5", "training.num_epochs=1"), other)
+    both = [f"{role}.init_from={whole}" for role in PREFIXES]
+    frozen = [*both, "sender.freeze=true", "training.num_epochs=1", "training.seed=9"]
+    run(small(*frozen), tmp_path / "a")
+    assert same(weights_of(tmp_path / "a", "sender"), weights_of(whole, "sender"))
+    assert not same(weights_of(tmp_path / "a", "receiver"), weights_of(whole, "receiver"))
+    mixed = [f"sender.init_from={whole}", f"receiver.init_from={other}", "receiver.freeze=true"]
+    run(small(*mixed, "training.num_epochs=1"), tmp_path / "b")
+    assert same(weights_of(tmp_path / "b", "receiver"), weights_of(other, "receiver"))
+    assert not same(weights_of(tmp_path / "b", "sender"), weights_of(whole, "sender"))
+    config = load_experiment(str(tmp_path / "b" / "config.yaml"))
+    assert config.weights.keys() == {"sender", "receiver"} and len(config.weights["sender"]) == 64
+
+
+def test_a_warm_start_begins_where_the_other_run_ended(tmp_path, small, run, whole):
+    start = [f"{role}.init_from={whole}" for role in PREFIXES]
+    result = run(small(*start, "optimizer.lr=1e-12", "training.num_epochs=1"), tmp_path)
+    assert result.measures["loss"] == pytest.approx(load_run(whole).measures["loss"], rel=1e-4)
+
+
+def test_a_frozen_agent_that_never_learnt_passes_gradients_on(tmp_path, small, run):
+    """A frozen random receiver: the sender learns to be understood by it."""
+    run(small("receiver.freeze=true"), tmp_path)
+    log = load_run(tmp_path).log
+    assert log["train.loss"][-1] < log["train.loss"][0]
+
+
+def test_after_the_start_the_other_run_is_not_needed(tmp_path, small, run, whole, kill, contents):
+    source = shutil.copytree(whole, tmp_path / "source")
+    experiment = small(f"sender.init_from={source}", "sender.freeze=true")
+    run(experiment, tmp_path / "whole")
+    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
+    shutil.rmtree(source)
+    run(experiment, tmp_path / "parts", resume=True)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    with pytest.raises(
+        ConfigError, match=r"sender.init_from: .*source: expected a run folder with a checkpoint"
+    ):
+        run(experiment, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_other_weights_never_resume_in_silence(tmp_path, small, run, whole, kill):
+    source = tmp_path / "source"
+    shutil.copytree(whole, source)
+    experiment = small(f"sender.init_from={source}")
+    run(experiment, tmp_path / "run", progress=kill(signal.SIGTERM, 9))
+    run(small("training.num_epochs=4"), source, resume=True)
+    with pytest.raises(ConfigError, match=r"holds another run \(weights.sender is "):
+        run(experiment, tmp_path / "run", resume=True)
+    with pytest.raises(ConfigError, match="has other weights than when this config was written"):
+        run(load_experiment(str(tmp_path / "run" / "config.yaml")), tmp_path / "again")
+
+
+def test_the_same_weights_are_the_same_run_wherever_they_lie(tmp_path, small, run, whole):
+    source = shutil.copytree(whole, tmp_path / "source")
+    run(small(f"sender.init_from={source}"), tmp_path / "run")
+    assert run(small(f"sender.init_from={whole}"), tmp_path / "run").was_done
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "channel.vocab_size=9",
+            "the sender of .* does not fit: sender.embed.weight is 8 x 6 there and 8 x 10 here",
+        ),
+        ("sender.hidden_size=32", "the sender of .* does not fit: sender.* there and .* here"),
+        ("sender.kind=lstm", "the sender of .* does not fit: sender.cells.0.* there and .* here"),
+    ],
+)
+def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, whole, change, message):
+    with pytest.raises(ConfigError, match=message):
+        run(small(f"sender.init_from={whole}", change), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_frozen_weights_get_no_update_and_no_moments(tmp_path, small, run):
+    run(small("sender.freeze=true", "training.num_epochs=1"), tmp_path)
+    tensors, _ = read_tensors(tmp_path / "checkpoint-000000008.safetensors")
+    game = load_run(tmp_path).game
+    trained = [name for name, parameter in game.named_parameters() if parameter.requires_grad]
+    moments = [name for name in tensors if name.endswith(".exp_avg")]
+    assert len(moments) == len(trained) and not any(name.startswith("sender") for name in trained)
+
+
+def test_a_receiver_of_another_run_listens(tmp_path, small, run, whole):
+    run(small("training.seed=5"), tmp_path / "other")
+    own = load_run(whole)
+    assert own.evaluate(receiver_from=whole) == own.evaluate()
+    assert own.evaluate(receiver_from=tmp_path / "other") != own.evaluate()
+    run(small("receiver.hidden_size=8", "training.num_epochs=1"), tmp_path / "narrow")
+    with pytest.raises(
+        ConfigError, match=r"the receiver of .*narrow does not fit: receiver.* there and .* here"
+    ):
+        own.evaluate(receiver_from=tmp_path / "narrow")

@@ -1,0 +1,78 @@
+"""Metrics of the language while it is learnt: in the log, and without any effect on training."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.formats import read_corpus
+from ecsuite.games.checkpoints import checkpoints
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.language_metrics import LanguageMetrics
+from ecsuite.games.runs import load_run
+
+METRICS = "evaluation.metrics=topsim,zla"
+OWN = """
+import numpy as np
+import torch
+
+def lengths(corpus):
+    '''Mean length.'''
+    np.random.rand(), torch.rand(1)
+    return None if len(corpus.messages) < 3 else float(corpus.messages.lengths.mean())
+"""
+
+
+def test_they_are_in_the_log_and_training_does_not_depend_on_them(tmp_path, small, run, whole, log_of):
+    result = run(small(METRICS), tmp_path)
+    log = log_of(tmp_path)
+    assert all({"topsim", "zla_segments"} <= set(line["metrics"]) for line in log) and len(log) == 6
+    assert [{key: line[key] for key in line if key not in ("metrics", "reasons")} for line in log] == log_of(
+        whole
+    )
+    for file in ("corpus.jsonl", "meanings.jsonl", *(file.name for file in checkpoints(whole))):
+        assert (tmp_path / file).read_bytes() == (whole / file).read_bytes()
+    (score,) = load_metric("topsim")(read_corpus(tmp_path), Options())
+    assert result.metrics["topsim"] == pytest.approx(score.value)
+    found = load_run(tmp_path)
+    assert found.log["metrics.topsim"].tolist() == [line["metrics"]["topsim"] for line in log]
+    assert found.corpus.metadata["metrics"] == result.metrics
+
+
+def test_a_metric_that_is_not_defined_is_null_with_its_reason(tmp_path, small, run, log_of):
+    run(small("evaluation.metrics=topsim", "evaluation.metrics_corpus_size=2"), tmp_path)
+    line = log_of(tmp_path)[0]
+    assert line["metrics"] == {"topsim": None}
+    assert line["reasons"] == {"topsim": "fewer than three messages"}
+    assert np.isnan(load_run(tmp_path).log["metrics.topsim"]).all()
+
+
+def test_a_function_of_ones_own_may_draw_what_it_likes(tmp_path, small, run, whole, log_of, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
+    run(small("evaluation.metrics=./mine.py:lengths"), tmp_path / "run")
+    assert all(1 <= line["metrics"]["lengths"] <= 4 for line in log_of(tmp_path / "run"))
+    assert (tmp_path / "run" / "corpus.jsonl").read_bytes() == (whole / "corpus.jsonl").read_bytes()
+    (tmp_path / "mine.py").write_text(OWN + "\n")
+    with pytest.raises(ConfigError, match="holds another run"):
+        run(small("evaluation.metrics=./mine.py:lengths"), tmp_path / "run", resume=True)
+
+
+def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
+    """Their draws would take most of the time."""
+    import ecsuite.eval.statistics.resampling as resampling
+
+    drawn, describe = [], resampling.describe_null
+
+    def counted(value, draws, *rest):
+        drawn.append(len(draws))
+        return describe(value, draws, *rest)
+
+    monkeypatch.setattr(resampling, "describe_null", counted)
+    experiment = small("evaluation.metrics=posdis")
+    torch.manual_seed(0)
+    game = Game(experiment, make_world(experiment))
+    LanguageMetrics(experiment)(game)
+    assert drawn == [1] and game.training
