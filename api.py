@@ -259,6 +259,7 @@ def sweep(
     *,
     out: str | Path | None = None,
     on: str = "local",
+    slurm: str | None = None,
     device: str = "auto",
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
@@ -268,7 +269,8 @@ def sweep(
     Args:
         study: A YAML file, or its content: `{"base": "disc_tiny", "vary": {"channel.max_len": [2, 4]}, "seeds": 3}`.
         out: The folder; None: `runs/NAME`.
-        on: here, local (a process for each core), or local:N.
+        on: here, local (a process for each core), local:N, or slurm.
+        slurm: Options of sbatch, such as `partition=low,time=2:00:00`.
         device: auto, cpu or cuda.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
@@ -284,17 +286,19 @@ def sweep(
     from ecsuite.eval.sweeps.records import STORE
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
-    from ecsuite.jobs.executors import num_cores, workers_on
+    from ecsuite.jobs.engines import place_of
+    from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.signals import stop_signals
 
-    workers = workers_on(on)
+    place = place_of(on, slurm)
     chosen = load_study(study, device=device)
     folder = Path(out) if out is not None else Path("runs") / chosen.name
     with Reporter(folder) as reporter, stop_signals() as should_stop:
         runner = Runner(
             folder=folder / STORE,
-            num_workers=workers or num_cores(),
+            num_workers=place.num_workers or num_cores(),
+            engine=place.engine,
             progress=progress or reporter.progress,
             note=note or reporter.note,
             should_stop=should_stop,

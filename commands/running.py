@@ -9,6 +9,7 @@ from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.jobs.signals import stop_signals
 
 if TYPE_CHECKING:
+    from ecsuite.jobs.executors import Engine
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.job import Job
 
@@ -23,6 +24,7 @@ def run_study(
     device: str = "cpu",
     quiet: bool = False,
     announces: bool = False,
+    engine: "Engine | None" = None,
 ) -> Finding:
     """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
 
@@ -33,6 +35,7 @@ def run_study(
         device: Type of the device on which the jobs compute.
         quiet: Whether neither progress nor notes are shown.
         announces: Whether a note says before the first job how many there are.
+        engine: Computes elsewhere.
     """
     from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
@@ -43,6 +46,7 @@ def run_study(
             Runner(
                 folder=cache,
                 num_workers=workers or (num_cores() if device == "cpu" else 1),
+                engine=engine,
                 progress=reporter.progress,
                 note=reporter.note,
                 should_stop=should_stop,

@@ -15,7 +15,15 @@ def sweep(
     study: Annotated[
         str, typer.Argument(help="A YAML file with base, vary, seeds and score (docs/sweeps.md).")
     ],
-    on: Annotated[str, typer.Option(help="here, or local:N for N processes of this machine.")] = "local",
+    on: Annotated[
+        str, typer.Option(help="here, local:N for N processes of this machine, or slurm.", metavar="PLACE")
+    ] = "local",
+    slurm: Annotated[
+        str | None,
+        typer.Option(
+            help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.", metavar="KEY=VALUE,..."
+        ),
+    ] = None,
     out: OutFolder = None,
     plan: Plan = False,
     device: Device = "auto",
@@ -27,9 +35,9 @@ def sweep(
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
-    from ecsuite.jobs.executors import workers_on
+    from ecsuite.jobs.engines import place_of
 
-    workers = workers_on(on)
+    place = place_of(on, slurm)
     chosen = load_study(study, device=device)
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
@@ -40,7 +48,8 @@ def sweep(
     found = run_study(
         lambda runner: measure(chosen, folder, runner),
         cache=store,
-        workers=workers,
+        workers=place.num_workers,
+        engine=place.engine,
         device=chosen.device.type,
         quiet=quiet,
         announces=not as_json,

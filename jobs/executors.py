@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ecsuite.config import ConfigError, DamagedError, DivergedError
 from ecsuite.corpus import CorpusError
@@ -40,9 +40,6 @@ USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, Da
 """Errors of inputs, which end the whole work: no other try would help."""
 SECONDS_TO_STOP = 30.0
 """How long processes that are asked to stop may write checkpoints."""
-MAX_WORKERS = 1000
-"""Most processes of one command."""
-
 Group = Sequence[SentJob]
 """Jobs of one function that are computed together."""
 
@@ -112,7 +109,7 @@ class Here:
             time.sleep(seconds)
             return
         (number, group), self.next = self.next, None
-        _compute_and_report(number, group, self.store, self.report, lambda: bool(self.should_stop()))
+        compute_and_report(number, group, self.store, self.report, lambda: bool(self.should_stop()))
 
     def stop(self) -> None:
         """Do nothing: `should_stop` is asked by the job."""
@@ -165,8 +162,28 @@ class Local:
             worker.close()
 
 
-Executor = Here | Local
-"""A place where jobs are computed."""
+class Executor(Protocol):
+    """A place where jobs are computed; events are reported by `poll`."""
+
+    @property
+    def num_slots(self) -> int:
+        """Most groups at the same time."""
+
+    def submit(self, number: int, group: Group) -> None:
+        """Take a group, whose events have this number."""
+
+    def poll(self, seconds: float) -> None:
+        """Compute, or wait at most about this long, and report events."""
+
+    def stop(self) -> None:
+        """Ask all groups to stop, or leave them to an engine."""
+
+    def close(self) -> None:
+        """End what is left here."""
+
+
+Engine = Callable[[Store, Callable[[Event], None]], Executor]
+"""Makes an executor outside of this machine from the store and from what is told of events."""
 
 
 class _Worker:
@@ -218,10 +235,10 @@ def _serve(connection: Connection, folder: str) -> None:
             return
         if message != "stop":
             group = [SentJob(**each) for each in message]
-            _compute_and_report(0, group, Store(Path(folder)), report, should_stop)
+            compute_and_report(0, group, Store(Path(folder)), report, should_stop)
 
 
-def _compute_and_report(
+def compute_and_report(
     number: int, group: Group, store: Store, report: Callable[[Event], None], should_stop: Callable[[], bool]
 ) -> None:
     """Compute a group, and report everything that happens to it."""
@@ -268,20 +285,6 @@ def _worker_environment() -> Iterator[None]:
         for name in WORKER_ENVIRONMENT:
             del os.environ[name]
         os.environ.update(before)
-
-
-def workers_on(name: str) -> int | None:
-    """The number of processes by the name of an executor: `here`, `local`, `local:4`; None: one for each core.
-
-    Raises:
-        ConfigError: If it is none of these.
-    """
-    if name == "here":
-        return 1
-    kind, colon, number = name.partition(":")
-    if kind == "local" and (not colon or (number.isdecimal() and 0 < int(number) <= MAX_WORKERS)):
-        return int(number) if colon else None
-    raise ConfigError(f"--on {name}: expected here, local, or local:N with N from 1 to {MAX_WORKERS:,}")
 
 
 def num_cores() -> int:

@@ -14,7 +14,16 @@ from pathlib import Path
 from filelock import FileLock
 
 from ecsuite.config import DivergedError
-from ecsuite.jobs.executors import SECONDS_TO_STOP, USERS_ERRORS, Event, Executor, Here, Local, num_cores
+from ecsuite.jobs.executors import (
+    SECONDS_TO_STOP,
+    USERS_ERRORS,
+    Engine,
+    Event,
+    Executor,
+    Here,
+    Local,
+    num_cores,
+)
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
@@ -84,6 +93,8 @@ class Runner:
     """Folder of kept results; None: they are kept until the end of the run only."""
     num_workers: int = 1
     """Most processes; with 1, and for a single job, this one computes."""
+    engine: Engine | None = None
+    """Computes elsewhere, such as in Slurm, instead of in processes of this machine."""
     progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
     note: Callable[[str], None] = lambda text: None
@@ -178,7 +189,9 @@ class _Running:
         )  # cost of the jobs that were, and are to be, computed
         workers = min(runner.num_workers, len(self.waiting))
         self.executor: Executor = Here(store, self.handle, runner.should_stop)
-        if workers > 1:
+        if runner.engine is not None and self.waiting:
+            self.executor = runner.engine(store, self.handle)
+        elif workers > 1:
             self.executor = Local(workers, store, self.handle)
 
     def run(self) -> None:
@@ -232,6 +245,8 @@ class _Running:
         used = [jobs[0].resources for jobs in self.groups.values() if jobs]
         num_threads = job.resources.num_threads + sum(each.num_threads for each in used)
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
+        if self.runner.engine is not None:
+            return True
         return not used or (num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= NUM_GPUS)
 
     def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
@@ -292,7 +307,7 @@ class _Running:
             return
         self.tries[job] += 1
         reason = event.text or "it gave no result"
-        if event.kind == "died":
+        if event.kind == "died" and not event.text:
             reason = "its process ended (killed? out of memory?); fewer --workers need less memory"
         if self.tries[job] < NUM_TRIES:
             self.runner.note(f"{job.label}: {reason}; tried once more")
