@@ -1,9 +1,11 @@
 """The code of README and of the pages in docs/ works: it is run, in order, in an empty folder for each page."""
 
+import json
 import shlex
 from collections.abc import Iterator
 
 import pytest
+import yaml
 from doc_pages import INDENTED, PAGES, ROOT, RUN, SHOWN, Block, blocks
 from doc_shell import Shell
 
@@ -53,6 +55,17 @@ def test_commands_that_are_not_run_exist(page):
                     continue
                 assert command in COMMANDS, f"{page.name}:{block.line}: {command}"
                 Commands().get_command(None, command).make_context(command, arguments)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_is_not_run_can_be_read(page):
+    for block in blocks(page):
+        if block.language == "python" and not block.is_run:
+            compile(block.text, f"{page.name}:{block.line}", "exec")
+        elif block.language == "yaml":
+            assert yaml.safe_load(block.text), f"{page.name}:{block.line}"
+        elif block.language == "json":
+            assert json.loads(block.text), f"{page.name}:{block.line}"
 
 
 def commands_of(block: Block) -> Iterator[list[str]]:

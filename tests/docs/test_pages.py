@@ -5,6 +5,12 @@ import re
 import pytest
 from doc_pages import PAGES, ROOT, anchors, links
 
+LONGEST_PAGE = 150
+"""Lines of a page."""
+LONGEST_LINE = 110
+"""Characters of a line."""
+MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
+"""Pages that are made from the source."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
 WRITTEN_NEXT = (
@@ -35,6 +41,19 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_folder_of_a_machine_is_named(page):
     assert not re.search(r"(?<![\w.~])/(home|root|tmp|work|Users|mnt)/", page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_and_lines_are_short(page):
+    """Rows of tables, the target of a link, and what is made from the source may be longer."""
+    if str(page.relative_to(ROOT)) in MADE:
+        return
+    lines = page.read_text().splitlines()
+    assert len(lines) <= LONGEST_PAGE
+    long = [
+        number for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE and line[:1] not in "|!"
+    ]
+    assert not long
 
 
 def test_every_page_is_in_the_contents():
