@@ -138,6 +138,11 @@ COMMANDS = {
         "Correlate XferBench scores with translation scores.",
         ("a.json b.json --translation a_mt.json --translation b_mt.json", "--paper"),
     ),
+    "cite": Entry(
+        COMPARE,
+        "BibTeX of what a run, a game or a metric rests on.",
+        ("runs/disc_small", "disc_small topsim posdis > references.bib"),
+    ),
     "cbm": Entry(
         REPRODUCE,
         "The games and tables of the CBM paper, beside the published figures.",

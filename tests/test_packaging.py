@@ -180,7 +180,7 @@ def test_the_version_is_one():
 def test_shipped_data_are_in_the_package():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]["ecsuite"]
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
-    folders = [ROOT / name for name in ("configs", "downloads", "eval")]
+    folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed |= set((ROOT / "commands" / "templates").iterdir())
     assert shipped == needed
