@@ -1,6 +1,7 @@
 """The examples pass their checks, are short, and train."""
 
 import ast
+import runpy
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ PARTS = {
     "egg_basic_games.py:Sender": (),
     "egg_basic_games.py:Receiver": (),
 }
+PROGRAMS = ("image_game.py",)
+"""Examples that are run with Python, and have no part."""
 TINY = (
     "training.num_examples=64",
     "training.num_epochs=1",
@@ -65,7 +68,20 @@ def test_every_example_is_in_the_table():
     assert not [
         file.name for file in FOLDER.iterdir() if file.suffix == ".py" and f"`{file.name}`" not in table
     ]
-    assert {part.partition(":")[0] for part in PARTS} == {file.name for file in FOLDER.glob("*.py")}
+    assert {part.partition(":")[0] for part in PARTS} | {*PROGRAMS} == {
+        file.name for file in FOLDER.glob("*.py")
+    }
+
+
+def test_a_folder_of_drawn_images_is_played(tmp_path):
+    pytest.importorskip("PIL")
+    program = runpy.run_path("image_game.py")
+    program["draw"](tmp_path / "shapes")
+    settings = {name: value for name, _, value in (each.partition("=") for each in TINY)}
+    changes = {name: int(value) for name, value in settings.items()} | {"world.size": 16}
+    run, counts = program["play"](tmp_path / "shapes", tmp_path / "run", **changes)
+    assert sum(counts.values()) == len(run.corpus.messages) == 36
+    assert {of_class for of_class, _ in counts} == {"red", "blue", "gold"}
 
 
 def test_agents_of_egg_are_trained_together(tmp_path):
