@@ -1,5 +1,6 @@
 """`ecsuite compare`: scores of several sources, side by side."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +15,9 @@ from ecsuite.eval.reports.console import prepare_output_file
 def compare(
     results: Results,
     metric: Annotated[
-        str, typer.Option(help="The score to compare, by its name in the files.")
-    ] = "xferbench",
+        str | None,
+        typer.Option(help="The score to compare, such as `topsim` or `xferbench`; default all in common."),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -29,24 +31,42 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare scores: differences with intervals, noise between seeds, and a correction for many pairs."""
-    if picture is not None and metric != "xferbench":
-        raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
-    from ecsuite.eval.comparison.score_files import gather
+    """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
+    from ecsuite.commands.scoring import document, has_scores, prepare_scores, read, score_and_keep
+    from ecsuite.eval.comparison.all_scores import common_scores
+    from ecsuite.eval.comparison.results import XFERBENCH
+    from ecsuite.eval.comparison.score_files import documents, gather_from
+    from ecsuite.eval.metrics.score import Options
 
-    sources = gather(results, metric)
-    if metric == "xferbench":
+    if picture is not None and metric not in (None, XFERBENCH):
+        raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
+    found = []
+    prepare_scores(results)
+    is_scored = [has_scores(path) for path in results]
+    for path, has in zip(results, is_scored, strict=True):
+        if has:
+            found += documents([path])
+        else:
+            corpus = read(path)
+            print(f"{path} has no scores yet: scoring it", file=sys.stderr)
+            found.append(document(path, score_and_keep(path, corpus, None, Options())))
+    if metric == XFERBENCH or (metric is None and common_scores(found) == [XFERBENCH]) or picture is not None:
         from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
 
-        found = xferbench_report(compare_xferbench(sources, baseline))
+        shown = xferbench_report(compare_xferbench(gather_from(found, XFERBENCH), baseline))
+    elif metric is None:
+        from ecsuite.eval.comparison.all_scores import compare_scores
+        from ecsuite.eval.reports.compared_scores import report as report_all
+
+        shown = report_all(compare_scores(found, None, baseline))
     else:
-        from ecsuite.eval.comparison.differences import compare as compare_scores
+        from ecsuite.eval.comparison.differences import compare as compare_one
         from ecsuite.eval.reports.difference_tables import report
 
-        found = report(compare_scores(sources, metric, baseline))
+        shown = report(compare_one(gather_from(found, metric), metric, baseline))
     if picture is not None:
         prepare_picture(picture)
     if out is not None:
         prepare_output_file(out)
-    found.publish(out=out, picture=picture, as_json=as_json)
+    shown.publish(out=out, picture=picture, as_json=as_json)

@@ -27,12 +27,13 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
-from ecsuite.config import CorpusError
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import require_matplotlib
-from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.file_formats import with_format
 
 if TYPE_CHECKING:
-    from ecsuite.corpus import Corpus
+    from ecsuite.eval.reports.scorecard import Scorecard
 
 XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "plan", "device")
 """The options that xferbench reads."""
@@ -44,7 +45,13 @@ UNSAMPLED = ("elcc",)
 
 def score(
     ctx: typer.Context,
-    corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
+    corpora: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run folders, corpus.jsonl files, or files of other tools; several are compared.",
+            show_default=False,
+        ),
+    ],
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -75,8 +82,8 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
+    from ecsuite.commands.scoring import prepare_scores, read, score_and_keep
     from ecsuite.eval.metrics import METRICS, load_metric, metric_names
-    from ecsuite.eval.reports.scorecard import read_scores, save_scores, score_corpus
     from ecsuite.foreign import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -90,43 +97,63 @@ def score(
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
-        print_plan(plan_jobs(study_of(_read(corpus), options)).values(), cache=cache, as_json=as_json)
+        jobs = [job for path in corpora for job in plan_jobs(study_of(read(path), options)).values()]
+        print_plan(jobs, cache=cache, as_json=as_json)
         return
+    draws = pictures or picture_folder is not None
+    if draws and len(corpora) > 1:
+        raise ConfigError("--pictures: draws one corpus; got several")
     if out is not None:
         prepare_output_file(out)
-    folder = corpus if corpus.is_dir() else corpus.parent
-    has_scores = (folder / "metadata.json").is_file() and (corpus.is_dir() or corpus.name == "corpus.jsonl")
-    if has_scores:
-        read_scores(folder / "scores.json")  # one that cannot be read is refused before the computation
-        remove_abandoned(folder, "scores.json")
-    draws = pictures or picture_folder is not None
     if draws:
         require_matplotlib()
-    messages = _read(corpus)
-    scorecard = run_study(
-        lambda runner: score_corpus(messages, names, replace(options, runner=runner)),
+    prepare_scores(corpora)
+    messages = [read(path) for path in corpora]
+    scorecards = run_study(
+        lambda runner: [
+            score_and_keep(path, each, names, replace(options, runner=runner))
+            for path, each in zip(corpora, messages, strict=True)
+        ],
         cache=cache,
         workers=workers,
         quiet=quiet,
         announces=not as_json,
     )
-    if has_scores:
-        save_scores(folder / "scores.json", scorecard.to_json())
-    scorecard.publish(out=out, as_json=as_json, is_full=every)
+    if len(scorecards) > 1:
+        _publish_several(corpora, scorecards, out=out, as_json=as_json)
+        return
+    scorecards[0].publish(out=out, as_json=as_json, is_full=every)
     if draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 
-        drawn = draw_score(messages, picture_folder or folder / "pictures")
+        [corpus] = corpora
+        beside = corpus if corpus.is_dir() else corpus.parent
+        drawn = draw_score(messages[0], picture_folder or beside / "pictures")
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _read(path: Path) -> "Corpus":
-    """The corpus of a path; `CorpusError` if its only message is empty, as in a file of an empty list."""
-    from ecsuite.formats import read_corpus
+def _publish_several(
+    corpora: list[Path], scorecards: "list[Scorecard]", *, out: Path | None, as_json: bool
+) -> None:
+    """One table of several corpora; JSON has their scorecards beside the comparison."""
+    from rich.console import Console
 
-    corpus = read_corpus(path)
-    if len(corpus.messages) == 1 and not len(corpus.messages.values):
-        raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")
-    return corpus
+    from ecsuite.commands.scoring import document
+    from ecsuite.eval.comparison.all_scores import compare_scores
+    from ecsuite.eval.reports.compared_scores import report
+
+    pairs = zip(corpora, scorecards, strict=True)
+    found = report(compare_scores([document(path, card) for path, card in pairs], distinct=True))
+    data = with_format(
+        "result", {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
+    )
+    if out is not None:
+        write_json(out, data)
+    if as_json:
+        print_json(data)
+        return
+    for table in found.tables:
+        Console().print(table)
+    print("\n".join(found.notes))

@@ -133,7 +133,7 @@ def test_mistake(ecsuite, tmp_path, arguments):
     assert err.startswith(MISTAKES[arguments]), err
     assert not (tmp_path / "runs").exists()
     if "bad.jsonl" in arguments:
-        assert [line.split(":")[:2] for line in err.splitlines()] == [["bad.jsonl", "2"], ["bad.jsonl", "3"]]
+        assert err == "bad.jsonl:2: expected a list of non-negative integers, got 2.5 (and 1 more)\n"
 
 
 USAGE = {

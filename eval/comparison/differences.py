@@ -7,7 +7,7 @@ corrected together by Holm's procedure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from textwrap import shorten
 from typing import Any, Literal
@@ -133,10 +133,6 @@ def _with_verdict(
     first: Result, second: Result, found: MeanDifference, basis: str, p_holm: float | None
 ) -> Difference:
     """The difference with its verdict after the correction."""
-    if p_holm is not None:
-        verdict: Verdict = "inside the noise" if p_holm >= ALPHA else "higher" if found.mean > 0 else "lower"
-    else:  # an interval without a p-value has no spread
-        verdict = "inside the noise" if found.ci95 is not None and abs(found.mean) < NO_SPREAD else "unknown"
     return Difference(
         source=first.name,
         baseline=second.name,
@@ -145,8 +141,24 @@ def _with_verdict(
         p_value=found.p_value,
         p_holm=p_holm,
         basis=basis,
-        verdict=verdict,
+        verdict=_verdict(found.mean, found.ci95, p_holm),
     )
+
+
+def _verdict(mean: float, ci95: Interval | None, p_holm: float | None) -> Verdict:
+    if p_holm is not None:
+        return "inside the noise" if p_holm >= ALPHA else "higher" if mean > 0 else "lower"
+    # an interval without a p-value has no spread
+    return "inside the noise" if ci95 is not None and abs(mean) < NO_SPREAD else "unknown"
+
+
+def corrected(differences: Sequence[Difference]) -> list[Difference]:
+    """Differences of several metrics with Holm's correction for all of them together."""
+    p_values = holm_of_known(each.p_value for each in differences)
+    return [
+        replace(each, p_holm=p_holm, verdict=_verdict(each.mean, each.ci95, p_holm))
+        for each, p_holm in zip(differences, p_values, strict=True)
+    ]
 
 
 def require_comparable(results: Sequence[Result]) -> None:

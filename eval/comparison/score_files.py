@@ -18,6 +18,8 @@ from ecsuite.eval.statistics.differences import Interval
 from ecsuite.file_formats import without_format
 from ecsuite.formats.strict_json import read_json
 
+Document = tuple[Path, Any]
+"""A file of scores, and its content."""
 FILES = ("scores.json", "results.json")
 """File names that are searched for in a folder and its subfolders."""
 
@@ -38,14 +40,39 @@ def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Result]
         ConfigError: If a path cannot be read, a file has another format or no such score, or one seed of a source has
             two different scores; the message names the file.
     """
+    return gather_from(documents(paths), metric)
+
+
+def documents(paths: Iterable[Path | str]) -> list[Document]:
+    """The score files of paths with their contents.
+
+    Raises:
+        ConfigError: If a path cannot be read.
+    """
+    return [(file, read_json(file)) for path in paths for file in _files(Path(path))]
+
+
+def gather_from(documents: Iterable[Document], metric: str, *, merges_seeds: bool = True) -> list[Result]:
+    """The results in several documents, see `gather`.
+
+    Args:
+        documents: Files with their contents.
+        metric: Name of the score.
+        merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
+    """
     merged: dict[tuple[str, str, str], list[tuple[Result, Path]]] = {}
-    for path in paths:
-        for file in _files(Path(path)):
-            for result in _read_file(file, metric):
-                key = (result.name, result.fingerprint or result.source, result.signature)
-                merged.setdefault(key, []).append((result, file))
+    for file, data in documents:
+        for found in _read_file(file, data, metric):
+            result = found if merges_seeds else replace(found, name=_folder_of(file), fingerprint=str(file))
+            key = (result.name, result.fingerprint or result.source, result.signature)
+            merged.setdefault(key, []).append((result, file))
     results = [_merge(measured) for measured in merged.values()]
     return _with_different_names(_of_common_signature(results))
+
+
+def _folder_of(file: Path) -> str:
+    """The name of the folder of a score file, or that of a file with a name of its own."""
+    return file.resolve().parent.name if file.name in FILES else file.stem
 
 
 def _files(path: Path) -> list[Path]:
@@ -62,9 +89,8 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _read_file(file: Path, metric: str) -> Iterator[Result]:
+def _read_file(file: Path, data: Any, metric: str) -> Iterator[Result]:
     """The results of one file."""
-    data = read_json(file)
     data = without_format("scores", data, file) if isinstance(data, dict) else {}
     corpus = data.get("corpus") if isinstance(data.get("corpus"), dict) else {}
     if isinstance(data.get("scores"), list):
@@ -93,10 +119,11 @@ def _read_file(file: Path, metric: str) -> Iterator[Result]:
 
 def _lacking(file: Path, metric: str, found: Sequence[str]) -> ConfigError:
     """The error for a file without a score."""
-    known = shorten(", ".join(dict.fromkeys(found)), 100, placeholder=" …")
+    known = shorten(", ".join(dict.fromkeys(found)), 80, placeholder=" …")
     if metric == XFERBENCH:
         other = f", or choose one with --metric: {known}" if known else ""
-        return ConfigError(f"{file}: no XferBench score in it; compute it with `ecsuite score`{other}")
+        command = "`ecsuite score --metrics xferbench`"
+        return ConfigError(f"{file}: no XferBench score in it; compute it with {command}{other}")
     return ConfigError(f"{file}: no score {metric} in it" + (f"; it has {known}" if known else ""))
 
 

@@ -285,7 +285,7 @@ def test_a_score_beside_a_name(tmp_path):
 
 
 BAD_INTERVAL = {"scores": [{"name": "topsim", "value": 1, "ci95": [1]}]}
-OTHERS = "compute it with `ecsuite score`, or choose one with --metric: topsim, ami"
+OTHERS = "compute it with `ecsuite score --metrics xferbench`, or choose one with --metric: topsim, ami"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""Scoring corpora for a command: reading them, keeping the scores of runs, and documents to compare."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ecsuite.config import ConfigError, CorpusError
+from ecsuite.corpus import Corpus, remove_abandoned
+from ecsuite.eval.comparison.score_files import FILES, Document
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
+from ecsuite.formats import read_corpus
+
+
+def read(path: Path) -> Corpus:
+    """The corpus of a path.
+
+    Raises:
+        CorpusError: If it cannot be read, or its only message is empty, as in a file of an empty list.
+    """
+    corpus = read_corpus(path)
+    if len(corpus.messages) == 1 and not len(corpus.messages.values):
+        raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")
+    return corpus
+
+
+def scores_file(path: Path) -> Path | None:
+    """Where the scores of a corpus are kept: in its run folder, given as such or by its `corpus.jsonl`."""
+    folder = path if path.is_dir() else path.parent
+    is_folder = (path.is_dir() or path.name == "corpus.jsonl") and (folder / "metadata.json").is_file()
+    return folder / "scores.json" if is_folder else None
+
+
+def prepare_scores(paths: Sequence[Path]) -> None:
+    """Refuse scores files that cannot be read before anything is computed, and remove what killed processes left."""
+    for file in map(scores_file, paths):
+        if file is not None:
+            read_scores(file)
+            remove_abandoned(file.parent, file.name)
+
+
+def score_and_keep(path: Path, corpus: Corpus, names: Sequence[str] | None, options: Options) -> Scorecard:
+    """Score a corpus; a run folder keeps the scores.
+
+    Args:
+        path: Of the corpus.
+        corpus: What it holds.
+        names: See `score_corpus`.
+        options: Of the metrics.
+    """
+    card = score_corpus(corpus, names, options)
+    file = scores_file(path)
+    if file is not None:
+        save_scores(file, card.to_json())
+    return card
+
+
+def document(path: Path, card: Scorecard) -> Document:
+    """Scores as those of a file."""
+    return scores_file(path) or path, card.to_json()
+
+
+def has_scores(path: Path) -> bool:
+    """Whether a path has scores; else it is one of a corpus.
+
+    Raises:
+        ConfigError: If there is nothing.
+    """
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file or folder of results")
+    if path.is_dir():
+        return any(next(path.rglob(name), None) for name in FILES)
+    return path.suffix == ".json"

@@ -1,0 +1,189 @@
+"""Several sources side by side in every score that two of them have, corrected for all pairs and scores."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.comparison.differences import (
+    Difference,
+    choose_baseline,
+    compare,
+    corrected,
+    require_comparable,
+)
+from ecsuite.eval.comparison.results import XFERBENCH, Result
+from ecsuite.eval.comparison.score_files import Document, documents, gather_from
+from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics.score import Direction
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedScore:
+    """One score of all sources."""
+
+    name: str
+    """Name of the score."""
+    direction: Direction | None
+    """Which way is better; None: neither, or unknown."""
+    results: Mapping[str, Result]
+    """By source."""
+    differences: tuple[Difference, ...]
+    """Differences of pairs; none if they are not comparable."""
+    reason: str | None
+    """Why the sources are not comparable in it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The score as JSON-ready data."""
+        return {
+            "name": self.name,
+            "direction": self.direction,
+            "sources": [
+                result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
+                for result in self.results.values()
+            ],
+            "differences": [asdict(each) for each in self.differences],
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedScores:
+    """All scores that the sources have in common."""
+
+    sources: tuple[str, ...]
+    """Names of the sources, in the order in which they were given."""
+    scores: tuple[ComparedScore, ...]
+    """The scores, in the order of tables."""
+    left_out: Mapping[str, str]
+    """By the name of a score, why it is not compared."""
+
+    @property
+    def num_comparisons(self) -> int:
+        """Number of differences for which Holm's correction was made."""
+        return sum(each.p_value is not None for score in self.scores for each in score.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as JSON-ready data."""
+        return {
+            "sources": list(self.sources),
+            "scores": [score.to_json() for score in self.scores],
+            "left_out": dict(self.left_out),
+            "correction": {"method": "Holm", "comparisons": self.num_comparisons},
+        }
+
+
+def compare_scores(
+    sources: Iterable[Path | str | Document],
+    metrics: Sequence[str] | None = None,
+    baseline: str | None = None,
+    *,
+    distinct: bool = False,
+) -> ComparedScores:
+    """Compare sources in every score that at least two of them have.
+
+    Runs of one game that differ only in their seed are one source, unless there would be no other source.
+
+    Args:
+        sources: Folders or files of scores, or files with their contents (`(Path("runs/x/scores.json"),
+            card.to_json())`).
+        metrics: Names of scores; None: all but sizes and entropies.
+        baseline: Name of the source that the others are compared with; None: all pairs are compared.
+        distinct: Whether runs that differ only in their seed are sources of their own.
+
+    Raises:
+        ConfigError: If a source has no scores, or there is no score that all have.
+    """
+    found = [
+        document
+        for source in sources
+        for document in ([source] if isinstance(source, tuple) else documents([source]))
+    ]
+    names, left_out = _common(found) if metrics is None else (list(metrics), {})
+    if not names:
+        why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
+        raise ConfigError(
+            f"no score that two of them have{': ' if why else ''}{why}; run `ecsuite score` on each"
+        )
+    merges_seeds = not distinct and _num_sources(found, names[0]) > 1
+    compared = [_compared(found, name, baseline, merges_seeds=merges_seeds) for name in names]
+    flat = iter(corrected([each for score in compared for each in score.differences]))
+    scores = tuple(
+        ComparedScore(
+            name=score.name,
+            direction=score.direction,
+            results=score.results,
+            differences=tuple(islice(flat, len(score.differences))),
+            reason=score.reason,
+        )
+        for score in compared
+    )
+    fullest = max(scores, key=lambda score: len(score.results))
+    return ComparedScores(
+        sources=tuple(dict.fromkeys(name for score in (fullest, *scores) for name in score.results)),
+        scores=scores,
+        left_out=left_out,
+    )
+
+
+def _num_sources(found: Sequence[Document], name: str) -> int:
+    """The number of sources where runs that differ only in their seed are one."""
+    return len({result.name for result in gather_from(_having(found, name), name)})
+
+
+def _having(found: Sequence[Document], name: str) -> list[Document]:
+    """The documents with a value of a score; all if none has one, so that reading them says so."""
+    return [each for each in found if _reasons(each[1]).get(name, "") is None] or list(found)
+
+
+def _compared(
+    found: Sequence[Document], name: str, baseline: str | None, *, merges_seeds: bool
+) -> ComparedScore:
+    """One score of the sources that have it, before the correction."""
+    results = gather_from(_having(found, name), name, merges_seeds=merges_seeds)
+    choose_baseline(results, baseline)  # an unknown name is refused
+    reason: str | None = None
+    differences: tuple[Difference, ...] = ()
+    try:
+        require_comparable(results)
+        differences = compare(results, name, baseline).differences
+    except ConfigError as error:
+        reason = str(error)
+    direction = SCORES[name][1] if name in SCORES else None
+    by_name = {result.name: result for result in results}
+    return ComparedScore(
+        name=name, direction=direction, results=by_name, differences=differences, reason=reason
+    )
+
+
+def common_scores(found: Sequence[Document]) -> list[str]:
+    """Names of the scores that at least two documents have (or the only one), without sizes and entropies."""
+    return _common(found)[0]
+
+
+def _common(found: Sequence[Document]) -> tuple[list[str], dict[str, str]]:
+    """Names of the scores that can be compared, in the order of tables, and why others are left out."""
+    per_file = [_reasons(data) for _, data in found]
+    every = dict.fromkeys(name for names in per_file for name in names)
+    order = {name: place for place, name in enumerate(SCORES)}
+    common, left_out = [], {}
+    for name in sorted(every, key=lambda name: order.get(name, -1)):
+        if SCORES.get(name, ("other", None))[0] == "sizes":
+            continue
+        if sum(name in names and names[name] is None for names in per_file) >= min(2, len(found)):
+            common.append(name)
+        else:
+            reasons = [names[name] or "only in one" for names in per_file if name in names]
+            left_out[name] = reasons[0]
+    return common, left_out
+
+
+def _reasons(data: Any) -> dict[str, str | None]:
+    """By the name of each score of a document, why it is undefined; None for a score with a value."""
+    scores = data.get("scores") if isinstance(data, dict) else None
+    if not isinstance(scores, list):
+        return {XFERBENCH: None}
+    named = [each for each in scores if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return {each["name"]: each.get("reason") for each in named}

@@ -1,0 +1,113 @@
+"""Several sources in every score: what is compared, what is corrected, and what is left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
+from ecsuite.eval.reports.compared_scores import report
+
+
+def document(name, **values):
+    """A file of scores, each `(value, low, high)` or a reason."""
+    scores = [
+        {
+            "name": key,
+            "value": None if isinstance(value, str) else value[0],
+            "ci95": None if isinstance(value, str) else list(value[1:]),
+            "reason": value if isinstance(value, str) else None,
+            "signature": f"{key}|v:1",
+        }
+        for key, value in values.items()
+    ]
+    corpus = {"source_path": f"runs/{name}/corpus.jsonl", "sha256": {"corpus.jsonl": name}}
+    return Path(f"runs/{name}/scores.json"), {"corpus": corpus, "scores": scores}
+
+
+FIRST = document("a", topsim=(0.5, 0.4, 0.6), cbm=(0.3, 0.2, 0.4), ami="no meaning occurs twice")
+SECOND = document("b", cbm=(0.8, 0.7, 0.9), topsim=(0.52, 0.42, 0.62), ami=(0.1, 0.0, 0.2))
+
+
+def test_scores_that_two_have_are_compared_and_corrected_together():
+    found = compare_scores([FIRST, SECOND])
+    assert [score.name for score in found.scores] == ["topsim", "cbm"] == common_scores([FIRST, SECOND])
+    assert found.sources == ("a", "b")
+    assert found.left_out == {"ami": "no meaning occurs twice"}
+    similar, different = (score.differences[0] for score in found.scores)
+    assert similar.verdict == "inside the noise" and different.verdict == "higher"
+    assert different.p_holm == pytest.approx(2 * different.p_value)
+    assert found.num_comparisons == 2
+    assert json.loads(json.dumps(found.to_json()))["correction"] == {"method": "Holm", "comparisons": 2}
+
+
+def test_a_score_of_two_among_three_is_compared():
+    third = document("c", topsim=(0.9, 0.8, 0.95))
+    found = compare_scores([FIRST, SECOND, third])
+    assert [len(score.results) for score in found.scores] == [3, 2]
+    assert [len(score.differences) for score in found.scores] == [3, 1]
+    lines = report(found).notes
+    assert "3 of 4 differences are outside the noise:" in lines
+    assert any(line.startswith("  cbm: b higher than a (p <.001)") for line in lines)
+
+
+def test_other_settings_are_shown_and_not_compared():
+    other = document("b", topsim=(0.52, 0.42, 0.62))
+    other[1]["scores"][0]["signature"] = "topsim|n:3|v:1"
+    [score] = compare_scores([FIRST, other]).scores
+    assert not score.differences and "n 3, not none" in score.reason
+    assert {name: result.score for name, result in score.results.items()} == {"a": 0.5, "b": 0.52}
+
+
+def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(tmp_path):
+    def run(name, seed, value, kind="gumbel"):
+        folder = tmp_path / name
+        folder.mkdir()
+        config = {"name": "game", "channel": {"kind": kind}, "training": {"seed": seed}}
+        (folder / "metadata.json").write_text(json.dumps({"config": config}))
+        _, data = document(name, cbm=(value, value - 0.1, value + 0.1))
+        (folder / "scores.json").write_text(json.dumps(data))
+        return folder
+
+    runs = [run("a1", 1, 0.2), run("a2", 2, 0.3)]
+    assert compare_scores(runs).sources == ("a1", "a2")
+    runs += [run("b1", 1, 0.6, "soft"), run("b2", 2, 0.8, "soft")]
+    found = compare_scores(runs)
+    assert len(found.sources) == 2
+    assert found.scores[0].differences[0].basis == "paired by 2 seeds"
+    assert len(compare_scores(runs, distinct=True).sources) == 4
+
+
+def test_nothing_in_common_is_told():
+    with pytest.raises(ConfigError, match="no score that two of them have: ami: no meaning occurs twice"):
+        compare_scores([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
+    with pytest.raises(ConfigError, match="unknown baseline 'x'"):
+        compare_scores([FIRST, SECOND], baseline="x")
+
+
+def test_the_table_names_the_better_one():
+    [table] = report(compare_scores([FIRST, SECOND])).tables
+    verdicts = [str(cell) for cell in table.columns[-1].cells]
+    assert verdicts == ["inside the noise", "b is better"]
+    arrows = [str(cell) for cell in table.columns[1].cells]
+    assert arrows == ["↑", "↑"]
+
+
+def test_commands(ecsuite, tmp_path):
+    for name, grammar in (("one", "concat"), ("two", "hol")):
+        arguments = ("--num-attributes", "2", "--num-values", "4", "--out", name)
+        assert ecsuite("grammar", grammar, *arguments)[0] == 0
+    code, out, err = ecsuite("score", "one", "two", "--metrics", "topsim,cbm,elcc", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert len(data["corpora"]) == 2
+    assert [score["name"] for score in data["comparison"]["scores"]] == ["topsim", "cbm"]
+    assert (tmp_path / "one" / "scores.json").is_file()
+    code, out, err = ecsuite("compare", "one", "two")
+    assert (code, err) == (0, "") and "topsim" in out and "verdict" in out and "Token Count" not in out
+    (tmp_path / "two" / "scores.json").unlink()
+    code, out, err = ecsuite("compare", "one", "two", "--json")
+    assert (code, err) == (0, "two has no scores yet: scoring it\n")
+    assert (tmp_path / "two" / "scores.json").is_file()
+    assert json.loads(out)["sources"] == ["one", "two"]
