@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.atomic_files import remove_abandoned
 from ecsuite.commands.options import (
     Cache,
     Device,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ecsuite.atomic_files import remove_abandoned
 from ecsuite.config import ConfigError, CorpusError
-from ecsuite.corpus import Corpus, remove_abandoned
+from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
