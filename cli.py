@@ -39,7 +39,8 @@ FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "show": {"--out": "--plot"},
     "icy": {"--early-verdict": "--early-stop", "--picture": "--plot"},
     "translate": {"--folder": "--cache"},
-    "xtreme": {"--body": "--backbone", "--folder": "--cache"},
+    "xtreme": {"--body": "--backbone", "--folder": "--cache", "--picture": "--plot"},
+    "cbm": {"--picture": "--plot"},
 }
 """By command, names that options had; they are hidden and keep working."""
 

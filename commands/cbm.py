@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import (
-    OUTPUT,
     Cache,
     Device,
     Json,
     Out,
     Plan,
+    Plot,
     Quiet,
     Seeds,
     Set,
@@ -31,14 +31,7 @@ def cbm(
     ] = None,
     assign: Set = None,
     out: Out = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="Draw CBM against the number of samples: .svg or .png.",
-        ),
-    ] = None,
+    plot: Plot = None,
     folder: Cache = Path("runs/cbm"),
     plan: Plan = False,
     workers: Workers = None,
@@ -53,8 +46,8 @@ def cbm(
 
     own_seeds = read_seeds(seeds, FIRST_SEED)
     chosen = load_study(study, seeds=own_seeds, rows=row or (), assignments=assign or (), device=device)
-    if picture is not None:
-        prepare_picture(picture)
+    if plot is not None:
+        prepare_picture(plot)
     if out is not None:
         prepare_output_file(out)
     if plan:
@@ -70,4 +63,4 @@ def cbm(
     )
     from ecsuite.eval.concept_games.report import report
 
-    report(chosen, rows).publish(out=out, picture=picture, as_json=as_json)
+    report(chosen, rows).publish(out=out, picture=plot, as_json=as_json)

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import (
-    OUTPUT,
     Cache,
     Device,
     Json,
     Out,
     Plan,
+    Plot,
     Quiet,
     Seeds,
     Workers,
@@ -26,7 +26,7 @@ from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 ALL = "all"
-_TUNING = ("preset", "seeds", "cache", "picture", "plan", "workers", "device")
+_TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
     "--model": _TUNING,
@@ -81,12 +81,7 @@ def xtreme(
     ] = None,
     seeds: Seeds = None,
     cache: Cache = Path("runs/xtreme"),
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT, metavar="FILE", help="Draw scores by family and by script: .svg or .png."
-        ),
-    ] = None,
+    plot: Plot = None,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
@@ -107,8 +102,8 @@ def xtreme(
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
     names = tuple(TASKS) if tasks == ALL else names_in(tasks)
-    if picture is not None:
-        prepare_picture(picture)
+    if plot is not None:
+        prepare_picture(plot)
     if out is not None:
         prepare_output_file(out)
     folder_of_tasks = data or data_folder("xtreme")
@@ -152,4 +147,4 @@ def xtreme(
         quiet=quiet,
         announces=not as_json,
     )
-    report(result).publish(out=out, picture=picture, as_json=as_json)
+    report(result).publish(out=out, picture=plot, as_json=as_json)

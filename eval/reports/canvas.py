@@ -11,6 +11,8 @@ from ecsuite.eval.reports.console import prepare_output_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ecsuite.corpus import Corpus
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
 """Palette of Okabe and Ito, distinguishable for colour-blind readers."""
 FONT_SIZE = 8
@@ -81,6 +83,13 @@ def label(name: str | int) -> str:
     text = text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
     glyphs = _glyphs()
     return "".join(character if ord(character) in glyphs else "?" for character in text)
+
+
+def corpus_name(corpus: "Corpus") -> str:
+    """What a corpus is called in titles: its run folder or file; `corpus` if it was made in Python."""
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    name = source.resolve().parent.name if source.name == "corpus.jsonl" else source.name
+    return label(name) if name else "corpus"
 
 
 def text_width(text: str, size: float = FONT_SIZE) -> float:

@@ -17,6 +17,7 @@ from ecsuite.eval.reports.canvas import (
     COLOURS,
     FONT_SIZE,
     TITLE_SIZE,
+    corpus_name,
     label,
     new_figure,
     save,
@@ -65,7 +66,7 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
             draw_heatmap(corpus, *files("heatmap"))
         curves = sensitivity(corpus)
         if len(curves["sizes"]) > 1:
-            draw_sensitivity({"": curves}, *files("sensitivity"))
+            draw_sensitivity({corpus_name(corpus): curves}, *files("sensitivity"))
     source = Path(str(corpus.metadata.get("source_path", "")))
     run = source if source.is_dir() else source.parent
     if "source_path" in corpus.metadata and (run / "log.jsonl").is_file():
@@ -77,7 +78,7 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
     """Draw the score against the number of samples, as in figure 4 of Carmeli et al. (2024).
 
     Args:
-        curves: Results of `sensitivity` by the name of the corpus ("" for a single one).
+        curves: Results of `sensitivity` by the name of the corpus.
         *paths: Output files.
 
     Raises:
@@ -87,7 +88,7 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
     axes = figure.subplots()
     for index, (name, curve) in enumerate(curves.items()):
         colour = COLOURS[index % len(COLOURS)]
-        of = f"{label(name)}: " if name else ""
+        of = f"{label(name)}: " if len(curves) > 1 else ""
         sizes = np.array(curve["sizes"])
         segments = f"{curve['step']:,} samples each"
         for key, style, what in (("accumulated", "-", "the first samples"), ("segmented", "--", segments)):
@@ -96,10 +97,8 @@ def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> N
             text = of + what + spread
             axes.plot(sizes[: len(scores)], scores, style, marker="o", ms=3, color=colour, label=text)
     format_curves(axes, "samples", "CBM (concept best matching)")
-    names = [label(name) for name in curves if name]
-    axes.set_title(
-        f"{', '.join(names) or 'CBM'}: sensitivity to the corpus size", fontsize=TITLE_SIZE, loc="left"
-    )
+    names = ", ".join(map(label, curves)) if len(curves) < 3 else f"{len(curves)} corpora"
+    axes.set_title(f"{names}: sensitivity to the corpus size", fontsize=TITLE_SIZE, loc="left")
     _legend_below(figure, axes)
     save(figure, *paths)
 

@@ -61,7 +61,7 @@ def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str
     axes = figure.add_axes((left / width, bottom / total, PLOT_WIDTH / width, height / total))
     row = 0
     for part, members in parts.items():
-        at = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": FONT_SIZE}
+        at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": FONT_SIZE}
         axes.text((MARGIN - left) / PLOT_WIDTH, row, QUESTIONS[part], weight="bold", **at)
         for place, line in enumerate(members, start=row + 1):
             _draw_line(axes, line, place)
@@ -87,7 +87,7 @@ def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str
 def _draw_line(axes: Any, line: Line, row: int) -> None:
     """Draw a score and its chance level; grey where it does not differ from chance."""
     score, verdict = line
-    beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": FONT_SIZE}
+    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": FONT_SIZE}
     colour = GREY if verdict.relation == "equal" else COLOURS[0]
     axes.text(-0.03, row, _name(line), ha="right", color="black", **beside)
     axes.text(1.03, row, _reading(line), ha="left", color=colour, **beside)

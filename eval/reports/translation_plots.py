@@ -11,7 +11,16 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.eval.metrics.translation_graph import Translation, translate
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width, whole_numbers
+from ecsuite.eval.reports.canvas import (
+    COLOURS,
+    FONT_SIZE,
+    corpus_name,
+    label,
+    new_figure,
+    save,
+    text_width,
+    whole_numbers,
+)
 from ecsuite.eval.statistics.counting import Ints
 
 MAX_WORDS = 64
@@ -65,7 +74,8 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
 
     A coloured line is a pair of the best matching; its width shows the number of co-occurrences. A grey line is the
     most frequent other concept of a word, or the most frequent word of an unmatched concept. The columns on the right
-    show the co-occurrences and the purity of each pair (`map_shares` of the metric `cbm`).
+    show the co-occurrences of each pair, their share of the uses of the word and of the occurrences of the concept
+    (`map_shares` of the metric `cbm`).
 
     Raises:
         CorpusError: If the corpus has no concepts.
@@ -81,7 +91,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     left = 0.32 + max(map(text_width, [*word_labels, sides.more_words, "words"]))
     right = left + 2.6
     columns = right + 0.5 + max(map(text_width, [*concept_labels, sides.more_concepts, "concepts"]))
-    headings = ("co-occurrences", "of the word", "of the concept")
+    headings = ("used together", "share of word", "share of concept")
     ends = columns + np.cumsum([text_width(heading) + 0.18 for heading in headings]) - 0.18
     width, top = max(float(ends[-1]) + 0.25, 6.8), 0.95
     height = top + num_rows * _ROW + 0.75
@@ -97,7 +107,7 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     def height_of(row: int) -> float:
         return top + (row + 0.5) * _ROW
 
-    _title(write, translation)
+    _title(write, translation, corpus_name(corpus))
     write(left - 0.12, top - 0.1, "words", ha="right", color=_TEXT_GREY)
     write(right + 0.12, top - 0.1, "concepts", color=_TEXT_GREY)
     if sides.num_pairs:
@@ -141,12 +151,12 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     save(figure, *paths)
 
 
-def _title(write: Any, translation: Translation) -> None:
+def _title(write: Any, translation: Translation, name: str) -> None:
     """Write the two title lines of a translation graph."""
     num_words, num_concepts = translation.weights.shape
     good = translation.present[translation.word, translation.concept].sum()
     edges = np.maximum(translation.words.per_row, translation.concepts.per_row).sum()
-    write(0.2, 0.25, f"Concept best matching: {good / edges:.3f}", fontsize=11)
+    write(0.2, 0.25, f"{name}: concept best matching {good / edges:.3f}", fontsize=11)
     counts = f"{num_words:,} words, {num_concepts:,} concepts, {len(translation.word):,} pairs"
     write(0.2, 0.5, f"{counts}, {len(translation.words.per_row):,} samples", color=_TEXT_GREY)
 
@@ -165,7 +175,10 @@ def _secondary_edges(translation: Translation, sides: _Sides) -> list[tuple[int,
 
 
 def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
-    """Draw the co-occurrences of words and concepts, with the best matching on the diagonal, outlined.
+    """Draw how often each word is used with each concept, with the best matching on the diagonal, outlined.
+
+    The colour is the share of the word's uses that have the concept in their phrase, so that rare words are seen as
+    well as frequent ones.
 
     Raises:
         CorpusError: If the corpus has no concepts, or all messages are empty.
@@ -175,19 +188,20 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     if not len(translation.words.ids):
         raise CorpusError("every message is empty: there are no words to match with concepts")
     sides = _Sides.of(translation, max_words)
-    weights = translation.weights[np.ix_(sides.words, sides.concepts)]
-    num_words, num_concepts = weights.shape
+    present = translation.present[np.ix_(sides.words, sides.concepts)]
+    shares = 100 * present / np.maximum(translation.words.totals()[sides.words], 1)[:, None]
+    num_words, num_concepts = shares.shape
     word_labels = [label(translation.words.name(word)) for word in sides.words]
     concept_labels = [label(translation.concepts.name(concept)) for concept in sides.concepts]
     left, top = 0.75 + max(map(text_width, word_labels)), 0.6 + max(map(text_width, concept_labels))
     table_width, table_height = _ROW * max(num_concepts, 8), _ROW * max(num_words, 8)
     width, height = left + table_width + 1.2, top + table_height + 0.5
-    title = "Co-occurrences of words and concepts; best match outlined"
+    title = f"{corpus_name(corpus)}: words and their concepts, best match outlined"
     width = max(width, 0.5 + text_width(title, 11))
     figure = new_figure(width, height)
     box = (left / width, 0.4 / height, table_width / width, table_height / height)
     axes = figure.add_axes(box)
-    mesh = axes.pcolormesh(weights, cmap="Blues", vmin=0, rasterized=weights.size > 10_000)
+    mesh = axes.pcolormesh(shares, cmap="Blues", vmin=0, vmax=100, rasterized=shares.size > 10_000)
     axes.invert_yaxis()
     for row in range(sides.num_pairs):
         across, down = [row, row + 1, row + 1, row, row], [row, row, row + 1, row + 1, row]
@@ -207,7 +221,7 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     bar = figure.colorbar(mesh, cax=figure.add_axes(bar_box))
     bar.ax.tick_params(labelsize=FONT_SIZE)
     bar.locator = whole_numbers()
-    bar.set_label("co-occurrences", fontsize=FONT_SIZE)
+    bar.set_label("% of the word's uses", fontsize=FONT_SIZE)
     save(figure, *paths)
 
 

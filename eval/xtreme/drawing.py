@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import main_score
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS
@@ -22,8 +22,10 @@ MIN_WIDTH, MAX_STRETCH = 2.9, 2.5
 """Least width of a column of panels, in inches, and largest factor by which a panel is stretched to fill it."""
 HEIGHT = 1.5
 """Height of a panel, in inches."""
-LEFT, RIGHT, TOP, GAP = 0.55, 0.15, 0.45, 0.3
+LEFT, RIGHT, TOP, GAP = 0.55, 0.15, 0.7, 0.3
 """Margins around panels, and gap above each row of panels, in inches."""
+UNDER_ZERO = 0.06
+"""Share of a panel below a score of 0, so that dots at 0 are above the language codes."""
 CODES_HEIGHT = 0.26
 """Space below a panel for language codes, in inches."""
 SMALL = FONT_SIZE - 1
@@ -78,7 +80,8 @@ def draw(result: TransferResult, *paths: Path) -> None:
         max(MIN_WIDTH, *(arrangement[side].width for arrangement in panels.values()))
         for side in range(len(GROUPINGS))
     ]
-    width = LEFT + max(sum(widths) + GAP, legend) + RIGHT
+    title = f"{names[0]}: XTREME scores by language"
+    width = LEFT + max(sum(widths) + GAP, legend, text_width(title, TITLE_SIZE)) + RIGHT
     below = {
         task: CODES_HEIGHT
         + max(text_width(name, SMALL) for each in arrangement for name, _, _ in each.groups)
@@ -103,12 +106,13 @@ def draw(result: TransferResult, *paths: Path) -> None:
                 metrics = " and ".join(METRIC_TITLES[metric] for metric in TASKS[task].main)
                 axes.set_ylabel(metrics, fontsize=FONT_SIZE)
         bottom -= below[task]
+    figure.text(0.1 / width, 1 - 0.2 / total, title, fontsize=TITLE_SIZE, va="center", parse_math=False)
     handles, texts = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
         texts,
         loc="upper left",
-        bbox_to_anchor=(0.05 / width, 1 - 0.05 / total),
+        bbox_to_anchor=(0.05 / width, 1 - 0.32 / total),
         borderaxespad=0,
         ncols=len(texts),
         frameon=False,
@@ -149,10 +153,17 @@ def _draw_panel(result: TransferResult, task: str, arrangement: Arrangement, axe
             levels = [main_score(task, of_one) for of_one in metrics.values()]
             heights, reach = [levels[each] for each in order], 0.45 * STEP
             axes.hlines(
-                heights, positions - reach, positions + reach, color=colour, linewidth=1.2, label=name
+                heights,
+                positions - reach,
+                positions + reach,
+                color=colour,
+                linewidth=1.2,
+                label=name,
+                zorder=5,
+                clip_on=False,
             )
     axes.set_xlim(0, arrangement.width)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=-UNDER_ZERO * axes.get_ylim()[1])
     axes.tick_params(labelsize=SMALL)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)

@@ -37,7 +37,7 @@ def small_study(ecsuite):
 
 def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     arguments = ["cbm", "small.yaml", *QUICK, "--workers", "1"]
-    code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--picture", "deep/figure.png")
+    code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--plot", "deep/figure.png")
     assert (code, err) == (0, "2 jobs: 0 kept in runs/cbm, 2 to compute with 1 process\n")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(" thing")] == ["thing_gs", "thing_qt"]
@@ -70,7 +70,7 @@ MISTAKES = {
         "small.yaml: rows[0]: --set: channel.word_size: channel gumbel does not read it; read by quantized, "
     ),
     "cbm small.yaml --set training.seed=2": "--set training.seed=2: a study has several seeds; use --seeds",
-    "cbm small.yaml --picture a.pdf": "a.pdf: expected the name of a picture, ending in .svg or .png",
+    "cbm small.yaml --plot a.pdf": "a.pdf: expected the name of a picture, ending in .svg or .png",
     "cbm small.yaml --device gpu": "unknown device 'gpu'",
     "cbm small.yaml --out .": ".: expected a file name, got a folder",
 }

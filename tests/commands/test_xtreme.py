@@ -67,7 +67,7 @@ def test_baselines_are_scored(xtreme):
 
 def test_a_picture_is_drawn(xtreme):
     pytest.importorskip("matplotlib")
-    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--picture", "by_family.svg")[0] == 0
+    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--plot", "by_family.svg")[0] == 0
     assert Path("by_family.svg").read_text().lstrip().startswith("<?xml")
 
 
@@ -97,7 +97,7 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
         (["corpus.jsonl", "--texts", "nowhere"], "nowhere: no such folder of target texts"),
         (["--baselines", "--human", "fr.txt"], "--human: not read by --baselines; read by CORPUS"),
-        (["corpus.jsonl", "--picture", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
+        (["corpus.jsonl", "--plot", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
     ],
 )  # fmt: skip
 def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monkeypatch):

@@ -13,7 +13,7 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
     monkeypatch.setattr(score_chart, "save", lambda figure, *paths: caught.append(figure))
     meanings = np.stack(np.divmod(np.arange(25), 5), axis=1)
     card = score_corpus(
-        Corpus((meanings + [1, 6]).tolist(), meanings=meanings), ["topsim", "posdis", "conflict_count"]
+        Corpus(np.add(meanings, [1, 6]).tolist(), meanings=meanings), ["topsim", "posdis", "conflict_count"]
     )
     score_chart.draw_scores(card.scores, card.verdicts, "mine: scores", "a.svg")
     shown, _ = texts(caught[0])
