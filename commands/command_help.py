@@ -1,7 +1,7 @@
 """The help of a command: what most need with `--help`, every option with `--help-all`."""
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,33 +37,30 @@ class Command(TyperCommand):
     examples: tuple[str, ...] = ()
     """Complete lines to copy."""
 
+    def usage_pieces(self) -> list[str]:
+        """What follows after the name of the command: its arguments, and the options that must be given."""
+        parameters: list[Any] = self.params
+        arguments = [p.metavar if p.required else f"[{p.metavar}]" for p in parameters if is_argument(p)]
+        needed = [f"{p.opts[0]} {p.metavar}" for p in parameters if not is_argument(p) and p.required]
+        return [*arguments, *needed, "[options]"]
+
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the line of usage."""
-        pieces: list[Any] = [
-            p.metavar if p.required else f"[{p.metavar}]" for p in self.params if is_argument(p)
-        ]
-        pieces += [f"{p.opts[0]} {p.metavar}" for p in self.params if not is_argument(p) and p.required]
-        formatter.write_usage(ctx.command_path, " ".join([*pieces, "[options]"]))
+        formatter.write_usage(ctx.command_path, " ".join(self.usage_pieces()))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options by group, and how to see those that are left out."""
-        shows_all = ctx.meta.get(SHOWS_ALL, False)
-        groups: dict[str, list[tuple[str, str]]] = {}
-        num_hidden = 0
-        parameters: list[Any] = self.get_params(ctx)
-        for parameter in parameters:
-            group = "Arguments" if is_argument(parameter) else parameter.rich_help_panel or "Options"
-            if group.startswith(MORE) and not shows_all:
-                num_hidden += 1
-            elif "--help" not in parameter.opts and "--help-all" not in parameter.opts:
-                groups.setdefault(group.removeprefix(f"{MORE}: "), []).append(described(parameter))
-        for group in sorted(groups, key=lambda name: (name != "Arguments", name != "Options")):
+        shown: list[Any] = self.get_params(ctx)
+        hidden = (
+            [] if ctx.meta.get(SHOWS_ALL) else [each for each in shown if group_of(each).startswith(MORE)]
+        )
+        for group, rows in grouped([each for each in shown if each not in hidden]).items():
             with formatter.section(group):
-                formatter.write_dl(groups[group])
-        if num_hidden:
+                formatter.write_dl(rows)
+        if hidden:
             formatter.write_paragraph()
-            options = "option" if num_hidden == 1 else "options"
-            formatter.write_text(f"{num_hidden} more {options}: {ctx.command_path} --help-all")
+            options = "1 more option" if len(hidden) == 1 else f"{len(hidden)} more options"
+            formatter.write_text(f"{options}: {ctx.command_path} --help-all")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples, each in a line."""
@@ -98,6 +95,22 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def is_argument(parameter: Any) -> bool:
     """Whether a parameter of a command is given by its position."""
     return isinstance(parameter, TyperArgument)
+
+
+def group_of(parameter: Any) -> str:
+    """The heading under which a parameter is shown."""
+    return "Arguments" if is_argument(parameter) else str(parameter.rich_help_panel or "Options")
+
+
+def grouped(parameters: Iterable[Any]) -> dict[str, list[tuple[str, str]]]:
+    """How parameters are written and what they are for, by group; without the options for help."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for parameter in parameters:
+        if not {"--help", "--help-all"} & {*parameter.opts}:
+            group = group_of(parameter).removeprefix(f"{MORE}: ")
+            groups.setdefault(group, []).append(described(parameter))
+    first = ("Arguments", "Options")
+    return {name: groups[name] for name in sorted(groups, key=lambda name: name not in first)}
 
 
 def described(parameter: Any) -> tuple[str, str]:
