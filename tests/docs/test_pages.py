@@ -11,7 +11,7 @@ LONGEST_LINE = 110
 """Characters of a line."""
 MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
 """Pages that are made from the source."""
-TO_BE_WRAPPED = (
+TO_BE_WRAPPED = ("README.md", "from_egg.md", "icy.md", "own_parts.md", "pictures.md")
     "README.md",
     "from_egg.md",
     "icy.md",
