@@ -11,25 +11,10 @@ LONGEST_LINE = 110
 """Characters of a line."""
 MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
 """Pages that are made from the source."""
-TO_BE_WRAPPED = ("README.md", "from_egg.md", "icy.md", "own_parts.md", "pictures.md")
-    "README.md",
-    "from_egg.md",
-    "icy.md",
-    "metrics.md",
-    "own_parts.md",
-    "pictures.md",
-    "sweeps.md",
-)
+TO_BE_WRAPPED = ("README.md", "from_egg.md", "own_parts.md")
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
-WRITTEN_NEXT = (
-    "training.md",
-    "own_data.md",
-    "commands.md",
-    "reading_a_score.md",
-    "file_formats.md",
-    "pictures.md",
-)
+WRITTEN_NEXT = ("training.md", "commands.md", "reading_a_score.md", "file_formats.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
