@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.games.experiment import Experiment
+    from ecsuite.games.loggers import make_loggers
     from ecsuite.games.runs import Run
 
 MAX_SEEDS = 10_000
@@ -37,6 +38,7 @@ def train(
     resume: bool = False,
     device: str = "auto",
     overrides: Mapping[str, Any] | None = None,
+    log: str | Iterable[str] = (),
     trust_code: bool = False,
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
@@ -49,6 +51,7 @@ def train(
         resume: Whether to continue an unfinished run in the folder.
         device: auto, cpu or cuda.
         overrides: Values by `section.key`, such as `{"channel.vocab_size": 20}`.
+        log: Loggers of the figures: csv, tensorboard, wandb, or `./mine.py:MyLogger`.
         trust_code: Whether the foreign parts of a config that a run wrote are imported.
         progress: Called as `progress(label, steps done, steps in total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
@@ -81,6 +84,8 @@ def train(
             folder,
             resume=resume,
             device=device,
+            loggers=make_loggers([log] if isinstance(log, str) else log),
+            announce=note,
             progress=progress or reporter.progress,
             note=note,
             should_stop=should_stop,
@@ -321,7 +326,7 @@ def list_parts(kind: str) -> dict[str, str]:
     """The registered parts of a kind, with a line about each.
 
     Args:
-        kind: world, task, channel, sender, receiver, perception, cell, loss, optimizer, schedule or metric.
+        kind: world, task, channel, sender, receiver, perception, cell, loss, optimizer, schedule, logger or metric.
 
     Raises:
         ConfigError: If there is no such kind.
@@ -370,7 +375,7 @@ def _names(name: str, given: Any) -> list[str]:
 def _registries() -> dict[str, Registry]:
     from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
     from ecsuite.eval.metrics import METRICS
-    from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+    from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 
     found = (
         WORLDS,
@@ -383,6 +388,7 @@ def _registries() -> dict[str, Registry]:
         LOSSES,
         OPTIMIZERS,
         SCHEDULES,
+        LOGGERS,
         METRICS,
     )
     return {registry.word: registry for registry in found}

@@ -36,6 +36,7 @@ USE = {
     "losses": "ecsuite train-game disc_small --loss {name}",
     "optimizers": "ecsuite train-game disc_small --set optimizer={name}",
     "schedules": "ecsuite train-game disc_small --set schedule={name}",
+    "loggers": "ecsuite train-game disc_small --log {name}",
     "grammars": "ecsuite grammar {name}",
     "metrics": "ecsuite score runs/disc_small --metrics {name}",
     "protocols": "ecsuite icy --protocol {name}",

@@ -95,6 +95,7 @@ KINDS: Mapping[str, Kind] = {
     "losses": _of_registry("games.registry:LOSSES"),
     "optimizers": _of_registry("games.registry:OPTIMIZERS"),
     "schedules": _of_registry("games.registry:SCHEDULES"),
+    "loggers": _of_registry("games.registry:LOGGERS"),
     "grammars": _of_table("grammars:GRAMMARS", first_line, "concat", "shufdet", "hol", "zipf_parentheses"),
     "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
     "protocols": Kind(names=lambda: found("eval.icy.protocols:PROTOCOLS")),

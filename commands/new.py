@@ -26,6 +26,7 @@ USE = {
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
     "schedule": "ecsuite train-game disc_small --set schedule={part}",
     "grammar": "ecsuite grammar {part} && ecsuite score runs/{name}",
+    "logger": "ecsuite train-game disc_small --log {part}",
     "metric": "ecsuite score runs/disc_small --metrics {part}",
 }
 """How a part is used, where that is not `--KIND`."""

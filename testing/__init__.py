@@ -29,6 +29,7 @@ KINDS = {
     "loss": "ecsuite.testing.games",
     "optimizer": "ecsuite.testing.games",
     "schedule": "ecsuite.testing.games",
+    "logger": "ecsuite.testing.loggers",
     "metric": "ecsuite.testing.metrics",
     "grammar": "ecsuite.testing.grammars",
 }
@@ -44,6 +45,7 @@ SIGNS = {
     "sender": "num_features",
     "perception": "object_shape",
     "receiver": "vocab_size",
+    "logger": "log",
 }
 """The attribute, or argument of the constructor, that only parts of a kind have."""
 

@@ -26,7 +26,7 @@ from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.grammars import GRAMMARS
 
 QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
@@ -158,7 +158,7 @@ def test_list_names_everything(ecsuite):
     registries = {
         "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
-        "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts,
+        "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": named_studies() | cbm_studies(),
         "xferbench protocols": RULES, "baselines": SOURCES, "translation presets": TRANSLATION,

@@ -11,6 +11,7 @@ from ecsuite.config import ConfigError
 from ecsuite.games.loggers import flat_figures, make_loggers
 from ecsuite.games.training import train
 from ecsuite.jobs.signals import stop_signals
+from ecsuite.testing import checks
 
 MINE = """
 from dataclasses import dataclass
@@ -124,3 +125,8 @@ def test_a_run_without_loggers_writes_nothing_more(whole):
     assert json.loads((whole / "log.jsonl").read_text().splitlines()[0]).keys() == {
         "step", "epoch", "train", "valid", "examples_per_second",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("check", checks("logger", "csv"), ids=str)
+def test_the_csv_file_holds_what_loggers_of_users_must_hold(check):
+    check()
