@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
     from ecsuite.games.experiment import Experiment
-    from ecsuite.games.loggers import make_loggers
     from ecsuite.games.runs import Run
 
 MAX_SEEDS = 10_000
@@ -64,6 +63,7 @@ def train(
     from ecsuite.eval.reports.console import Reporter
     from ecsuite.games import training
     from ecsuite.games.experiment import Experiment, load_experiment, with_changes
+    from ecsuite.games.loggers import make_loggers
     from ecsuite.games.runs import Run
     from ecsuite.jobs.signals import stop_signals
 
