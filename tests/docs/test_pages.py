@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from doc_pages import PAGES, ROOT, anchors, links
+from doc_pages import PAGES, ROOT, anchors, blocks, links
 
-LONGEST_PAGE = 150
+LONGEST_PAGE = 160
 """Lines of a page."""
 LONGEST_LINE = 110
 """Characters of a line."""
@@ -14,7 +14,7 @@ MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
 TO_BE_WRAPPED = ("README.md", "from_egg.md", "own_parts.md")
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
-WRITTEN_NEXT = ("training.md", "commands.md", "reading_a_score.md", "file_formats.md")
+WRITTEN_NEXT = ("training.md", "reading_a_score.md", "file_formats.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -39,15 +39,23 @@ def test_no_folder_of_a_machine_is_named(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_and_lines_are_short(page):
-    """Rows of tables, the target of a link, and what is made from the source may be longer."""
+    """Rows of tables, printed outputs, and what is made from the source may be longer."""
     if str(page.relative_to(ROOT)) in MADE or page.name in TO_BE_WRAPPED:
         return
     lines = page.read_text().splitlines()
-    assert len(lines) <= LONGEST_PAGE
+    printed = {
+        block.line + row
+        for block in blocks(page)
+        for row in range(block.text.count("\n"))
+        if block.language == "text"
+    }
     long = [
-        number for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE and line[:1] not in "|!"
+        number
+        for number, line in enumerate(lines, 1)
+        if len(line) > LONGEST_LINE and line[:1] not in "|!" and number not in printed
     ]
     assert not long
+    assert len(lines) - len(printed) <= LONGEST_PAGE
 
 
 def test_every_page_is_in_the_contents():
