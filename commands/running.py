@@ -25,6 +25,7 @@ def run_study(
     quiet: bool = False,
     announces: bool = False,
     engine: "Engine | None" = None,
+    retries: bool = False,
 ) -> Finding:
     """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
 
@@ -36,6 +37,7 @@ def run_study(
         quiet: Whether neither progress nor notes are shown.
         announces: Whether a note says before the first job how many there are.
         engine: Computes elsewhere.
+        retries: Whether jobs whose failure is kept are computed again.
     """
     from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
@@ -47,6 +49,7 @@ def run_study(
                 folder=cache,
                 num_workers=workers or (num_cores() if device == "cpu" else 1),
                 engine=engine,
+                retries=retries,
                 progress=reporter.progress,
                 note=reporter.note,
                 should_stop=should_stop,

@@ -1,12 +1,15 @@
 """`ecsuite sweep`: a game with many settings and seeds, trained and scored."""
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, OutFolder, Plan, Quiet
+from ecsuite.commands.options import MORE, Device, Json, OutFolder, Plan, Quiet
 from ecsuite.commands.running import print_plan, run_study
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
 from ecsuite.file_formats import with_format
 
@@ -26,6 +29,19 @@ def sweep(
     ] = None,
     out: OutFolder = None,
     plan: Plan = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute again what failed.")] = False,
+    part: Annotated[
+        str | None,
+        typer.Option(help="Only a part of the runs, such as 2/10.", metavar="K/N", rich_help_panel=MORE),
+    ] = None,
+    print_sbatch: Annotated[
+        bool,
+        typer.Option(
+            "--print-sbatch",
+            help="Print a script of Slurm that computes the runs in parts, and do nothing.",
+            rich_help_panel=MORE,
+        ),
+    ] = False,
     device: Device = "auto",
     quiet: Quiet = False,
     as_json: Json = False,
@@ -36,7 +52,15 @@ def sweep(
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
+    from ecsuite.jobs.slurm import slurm_options
 
+    share = None if part is None else read_part(part)
+    if print_sbatch:
+        chosen = load_study(study, device=device)
+        print(
+            sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, slurm_options(slurm)), end=""
+        )
+        return
     place = place_of(on, slurm)
     chosen = load_study(study, device=device)
     folder = out or Path("runs") / chosen.name
@@ -46,10 +70,11 @@ def sweep(
         print_plan(jobs, cache=store, as_json=as_json)
         return
     found = run_study(
-        lambda runner: measure(chosen, folder, runner),
+        lambda runner: measure(chosen, folder, runner, share),
         cache=store,
         workers=place.num_workers,
         engine=place.engine,
+        retries=retry_failed,
         device=chosen.device.type,
         quiet=quiet,
         announces=not as_json,
@@ -57,12 +82,45 @@ def sweep(
     if as_json:
         print_json(with_format("result", found.to_json()))
         return
-    from rich.console import Console
+    if share is None:
+        from rich.console import Console
 
-    Console().print(found.table().rich())
+        Console().print(found.table().rich())
     for run in found:
         if run.failure is not None:
             print(f"failed: {run.folder.name}: {run.failure}")
         elif run.training["stopped"] == "minutes":
             print(f"not complete: {run.folder.name} was ended by training.max_minutes")
+    if share is not None:
+        print(
+            f"part {part}: {len(found)} runs in {folder / 'runs'}; when all parts are done: ecsuite sweep {study}"
+        )
+        return
     print(f"Runs in {folder / 'runs'}, all figures in {folder / SWEEP}; next: ecsuite table {folder} --latex")
+
+
+def read_part(text: str) -> tuple[int, int]:
+    """A part as users write it, such as `2/10`; `ConfigError` if it is not one."""
+    first, slash, number = text.partition("/")
+    if not (slash and first.isdecimal() and number.isdecimal() and 1 <= int(first) <= int(number) <= 10_000):
+        raise ConfigError(f"--part {text}: expected K/N with K from 1 to N, such as 2/10")
+    return int(first), int(number)
+
+
+def sbatch_script(study: str, num_runs: int, out: Path | None, options: Mapping[str, str]) -> str:
+    """A job array of Slurm with a task for each run, for clusters where nothing but ecsuite is installed."""
+    words = ["ecsuite", "sweep", study, "--on", "here", "--quiet", *(["--out", str(out)] if out else [])]
+    flags = {"job-name": "ecsuite", "array": f"1-{num_runs}", "signal": "USR1@120"}
+    flags |= {key.replace("_", "-"): value for key, value in options.items()}
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            *(f"#SBATCH --{key}={value}" for key, value in flags.items()),
+            "#SBATCH --requeue",
+            "export OMP_NUM_THREADS=1",
+            f"srun {shlex.join(words)} --part $SLURM_ARRAY_TASK_ID/{num_runs}",
+            "# 75: stopped before the time limit, with a checkpoint",
+            'if [ $? -eq 75 ]; then scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"; fi',
+            "",
+        ]
+    )

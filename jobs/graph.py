@@ -57,10 +57,12 @@ def require_results(results: Mapping[Job, Result]) -> None:
         raise DivergedError(failures[0])
 
 
-def make_plan(jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False) -> Plan:
+def make_plan(
+    jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False, retries: bool = False
+) -> Plan:
     """Find which jobs must be computed for the results of `jobs`, and their arrays if needed.
 
-    A job whose result is kept needs none of its inputs.
+    A job whose result is kept needs none of its inputs. With `retries`, jobs that failed are missing.
     """
     kept: dict[Job, Result] = {}
     missing: dict[Job, None] = {}
@@ -70,7 +72,7 @@ def make_plan(jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False) 
         if job in missing or (job in kept and (job in has_arrays or not needs_arrays)):
             return
         result = store.read(job, needs_arrays=needs_arrays)
-        if result is not None:
+        if result is not None and not (retries and result.failure is not None):
             kept[job] = result
             if needs_arrays:
                 has_arrays.add(job)
@@ -101,13 +103,15 @@ class Runner:
     """Told of failed jobs, damaged files, and results that were found."""
     should_stop: Callable[[], StopRequest | None] = lambda: None
     """Why the work is asked to stop, if it is."""
+    retries: bool = False
+    """Whether jobs whose failure is kept are computed again."""
     announces: bool = False
     """Whether a note says before the first job how many there are, and how long they are likely to take."""
 
     def plan(self, jobs: Iterable[Job]) -> Plan:
         """Find which jobs must be computed; computes none."""
         nowhere = Path(tempfile.gettempdir()) / "ecsuite-without-a-store"
-        return make_plan(jobs, Store(self.folder or nowhere))
+        return make_plan(jobs, Store(self.folder or nowhere), retries=self.retries)
 
     def run(self, jobs: Sequence[Job], *, needs_arrays: bool = False) -> dict[Job, Result]:
         """Compute jobs and those that they read.
@@ -128,16 +132,18 @@ class Runner:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = Store(folder, self.note)
             store.note_former_results()
-            plan = make_plan(jobs, store, needs_arrays=needs_arrays)
+            plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
             for job in plan.kept:
                 store.remove_leftovers(job)
             total = len(plan.kept) + len(plan.missing)
             if plan.missing and self.announces:
                 processes = min(self.num_workers, len(plan.missing))
                 all_jobs = "1 job" if total == 1 else f"{total} jobs"
-                workers = "1 process" if processes == 1 else f"{processes} processes"
+                workers = "with 1 process" if processes == 1 else f"with {processes} processes"
+                if self.engine is not None:
+                    workers = "as tasks of an engine"
                 self.note(
-                    f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute with {workers}"
+                    f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute {workers}"
                     + _time_left(plan, processes)
                 )
             elif plan.kept and plan.missing:
@@ -231,7 +237,7 @@ class _Running:
                 del self.waiting[job]
                 # Another process may have kept it since the plan was made.
                 result = self.store.read(job, needs_arrays=True)
-                if result is None:
+                if result is None or (self.runner.retries and result.failure is not None):
                     group.append(job)
                 else:
                     self.end(job, result)

@@ -100,17 +100,26 @@ class Sweep(Sequence[SweptRun]):
         }
 
 
-def measure(study: Study, folder: Path, runner: Runner) -> Sweep:
+def measure(study: Study, folder: Path, runner: Runner, part: tuple[int, int] | None = None) -> Sweep:
     """Train and score what is not kept, and write the scores of each run into its folder.
+
+    Args:
+        study: What is asked.
+        folder: The folder of the sweep.
+        runner: Computes the jobs.
+        part: Only every run of a part, such as (2, 10), the second of ten; `sweep.json` is not written then.
 
     Raises:
         DivergedError: If no run ended.
     """
     planned = plan(study, folder)
+    if part is not None:
+        planned = planned[part[0] - 1 :: part[1]]
     results = runner.run([job for run in planned for job in (run.training, *run.scores.values())])
     require_results({run.training: results[run.training] for run in planned})
     sweep = collect(study, planned, results, runner)
-    save_sweep(folder, sweep)
+    if part is None:
+        save_sweep(folder, sweep)
     return sweep
 
 

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
+import yaml
 
 import ecsuite as ec
 from ecsuite.config import ConfigError, DivergedError
@@ -102,3 +104,38 @@ def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):
     with pytest.raises(ConfigError, match="--on cluster: expected here, local"):
         ec.sweep(small, out=tmp_path / "x", on="cluster")
     assert not (tmp_path / "x").exists()
+
+
+def test_what_failed_is_computed_again_only_if_asked(swept, small, monkeypatch):
+    small["vary"] = {"optimizer.lr": [0.01, 1e30]}
+    small["seeds"] = 1
+    swept(small)
+    calls, train = [], jobs.train_in_job
+    monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))
+    assert swept(small)[1].failure is not None and calls == []
+    assert swept(small, retries=True)[1].failure is not None and calls == [1]
+
+
+def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
+    small["seeds"] = 1
+    Path("study.yaml").write_text(yaml.safe_dump(small))
+    for part in ("1/3", "2/3", "3/3"):
+        code, out, _ = ecsuite("sweep", "study.yaml", "--on", "here", "--part", part)
+        assert code == 0 and f"part {part}: " in out and not Path("runs/study/sweep.json").exists()
+    monkeypatch.setattr(jobs, "train_in_job", None)
+    code, out, err = ecsuite("sweep", "study.yaml", "--on", "here")
+    assert code == 0 and "next: ecsuite table runs/study --latex" in out
+    code, out, _ = ecsuite(
+        "sweep", "study.yaml", "--print-sbatch", "--slurm", "partition=low", "--out", "my runs"
+    )
+    lines = out.splitlines()
+    assert (
+        "#SBATCH --array=1-4" in lines and "#SBATCH --partition=low" in lines and "#SBATCH --time=60" in lines
+    )
+    assert (
+        "srun ecsuite sweep study.yaml --on here --quiet --out 'my runs' --part $SLURM_ARRAY_TASK_ID/4"
+        in lines
+    )
+    for part in ("0/3", "4/3", "x", "1/"):
+        code, out, err = ecsuite("sweep", "study.yaml", "--part", part)
+        assert code == 2 and err == f"--part {part}: expected K/N with K from 1 to N, such as 2/10\n"
