@@ -61,6 +61,10 @@ def score(
     every: Annotated[
         bool, typer.Option("--all", help="Print every score with its details and signature.")
     ] = False,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Only messages of this split, train or held_out; such scores are not kept."),
+    ] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
     targets: Targets = None,
@@ -96,7 +100,7 @@ def score(
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
-        jobs = [job for path in corpora for job in plan_jobs(study_of(read(path), options)).values()]
+        jobs = [job for path in corpora for job in plan_jobs(study_of(read(path, split), options)).values()]
         print_plan(jobs, cache=cache, as_json=as_json)
         return
     draws = pictures or picture_folder is not None
@@ -107,10 +111,10 @@ def score(
     if draws:
         require_matplotlib()
     prepare_scores(corpora)
-    messages = [read(path) for path in corpora]
+    messages = [read(path, split) for path in corpora]
     scorecards = run_study(
         lambda runner: [
-            score_and_keep(path, each, names, replace(options, runner=runner))
+            score_and_keep(path, each, names, replace(options, runner=runner), keeps=split is None)
             for path, each in zip(corpora, messages, strict=True)
         ],
         cache=cache,

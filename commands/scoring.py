@@ -12,16 +12,17 @@ from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, 
 from ecsuite.formats import read_corpus
 
 
-def read(path: Path) -> Corpus:
-    """The corpus of a path.
+def read(path: Path, split: str | None = None) -> Corpus:
+    """The corpus of a path, or one split of it.
 
     Raises:
-        CorpusError: If it cannot be read, or its only message is empty, as in a file of an empty list.
+        CorpusError: If it cannot be read, or its only message is empty, as in a file of an empty list, or it has no
+            such split.
     """
     corpus = read_corpus(path)
     if len(corpus.messages) == 1 and not len(corpus.messages.values):
         raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")
-    return corpus
+    return corpus if split is None else corpus.where("split", split)
 
 
 def scores_file(path: Path) -> Path | None:
@@ -39,7 +40,9 @@ def prepare_scores(paths: Sequence[Path]) -> None:
             remove_abandoned(file.parent, file.name)
 
 
-def score_and_keep(path: Path, corpus: Corpus, names: Sequence[str] | None, options: Options) -> Scorecard:
+def score_and_keep(
+    path: Path, corpus: Corpus, names: Sequence[str] | None, options: Options, *, keeps: bool = True
+) -> Scorecard:
     """Score a corpus; a run folder keeps the scores.
 
     Args:
@@ -47,10 +50,11 @@ def score_and_keep(path: Path, corpus: Corpus, names: Sequence[str] | None, opti
         corpus: What it holds.
         names: See `score_corpus`.
         options: Of the metrics.
+        keeps: Whether they are scores of all messages, and are kept.
     """
     card = score_corpus(corpus, names, options)
     file = scores_file(path)
-    if file is not None:
+    if file is not None and keeps:
         save_scores(file, card.to_json())
     return card
 

@@ -169,7 +169,10 @@ def _from_parquet(datasets: Any, files: list[Path]) -> Any:
 
 def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
     """A data set of the hub, or of its copy on this machine."""
-    _stay_offline_without_network(datasets)
+    from huggingface_hub import constants
+
+    stay_offline_without_network()
+    datasets.config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE
     try:
         return datasets.load_dataset(name, split=split)
     except Exception as error:  # of the network, the hub or the library: what to do is the same
@@ -180,8 +183,8 @@ def _from_hub(datasets: Any, name: str, source: str, split: str | None) -> Any:
         ) from None
 
 
-def _stay_offline_without_network(datasets: Any) -> None:
-    """Where the hub has no address, only copies on this machine are used: else the library tries for half a minute."""
+def stay_offline_without_network() -> None:
+    """Where the hub has no address, only copies on this machine are used: else libraries try for half a minute."""
     from huggingface_hub import constants
 
     host = urlparse(constants.ENDPOINT).hostname
@@ -190,7 +193,7 @@ def _stay_offline_without_network(datasets: Any) -> None:
     try:
         socket.getaddrinfo(host, 443)
     except OSError:
-        constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+        constants.HF_HUB_OFFLINE = True
 
 
 def _line(error: Exception) -> str:

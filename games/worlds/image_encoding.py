@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, missing_extra
 from ecsuite.devices import choose_device
+from ecsuite.games.worlds.hub_data import stay_offline_without_network
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
@@ -144,6 +145,8 @@ def _load(encoder: str) -> tuple[Any, Any]:
         raise missing_extra(f"encoder {encoder} needs transformers and pillow", "images") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if not Path(encoder).exists():
+        stay_offline_without_network()
     try:
         model = transformers.AutoModel.from_pretrained(encoder, use_safetensors=True)
         processor = transformers.AutoImageProcessor.from_pretrained(encoder)  # type: ignore[no-untyped-call]

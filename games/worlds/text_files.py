@@ -5,14 +5,23 @@
   for the task concept.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Levels
 from ecsuite.games.worlds.attributes import SingleObjectWorld
-from ecsuite.games.worlds.world import FREE, Batch, Description, Integers, RoundSpec, RunSizes, describe
+from ecsuite.games.worlds.world import (
+    FREE,
+    Batch,
+    Description,
+    Integers,
+    RoundSpec,
+    RunSizes,
+    describe,
+    split_names,
+)
 
 MAX_ERRORS = 20
 """Most errors shown; all are counted."""
@@ -91,9 +100,18 @@ class TextWorld(SingleObjectWorld):
         return meanings[np.sort(first)[:number]]
 
     def describe(self, batch: Batch) -> Description:
-        """The values of the target, or those that all targets share, `FREE` where they differ. See `World`."""
+        """The values of the target, or those that all targets share, `FREE` where they differ. See `World`.
+
+        A target that the training file does not have as one was held out.
+        """
         if self.rounds.num_targets == 1:
-            return super().describe(batch)
+            described = super().describe(batch)
+            objects, targets = self.rounds_of_split["train"]
+            trained = np.take_along_axis(objects, targets[:, :, None], axis=1)[:, 0]
+            both = np.concatenate([trained, described.meanings])
+            places = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+            is_held_out = ~np.isin(places[len(trained) :], places[: len(trained)])
+            return replace(described, columns={"split": split_names(is_held_out)})
         assert batch.values is not None
         values = batch.values[batch.shown[:, : batch.num_positive]]
         shared = np.where((values == values[:, :1]).all(1), values[:, 0], FREE)

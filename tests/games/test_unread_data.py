@@ -16,8 +16,8 @@ GAMES = (
     "rounds.yaml",
 )
 FLAGS = {
-    "--features": ("x.npz", "world.features", "features"),
-    "--valid-data": ("x.txt", "world.valid_data", "text"),
+    "--features": ("x.npz", "--features", "features"),
+    "--valid-data": ("x.txt", "--valid-data", "text"),
     "--set": ("world.objects=x.csv", "world.objects", "objects, images, image_features"),
 }
 READS = {
@@ -47,17 +47,17 @@ def test_a_file_that_the_world_does_not_read(ecsuite, here, game, flag):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--objects", "objects.csv", "--train-data", "x.txt"], "world.objects: world text does not read it"),
+        (["--objects", "objects.csv", "--train-data", "x.txt"], "--objects: world text does not read it"),
         (
             ["--objects", "objects.csv", "--features", "x.npz"],
-            "world.features: world objects does not read it",
+            "--features: world objects does not read it",
         ),
         (["--objects", "photos", "--task", "concept"], "task concept: world images has no rules"),
         (["--train-data", "x.txt"], "world.train_data and valid_data: give both files"),
         (["--objects", "nothing.csv"], "nothing.csv: can't be read: No such file or directory"),
         (
             ["--objects", "objects.csv", "--world", "attributes"],
-            "world.objects: world attributes does not read",
+            "--objects: world attributes does not read",
         ),
     ],
 )

@@ -62,3 +62,13 @@ def test_nothing_is_held_out():
     world = make_world(experiment)
     assert not record_corpus(Game(experiment, world), experiment).columns
     assert np.array_equal(world.describe(world.draw("valid", 0, 2)).meanings.shape, (2, 2))
+
+
+def test_a_target_that_the_training_file_does_not_have(tmp_path):
+    (tmp_path / "train.txt").write_text("0 1\n2 3\n")
+    (tmp_path / "valid.txt").write_text("2 3\n3 3\n")
+    files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
+    experiment = load_experiment("disc_tiny", ["task=reconstruction"], files)
+    corpus = record_corpus(Game(experiment, make_world(experiment)), experiment)
+    assert corpus.meanings.tolist() == [[2, 3], [3, 3], [0, 1]]
+    assert corpus.columns["split"].tolist() == ["train", "held_out", "train"]
