@@ -55,6 +55,11 @@ FAULTS = {
     ),
     "wrong shape where messages have one symbol": (
         SENDER,
+        ("nn.Linear(num_features, 16)", "nn.Linear(num_features, 16 if max_len > 1 else 1)"),
+        "Messages of one symbol",
+    ),
+    "wrong shape where a batch has one round": (
+        SENDER,
         ("inputs = torch.zeros_like(state)", "inputs = torch.zeros_like(state).squeeze(0)"),
         "batch of one round",
     ),
