@@ -11,7 +11,7 @@ LONGEST_LINE = 110
 """Characters of a line."""
 MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
 """Pages that are made from the source."""
-TO_BE_WRAPPED = ("README.md", "from_egg.md", "own_parts.md")
+TO_BE_WRAPPED = ("README.md",)
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
 WRITTEN_NEXT = ("training.md", "reading_a_score.md", "file_formats.md")
