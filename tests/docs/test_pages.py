@@ -14,7 +14,7 @@ MADE = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
 TO_BE_WRAPPED = ("README.md",)
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
-WRITTEN_NEXT = ("training.md", "reading_a_score.md", "file_formats.md")
+WRITTEN_NEXT = ("reading_a_score.md", "file_formats.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
