@@ -118,12 +118,15 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def own_function(registry: Registry, text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+def own_function(
+    registry: Registry, text: str, watch: Callable[[Any], Any] = lambda options: options
+) -> tuple[Callable[..., Any], dict[str, Any]]:
     """A user's own function, or an instance of a user's own class that is called like one, with its options.
 
     Args:
         registry: What such parts are.
         text: Its name, with options after commas where it is a class: `./mine.py:Mine,base=2`.
+        watch: Called with the options; what it returns is given to the class.
 
     Returns:
         The function, and every option of it.
@@ -144,7 +147,7 @@ def own_function(registry: Registry, text: str) -> tuple[Callable[..., Any], dic
         return made, {}
     options = read_options(declared, section, kind)
     # A class without options needs no constructor.
-    built = made() if declared is foreign.NoOptions else made(options)
+    built = made() if declared is foreign.NoOptions else made(watch(options))
     if not callable(built):
         raise foreign.PartError(
             f"{foreign.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"

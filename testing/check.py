@@ -1,9 +1,12 @@
 """One check of a part."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import ecsuite.foreign as foreign
+from ecsuite.components import Registry, own_function
 
 Subject = TypeVar("Subject")
 
@@ -38,3 +41,33 @@ def require(holds: bool, message: str) -> None:
     """Fail with a message; unlike `assert`, also where Python runs without assertions."""
     if not holds:
         raise AssertionError(message)
+
+
+def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., Any]], object]) -> list[Check]:
+    """The check that a user's own class that is called like a function reads its options; none for others."""
+
+    def every_option_is_read() -> None:
+        read: set[str] = set()
+        function, values = own_function(registry, name, lambda options: watched(options, read))
+        call(function)
+        unread = [option for option in values if option not in read]
+        require(not unread, f"nothing reads {', '.join(unread)}")
+
+    has_options = foreign.is_foreign(name) and bool(own_function(registry, name)[1])
+    return [Check("Every option is read", every_option_is_read)] if has_options else []
+
+
+def watched(options: Any, read: set[str]) -> Any:
+    """A copy of options that notes which of them are read."""
+    names = {option.name for option in fields(options)}
+
+    class Watched(type(options)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            if name in names:
+                read.add(name)
+            return super().__getattribute__(name)
+
+    copy = object.__new__(Watched)
+    for name in names:
+        object.__setattr__(copy, name, getattr(options, name))
+    return copy

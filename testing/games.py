@@ -16,7 +16,7 @@ from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import evaluate
-from ecsuite.testing.check import Check, bound, require
+from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
 
 TOLERANCE = 0.1
@@ -41,12 +41,12 @@ def options_survive_yaml(trial: Trial) -> None:
 def every_option_is_read(trial: Trial) -> None:
     """Every option is read."""
     read: set[str] = set()
-    watched = trial.with_options(_watched(trial.part.options, read))
-    world = watched.world()
-    game = watched.game(world)
+    noted = trial.with_options(watched(trial.part.options, read))
+    world = noted.world()
+    game = noted.game(world)
     play(game, world.batch("train", 0), "train")
     play(game, world.batch("valid", 0), "greedy")
-    experiment = watched.experiment
+    experiment = noted.experiment
     optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options)
     optimizer.optimizer(game.parameters())
     schedule = SCHEDULES.load(experiment.schedule.kind)
@@ -224,22 +224,6 @@ def _own_parameters(game: nn.Module, own: nn.Module | None) -> list[tuple[str, A
     """The parameters of the part, by their names in the game."""
     ids = {id(each) for each in own.parameters()} if own is not None else set()
     return [(name, each) for name, each in game.named_parameters() if id(each) in ids]
-
-
-def _watched(options: Any, read: set[str]) -> Any:
-    """A copy of options that notes which of them are read."""
-    names = {option.name for option in fields(options)}
-
-    class Watched(type(options)):  # type: ignore[misc]
-        def __getattribute__(self, name: str) -> Any:
-            if name in names:
-                read.add(name)
-            return super().__getattribute__(name)
-
-    copy = object.__new__(Watched)
-    for name in names:
-        object.__setattr__(copy, name, getattr(options, name))
-    return copy
 
 
 def _scramble(text: str) -> None:

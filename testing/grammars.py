@@ -5,14 +5,21 @@ from functools import partial
 
 import numpy as np
 
+from ecsuite.components import called
 from ecsuite.corpus import Corpus
-from ecsuite.grammars import make_corpus
-from ecsuite.testing.check import Check, bound, require
+from ecsuite.grammars import Geometry, make_corpus
+from ecsuite.grammars.own_grammars import OWN
+from ecsuite.grammars.words import all_meanings, stream
+from ecsuite.testing.check import Check, bound, option_checks, require
 
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a grammar. See `ecsuite.testing.checks`."""
-    return bound(ALL, lambda: partial(made, name))
+    geometry = Geometry(num_attributes=3, num_values=4)
+    own = option_checks(
+        OWN, name, lambda function: called(function, all_meanings(geometry), stream(0, "check"), geometry)
+    )
+    return [*bound(ALL, lambda: partial(made, name)), *own]
 
 
 def made(name: str, seed: int) -> Corpus:

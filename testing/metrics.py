@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.components import called
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.testing.check import Check, bound, require
+from ecsuite.testing.check import Check, bound, option_checks, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options(preset="nano")
@@ -19,7 +20,8 @@ OPTIONS = Options(preset="nano")
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a metric. See `ecsuite.testing.checks`."""
-    return bound(ALL, lambda: load_metric(name))
+    own = option_checks(METRICS, name, lambda function: called(function, language(), OPTIONS))
+    return [*bound(ALL, lambda: load_metric(name)), *own]
 
 
 def language(num_messages: int = 64, seed: int = 0) -> Corpus:
@@ -103,6 +105,17 @@ def scores_are_json(metric: Metric) -> None:
         )
 
 
+def values_are_within_bounds(metric: Metric) -> None:
+    """Its values are within its bounds, where it declares some: `bounds = (0, 1)`."""
+    bounds = getattr(metric, "bounds", None)
+    if bounds is None:
+        return
+    for corpus in (language(), *DEGENERATE.values()):
+        for score in metric(corpus, OPTIONS):
+            is_inside = score.value is None or bounds[0] <= score.value <= bounds[1]
+            require(is_inside, f"{score.name} is {score.value}, expected {bounds[0]} to {bounds[1]}")
+
+
 def intervals_hold_the_value(metric: Metric) -> None:
     """A confidence interval is in order."""
     for score in metric(language(), OPTIONS):
@@ -126,6 +139,7 @@ ALL = (
     degenerate_corpora_have_reasons,
     scores_are_json,
     intervals_hold_the_value,
+    values_are_within_bounds,
 )
 
 

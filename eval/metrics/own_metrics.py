@@ -38,6 +38,7 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
             scores = [_score(function, found, kind, named)]
         return [replace(score, signature=f"{score.signature}|{more}") for score in scores]
 
+    vars(metric)["bounds"] = getattr(function, "bounds", None)
     return metric
 
 

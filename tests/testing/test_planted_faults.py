@@ -138,6 +138,24 @@ class Perception(nn.Module):
         ("if len(corpus.messages)", "* float('nan') if len(corpus.messages)"),
         "with a reason",
     ),
+    "an option of a metric that nothing reads": (
+        """
+from dataclasses import dataclass
+class Metric:
+    @dataclass(frozen=True, kw_only=True)
+    class Options:
+        base: float = 2.0
+    def __init__(self, options): self.options = options
+    def __call__(self, corpus): return len(corpus.messages) / self.options.base
+""",
+        (" / self.options.base", ""),
+        "option is read",
+    ),
+    "a metric out of its bounds": (
+        METRIC,
+        ("else None", "else None\nmetric.bounds = (0, 0.5)"),
+        "within its bounds",
+    ),
     "a metric that depends on ids": (
         METRIC,
         ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
