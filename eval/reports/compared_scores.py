@@ -57,11 +57,13 @@ def _table(compared: ComparedScores) -> Table:
     table.add_column("score", no_wrap=True)
     table.add_column("", no_wrap=True)
     for name in compared.sources:
-        table.add_column(Text(name), justify="right", max_width=NAME_WIDTH, overflow="fold")
+        width = min(len(name), NAME_WIDTH)
+        table.add_column(Text(name), justify="right", min_width=width, max_width=NAME_WIDTH, overflow="fold")
     is_pair = len(compared.sources) == 2
     if is_pair:
-        for heading in ("difference", "p", "verdict"):
-            table.add_column(heading, justify="left" if heading == "verdict" else "right", no_wrap=True)
+        for heading in ("diff.", "p"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("verdict", overflow="fold")
     for score in compared.scores:
         values = [
             shown(score.results[name].score) if name in score.results else "-" for name in compared.sources
@@ -83,7 +85,7 @@ def _difference_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[st
     higher = sources[0] if mean > 0 else sources[1]
     lower = sources[1] if mean > 0 else sources[0]
     better = {"higher": higher, "lower": lower}.get(score.direction or "")
-    words = f"{higher} is higher" if better is None else f"{better} is better"
+    words = f"{higher} higher" if better is None else f"{better} better"
     return [shown(mean), p_value_text(each.p_holm), Text(words, "green")]
 
 

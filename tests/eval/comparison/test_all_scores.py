@@ -89,7 +89,7 @@ def test_nothing_in_common_is_told():
 def test_the_table_names_the_better_one():
     [table] = report(compare_scores([FIRST, SECOND])).tables
     verdicts = [str(cell) for cell in table.columns[-1].cells]
-    assert verdicts == ["inside the noise", "b is better"]
+    assert verdicts == ["inside the noise", "b better"]
     arrows = [str(cell) for cell in table.columns[1].cells]
     assert arrows == ["↑", "↑"]
 
