@@ -126,3 +126,15 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path, small, run, whol
     monkeypatch.undo()
     run(small(), tmp_path, resume=True)
     assert contents(tmp_path) == contents(whole)
+
+
+def test_killed_with_a_best_state_and_patience(start, tmp_path, small, contents):
+    """At a step, in the write of a best state, and in that of its checkpoint: the same end, by patience or not."""
+    settings = ("training.keep_best=-length", "training.patience=3", "evaluation.metrics=topsim")
+    (tmp_path / "small.yaml").write_text(small(*settings).to_yaml())
+    assert finish(start(tmp_path / "whole")) == 0
+    folder = tmp_path / "killed"
+    for arguments in ({"death_step": 6}, {"replace": 1}, {"replace": 2}, {"replace": 4}, {"fsync": 3}):
+        finish(start(folder, **arguments))
+    assert finish(start(folder)) == 0
+    assert contents(folder) == contents(tmp_path / "whole")

@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports import console as reporting
-from ecsuite.eval.reports.console import Report, Reporter, prepare_output_file
+from ecsuite.eval.reports.console import Report, Reporter, TimeLeft, prepare_output_file
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
@@ -72,3 +72,22 @@ def test_an_interrupt_names_the_cache_folder(capsys, error, expected_err):
     with pytest.raises(KeyboardInterrupt), Reporter():
         raise KeyboardInterrupt
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_is_from_the_last_minute():
+    """Ten steps a second for two minutes, then one: after a minute at the new speed nothing is left of the old one."""
+    left = TimeLeft()
+    for second in range(121):
+        left.add(second, 10 * second)
+    assert left.text(120, 1200, 1800) == "1:00 left"
+    for second in range(121, 191):
+        left.add(second, 1200 + second - 120)
+    assert left.text(190, 1270, 1330) == "1:00 left"
+    assert left.text(190, 1270, 1270 + 7200) == "2 h 00 min left"
+    assert TimeLeft.WINDOW == 60 and len(left.samples) < 130
+
+
+def test_nothing_is_said_of_the_time_before_something_was_done():
+    left = TimeLeft()
+    left.add(0, 5)
+    assert left.text(3, 5, 10) == ""
