@@ -4,7 +4,6 @@ import hashlib
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -43,10 +42,14 @@ def _parquet_in(folder: Path) -> bool:
     return folder.is_dir() and any(folder.glob("*.parquet"))
 
 
-def image_column(source: str) -> str | None:
-    """The first column of images of a data set; None if it has none."""
-    features = _load(source).features
-    return next((name for name, kind in features.items() if type(kind).__name__ == "Image"), None)
+def has_images(source: str) -> bool:
+    """Whether a data set has a column of images; `ConfigError` if it can't be loaded."""
+    return _image_column(_load(source)) is not None
+
+
+def _image_column(found: Any) -> str | None:
+    """The first column of images; None if there is none."""
+    return next((name for name, kind in found.features.items() if type(kind).__name__ == "Image"), None)
 
 
 def read_columns(source: str) -> dict[str, list[Any]]:
@@ -55,7 +58,10 @@ def read_columns(source: str) -> dict[str, list[Any]]:
     Raises:
         ConfigError: If it can't be loaded, or a column holds neither texts nor numbers.
     """
-    found = _load(source)
+    return _texts(_load(source), source)
+
+
+def _texts(found: Any, source: str) -> dict[str, list[Any]]:
     columns = {}
     for name, kind in found.features.items():
         cells = list(found[name])
@@ -76,9 +82,13 @@ def read_stored_images(source: str) -> Iterator[StoredImage]:
     Raises:
         ConfigError: If it can't be loaded, or a row has no image.
     """
+    return _images(_load(source), source)
+
+
+def _images(found: Any, source: str) -> Iterator[StoredImage]:
     from datasets import Image
 
-    found, column = _load(source), image_column(source)
+    column = _image_column(found)
     if column is None:
         raise ConfigError(f"{source}: expected a column of images, got {', '.join(found.features)}")
     label = next((name for name, kind in found.features.items() if hasattr(kind, "int2str")), None)
@@ -98,18 +108,17 @@ def read_stored_images(source: str) -> Iterator[StoredImage]:
 
 def digest(source: str) -> str:
     """The SHA-256 of the content of a data set, wherever it lies."""
-    made = hashlib.sha256()
-    if image_column(source) is not None:
-        for image in read_stored_images(source):
+    made, found = hashlib.sha256(), _load(source)
+    if _image_column(found) is not None:
+        for image in _images(found, source):
             made.update(hashlib.sha256(image.content).digest() + f"{image.name}\0{image.label}\0".encode())
     else:
-        made.update(repr(read_columns(source)).encode())
+        made.update(repr(_texts(found, source)).encode())
     return made.hexdigest()
 
 
-@lru_cache(maxsize=2)
 def _load(source: str) -> Any:
-    """The rows of a data set, loaded once."""
+    """The rows of a data set."""
     try:
         import datasets
     except ImportError:

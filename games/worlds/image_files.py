@@ -91,7 +91,7 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
         notes.append(f"{source}: of animated images the first frame is taken: {_some(moving)}")
     if oblong := sum(not each.is_square for each in found):
         done = "padded with white (--set world.fit=crop cuts them)" if fit == "pad" else "cut to squares"
-        notes.append(f"{source}: {oblong} images are no squares, and are {done}")
+        notes.append(f"{source}: {oblong} of {len(names)} images are not square, and are {done}")
     kept = _distinct(source, pixels, names, notes)
     class_names = tuple(sorted({label for label in labels if label})) if any(labels) else ()
     places = {label: place for place, label in enumerate(class_names)}

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from ecsuite.config import ConfigError
-from ecsuite.games.worlds.hub_data import PREFIX, digest, image_column, is_data_set
+from ecsuite.games.worlds.hub_data import PREFIX, digest, has_images, is_data_set
 from ecsuite.games.worlds.image_files import digest_of_folder
 from ecsuite.games.worlds.table_files import TABLES
 
@@ -34,10 +34,10 @@ def kind_of(source: str) -> str:
             f"{source}: a run folder, expected a game; its game is {folder / 'config.yaml'}, and ecsuite evaluate "
             f"{source} evaluates its agents"
         )
+    if is_data_set(source):
+        return IMAGES if has_images(source) else OBJECTS
     if source.endswith("/") and not folder.is_dir():
         raise ConfigError(f"{source}: no such folder; expected a folder of images")
-    if is_data_set(source):
-        return OBJECTS if image_column(source) is None else IMAGES
     return IMAGES if folder.is_dir() else OBJECTS
 
 

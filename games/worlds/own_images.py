@@ -1,6 +1,7 @@
 """Worlds of a user's images, one target a round: seen as pixels, or as the features of an encoder."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -58,7 +59,12 @@ class ImagesWorld(ObjectListWorld):
         self._take(read_images(options.objects or "", options.size, options.fit), trained)
 
     def _take(self, found: ImageSet, trained: ObjectListWorld | None) -> None:
-        """Take these images: the meaning is the class or, where there are none, the number of the image."""
+        """Take these images: the meaning is the class or, where there are none, the number of the image.
+
+        Where the task asks for classes, they have the numbers of training.
+        """
+        if trained is not None and self.rounds.needs_values:
+            found = _with_classes(found, trained.value_names)
         self.images: NDArray[np.generic] = found.images
         self.notes, self.classes = found.notes, found.class_id
         number = np.arange(len(found.files))
@@ -138,3 +144,16 @@ class ImageFeaturesWorld(ImagesWorld):
         self._take(found, trained)
         self.images = encode_images(found.images, options.encoder)
         self.object_shape = self.images.shape[1:]
+
+
+def _with_classes(found: ImageSet, names: Sequence[Sequence[str]]) -> ImageSet:
+    """Images whose classes have the numbers of those in training, which are concepts such as `class=dog`."""
+    known = [name.removeprefix("class=") for of_attribute in names for name in of_attribute]
+    unknown = [name for name in found.class_names if name not in known]
+    if found.class_id is None or unknown:
+        got = unknown[0] if unknown else "no classes"
+        raise ConfigError(
+            f"the images have other classes than in training ({', '.join(known):.200}): got {got}"
+        )
+    numbers = np.array([known.index(name) for name in found.class_names])
+    return replace(found, class_id=numbers[found.class_id], class_names=tuple(known))

@@ -68,7 +68,7 @@ def test_what_is_no_square_is_padded_or_cut(tmp_path):
     padded = save(tmp_path, "a.png", image)
     assert padded.images[0, 0].min() == 255 and padded.images[0, SIDE // 2, 0].tolist() == [255, 0, 0]
     assert padded.notes[0].endswith(
-        "1 images are no squares, and are padded with white (--set world.fit=crop cuts them)"
+        "1 of 1 images are not square, and are padded with white (--set world.fit=crop cuts them)"
     )
     cut = read_images(str(tmp_path), SIDE, "crop")
     assert (cut.images[0, :, SIDE // 2] == [0, 0, 255]).all() and "cut to squares" in cut.notes[0]

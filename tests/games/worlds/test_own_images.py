@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import make_world
@@ -28,7 +29,7 @@ def photos(image_folder, tmp_path):
 def test_a_folder_is_a_game(ecsuite, photos):
     code, out, err = ecsuite("train-game", "photos/", *LINE, *TINY, "--set", "world.held_out_value=class=cat")
     assert code == 0 and "Corpus in runs/photos;" in out, err
-    assert "16 images are no squares" in err and "seen objects" in out
+    assert "16 of 16 images are not square" in err and "seen objects" in out
     corpus = read_corpus("runs/photos")
     files = corpus.columns["file"].tolist()
     assert files == sorted(file.relative_to(photos).as_posix() for file in photos.glob("*/*.png"))
@@ -52,6 +53,17 @@ def test_the_class_is_reconstructed(image_folder):
     batch = world.batch("train", 0)
     assert world.num_values == (2,)
     assert (batch.values[batch.shown[:, 0], 0] == world.classes[batch.rules]).all()
+
+
+def test_classes_of_other_images_have_the_numbers_of_training(image_folder, photos):
+    settings = [*SMALL[:-3], "task=reconstruction", "world.size=16"]
+    trained = make_world(load_experiment(image_folder, settings))
+    shutil.rmtree(photos / "bird")
+    world = make_world(load_experiment(str(photos), settings), trained)
+    assert set(world.classes) == {1} and world.num_values == (2,)
+    (photos / "cat").rename(photos / "cow")
+    with pytest.raises(ConfigError, match=r"other classes than in training \(bird, cat\): got cow"):
+        make_world(load_experiment(str(photos), settings), trained)
 
 
 def test_images_of_a_batch_are_few(image_folder):
