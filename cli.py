@@ -148,6 +148,13 @@ def usage_line(error: Any) -> str:
     said = " ".join(error.format_message().split()).partition(" (Possible options: ")[0].rstrip(".")
     if similar := getattr(error, "possibilities", None):
         said = f"{said.partition(' Did you mean')[0]}; did you mean {' or '.join(sorted(similar))}?"
+    option = getattr(error, "option_name", "").removeprefix("--").replace("-", "_")
+    if option and error.ctx and "--set" in {name for each in error.ctx.command.params for name in each.opts}:
+        from ecsuite.games.experiment import all_keys
+
+        settings = [key for key in all_keys() if key.rpartition(".")[2] == option]
+        if settings:
+            said = f"{said.partition(';')[0]}; did you mean {' or '.join(f'--set {key}=VALUE' for key in settings)}?"
     called = [name for name in sys.argv[1:2] if name in COMMANDS]  # the context is not always known
     path = error.ctx.command_path if error.ctx else " ".join(["ecsuite", *called])
     every = "--help-all" if " " in path else "--help"

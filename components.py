@@ -109,6 +109,8 @@ def split_names(text: str) -> list[str]:
     """
     names: list[str] = []
     for piece in (piece.strip() for piece in text.split(",")):
+        if not piece and names:
+            continue  # the list ends with a comma
         if "=" not in piece:
             names.append(piece)
         elif names:

@@ -1,6 +1,7 @@
 """Reading configs: strict YAML, types with bounds, and messages that name the place and the choices."""
 
 import difflib
+import os
 import re
 import reprlib
 import sys
@@ -212,9 +213,13 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         try:
             text = Path(name_or_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{name_or_file}: can't be read: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+            raise ConfigError(f"{name_or_file}: can't be read: {reason}{_shipped(kind)}") from None
     else:
         name = name_or_file
+        if name not in shipped and os.path.isfile(name):
+            table = ", or a table of objects such as objects.csv" if kind == "game" else ""
+            raise ConfigError(f"{name}: expected a file that ends in .yaml{table}{_shipped(kind)}")
         text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     tree = parse_yaml(text, name_or_file)
     if not isinstance(tree, dict):
@@ -247,6 +252,11 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
             break
         line, node = found[-1][0].start_mark.line + 1, found[-1][1]
     return line
+
+
+def _shipped(kind: str) -> str:
+    """How to find what is shipped of a kind."""
+    return f"; shipped ones: ecsuite list {kind}" if kind in LISTED else ""
 
 
 def shipped_configs(folder: str = "") -> dict[str, Traversable]:

@@ -1,9 +1,15 @@
 """What users get wrong on the command line: a line that names it, exit code 2, and nothing written."""
 
 import re
+import shutil
+import sys
 
 import pytest
+import torch
 
+import ecsuite as ec
+
+QUICK = {"training.num_epochs": 1, "training.num_examples": 256, "evaluation.num_valid": 64}
 MISTAKES = {
     "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
@@ -155,6 +161,63 @@ USAGE = {
 def test_usage_errors_are_a_line(ecsuite, arguments):
     code, out, err = ecsuite(*arguments.split())
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(USAGE[arguments])
+
+
+TYPICAL = {
+    "an unknown game": ("train-game disc_smal", "did you mean 'disc_small'?"),
+    "a wrong value": ("train-game disc_tiny --epochs 0", "--epochs: expected at least 1, got 0"),
+    "a missing file": (
+        "train-game nowhere.yaml",
+        "nowhere.yaml: can't be read: No such file or directory; shipped ones: ecsuite list game",
+    ),
+    "the folder of another run": (
+        "train-game disc_tiny --seed 5 --out other",
+        "choose another folder with --out",
+    ),
+    "an unknown key": ("train-game disc_tiny --set chanel.kind=soft", "all 91: ecsuite config GAME"),
+    "a setting as an option": (
+        "train-game disc_tiny --vocab-size 3",
+        "did you mean --set channel.vocab_size=VALUE?",
+    ),
+    "cuda without a GPU": ("train-game disc_tiny --device cuda", "try --device auto"),
+    "a missing extra": ("plot other --out curves.svg", "pip install 'ecsuite[plots]'"),
+    "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
+    "a wrong kind of file": (
+        "train-game picture.png",
+        "expected a file that ends in .yaml, or a table of objects such as objects.csv; shipped ones: ecsuite list",
+    ),
+    "a comma at the end": ("score a_file --metrics topsin,", "did you mean 'topsim'?"),
+}
+"""By name, a command line, and what its message says to type instead."""
+
+
+@pytest.fixture(scope="module")
+def other_run(tmp_path_factory):
+    """A run folder; its config alone says whose it is."""
+    folder = tmp_path_factory.mktemp("runs") / "other"
+    ec.train("disc_tiny", overrides=QUICK, out=folder, device="cpu")
+    return folder
+
+
+@pytest.mark.parametrize("name", TYPICAL)
+def test_a_typical_mistake_says_what_to_type(ecsuite, tmp_path, monkeypatch, other_run, name):
+    shutil.copytree(other_run, tmp_path / "other")
+    (tmp_path / "empty.jsonl").write_text("[]\n")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "a_file").write_text("")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    before = set(tmp_path.rglob("*"))
+    command, says = TYPICAL[name]
+    code, out, err = ecsuite(*command.split())
+    assert (code, out, err.count("\n")) == (2, "", 1) and says in err, err
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_resuming_without_a_run_works_and_says_so(ecsuite):
+    settings = [argument for key in QUICK for argument in ("--set", f"{key}={QUICK[key]}")]
+    code, _, err = ecsuite("train-game", "disc_tiny", *settings, "--resume", "--out", "new")
+    assert code == 0 and "from the beginning" in err
 
 
 ALIASES = "\n".join(
