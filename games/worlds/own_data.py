@@ -1,6 +1,7 @@
 """What a user's own data is: which world reads a source of objects, and the checksum of its content."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from ecsuite.config import ConfigError
@@ -19,7 +20,9 @@ READERS = {OBJECTS: (OBJECTS,), IMAGES: (IMAGES, "image_features")}
 def is_own_data(source: str) -> bool:
     """Whether an argument names data rather than an experiment."""
     path = Path(source)
-    return source.startswith(PREFIX) or path.suffix in ENDINGS or path.is_dir() or source.endswith("/")
+    return (
+        source.startswith(PREFIX) or path.suffix in ENDINGS or os.path.isdir(source) or source.endswith("/")
+    )
 
 
 def kind_of(source: str) -> str:
