@@ -34,7 +34,8 @@ ecsuite trains agents that invent languages, and measures the languages they inv
 FORMER_COMMANDS: dict[str, str] = {}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
-    "score": {"--plot": "--pictures", "--plot-folder": "--picture-folder"},
+    "score": {"--plot-folder": "--picture-folder"},
+    "compare": {"--picture": "--plot"},
     "preview": {"--out": "--plot"},
     "show": {"--out": "--plot"},
     "icy": {"--early-verdict": "--early-stop", "--picture": "--plot"},

@@ -1,14 +1,12 @@
 """`ecsuite compare`: scores of several sources, side by side."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out, Results
-from ecsuite.config import ConfigError
-from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.commands.options import Json, Out, Plot, Results
+from ecsuite.eval.reports.canvas import check_picture, prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 
 
@@ -26,9 +24,7 @@ def compare(
         ),
     ] = None,
     out: Out = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the comparison of XferBench scores: .svg or .png.")
-    ] = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
@@ -38,8 +34,8 @@ def compare(
     from ecsuite.eval.comparison.score_files import documents, gather_from
     from ecsuite.eval.metrics.score import Options
 
-    if picture is not None and metric not in (None, XFERBENCH):
-        raise ConfigError(f"--picture: not read by --metric {metric}; read by xferbench")
+    if plot is not None:
+        check_picture(plot)
     found = []
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
@@ -50,7 +46,7 @@ def compare(
             corpus = read(path)
             print(f"{path} has no scores yet: scoring it", file=sys.stderr)
             found.append(document(path, score_and_keep(path, corpus, None, Options())))
-    if metric == XFERBENCH or (metric is None and common_scores(found) == [XFERBENCH]) or picture is not None:
+    if metric == XFERBENCH or (metric is None and common_scores(found) == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
 
@@ -65,8 +61,8 @@ def compare(
         from ecsuite.eval.reports.difference_tables import report
 
         shown = report(compare_one(gather_from(found, metric), metric, baseline))
-    if picture is not None:
-        prepare_picture(picture)
+    if plot is not None:
+        prepare_picture(plot)
     if out is not None:
         prepare_output_file(out)
-    shown.publish(out=out, picture=picture, as_json=as_json)
+    shown.publish(out=out, picture=plot, as_json=as_json)

@@ -13,6 +13,7 @@ from ecsuite.commands.options import (
     Json,
     Out,
     Plan,
+    Plot,
     Preset,
     Protocol,
     Quiet,
@@ -27,7 +28,7 @@ from ecsuite.commands.options import (
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
 from ecsuite.config import ConfigError
-from ecsuite.eval.reports.canvas import require_matplotlib
+from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
 from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 from ecsuite.file_formats import with_format
 
@@ -73,6 +74,7 @@ def score(
     cache: Cache = Path("runs/xferbench"),
     workers: Workers = None,
     plan: Plan = False,
+    plot: Plot = None,
     pictures: Annotated[
         bool, advanced("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
     ] = False,
@@ -108,6 +110,8 @@ def score(
         raise ConfigError("--pictures: draws one corpus; got several")
     if out is not None:
         prepare_output_file(out)
+    if plot is not None:
+        prepare_picture(plot)
     if draws:
         require_matplotlib()
     prepare_scores(corpora)
@@ -123,9 +127,14 @@ def score(
         announces=not as_json,
     )
     if len(scorecards) > 1:
-        _publish_several(corpora, scorecards, out=out, as_json=as_json)
+        _publish_several(corpora, scorecards, out=out, plot=plot, as_json=as_json)
         return
     scorecards[0].publish(out=out, as_json=as_json, is_full=every)
+    if plot is not None:
+        from ecsuite.eval.reports.score_chart import draw_scores
+
+        title = f"{corpus_name(messages[0])}: scores of the language"
+        draw_scores(scorecards[0].scores, scorecards[0].verdicts, title, plot)
     if draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 
@@ -138,7 +147,12 @@ def score(
 
 
 def _publish_several(
-    corpora: list[Path], scorecards: "list[Scorecard]", *, out: Path | None, as_json: bool
+    corpora: list[Path],
+    scorecards: "list[Scorecard]",
+    *,
+    out: Path | None,
+    plot: Path | None,
+    as_json: bool,
 ) -> None:
     """One table of several corpora; JSON has their scorecards beside the comparison."""
     from rich.console import Console
@@ -154,6 +168,8 @@ def _publish_several(
     )
     if out is not None:
         write_json(out, data)
+    if plot is not None and found.draw is not None:
+        found.draw(plot)
     if as_json:
         print_json(data)
         return

@@ -231,6 +231,15 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
 
+    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
+    assert (code, err) == (0, "") and "<!-- disc_tiny: scores of the language -->" in Path(
+        "one.svg"
+    ).read_text()
+    code, out, err = ecsuite(
+        "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "elcc", "--plot", "two.svg"
+    )
+    assert code == 0 and "<!-- disc_tiny and plain -->" in Path("two.svg").read_text()
+
 
 def test_rounds_are_shown(ecsuite):
     code, out, err = ecsuite("preview", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")

@@ -29,9 +29,14 @@ def prepare_picture(file: Path) -> None:
     Raises:
         ConfigError: If the name does not end in .svg or .png, matplotlib is not installed, or the file is a folder.
     """
+    check_picture(file)
+    prepare_output_file(file)
+
+
+def check_picture(file: Path) -> None:
+    """Check the same, but write nothing: `ConfigError` if the suffix is wrong or matplotlib is not installed."""
     _require_suffix(file)
     require_matplotlib()
-    prepare_output_file(file)
 
 
 def require_matplotlib() -> None:

@@ -1,11 +1,14 @@
 """The table of several sources in every score that two of them have."""
 
+from functools import partial
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.differences import Difference
+from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.reports.short_table import ARROWS, shown
@@ -18,7 +21,13 @@ def report(compared: ComparedScores) -> Report:
     """The output of a command: a row a score, a column a source, notes and JSON data."""
     lines = notes(compared)
     tables = [_table(compared)]
-    return Report(tables=tables, notes=tuple(lines), data=compared.to_json() | {"notes": lines})
+    results = {score.name: list(score.results.values()) for score in compared.scores}
+    return Report(
+        tables=tables,
+        notes=tuple(lines),
+        data=compared.to_json() | {"notes": lines},
+        draw=partial(draw_comparison, results),
+    )
 
 
 def notes(compared: ComparedScores) -> list[str]:

@@ -1,10 +1,13 @@
 """Tables of the scores of several sources, and of their differences."""
 
+from functools import partial
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.comparison.differences import Comparison, Difference
+from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 
 NAME_WIDTH = 24
@@ -19,7 +22,12 @@ def report(comparison: Comparison) -> Report:
     tables = [score_table(comparison)]
     if comparison.differences:
         tables.append(difference_table(comparison))
-    return Report(tables=tables, notes=tuple(lines), data=comparison.to_json() | {"notes": lines})
+    return Report(
+        tables=tables,
+        notes=tuple(lines),
+        data=comparison.to_json() | {"notes": lines},
+        draw=partial(draw_comparison, {comparison.metric: comparison.results}),
+    )
 
 
 def notes(comparison: Comparison) -> list[str]:

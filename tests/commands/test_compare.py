@@ -46,7 +46,7 @@ def test_compare_prints_tables_and_notes(printed):
 
 
 def test_compare_writes_json_and_a_picture(as_json, tmp_path):
-    files = ("--out", "made/a.json", "--picture", "made/a.png")
+    files = ("--out", "made/a.json", "--plot", "made/a.png")
     data = as_json("compare", "runs", *files, "--baseline", "French")
     assert data == json.loads((tmp_path / "made/a.json").read_text())
     assert (data["baseline"], len(data["sources"]), len(data["differences"])) == ("French", 17, 16)
@@ -82,10 +82,10 @@ def test_compare_any_metric(printed, as_json, tmp_path):
 NO_INPUTS = "expected XferBench results and --translation FILE, or --paper"
 MISTAKES = {
     "compare runs/French --metric topsim": "runs/French/results.json: no score topsim in it",
-    "compare runs/French --metric topsim --picture new/a.png": "--picture: not read by --metric topsim; read by ",
-    "compare none --picture new/a.png": "none: no such file or folder of results",
+    "compare runs/French --metric topsim --plot new/a.png": "runs/French/results.json: no score topsim in it",
+    "compare none --plot new/a.png": "none: no such file or folder of results",
     "compare runs/French --baseline Frensh": "unknown baseline 'Frensh'; did you mean 'French'",
-    "compare runs/French --picture new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
+    "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
     "compare runs/French --out runs": "runs: expected a file name, got a folder",
     "correlate": NO_INPUTS,
     "correlate runs": NO_INPUTS,

@@ -18,7 +18,7 @@ ROW = 0.27
 """Height of a source, in inches."""
 SCORES, DIFFERENCES = 3.6, 2.6
 """Widths of the two panels, in inches."""
-MARGIN, BOTTOM = 0.15, 1.0
+MARGIN, BOTTOM = 0.15, 0.85
 """Margin around panels, and height below them for axes and legends, in inches."""
 LABEL_GAP = 0.14
 """Distance between the centres of vertical labels, in inches."""
@@ -67,9 +67,8 @@ def draw_comparison(comparison: Comparison, *paths: Path) -> None:
     figure.text(
         0.06 / width,
         1 - 0.2 / total,
-        _fitted(comparison.signature, width - 0.12),
-        fontsize=FONT_SIZE,
-        color=GREY,
+        _fitted(_title(comparison), width - 0.12),
+        fontsize=FONT_SIZE + 1,
     )
     save(figure, *paths)
 
@@ -120,13 +119,13 @@ def _draw_differences(comparison: Comparison, axes: Any) -> None:
             continue
         colour = VERDICT_COLOURS[each.verdict]
         values = list(each.by_target.values())
-        axes.plot(values, [row - 0.24] * len(values), "|", ms=4, color=GREY, alpha=0.6)
+        axes.plot(values, [row - 0.24] * len(values), "|", ms=6, mew=1.2, color=GREY, alpha=0.7)
         if each.ci95 is not None:
             axes.plot(each.ci95, (row, row), color=colour, linewidth=1.6)
         axes.plot(each.mean, row, "o", ms=5, color=colour)
     for verdict in dict.fromkeys(each.verdict for each in comparison.differences):
         axes.plot([], [], "o-", ms=5, color=VERDICT_COLOURS[verdict], label=verdict)
-    axes.plot([], [], "|", ms=4, color=GREY, alpha=0.6, label="one language")
+    axes.plot([], [], "|", ms=6, mew=1.2, color=GREY, alpha=0.7, label="one language")
     axes.margins(x=0.06)
     axes.set_xlabel(f"difference to {label(comparison.baseline.name)}", fontsize=FONT_SIZE)
     _legend(axes)
@@ -169,6 +168,15 @@ def _legend(axes: Any) -> None:
 
 def _text(name: str, score: float) -> str:
     return f"{name} {score:.3f}"
+
+
+def _title(comparison: Comparison) -> str:
+    """What is compared, with the settings of the signature that have a name."""
+    parts = dict(part.partition(":")[::2] for part in comparison.signature.split("|"))
+    settings = [parts[key] for key in ("preset", "protocol") if parts.get(key)]
+    number = len(comparison.results)
+    sources = label(comparison.results[0].name) if number == 1 else f"{number} sources, best first"
+    return f"XferBench ({', '.join(settings)}): {sources}" if settings else f"XferBench: {sources}"
 
 
 def _fitted(text: str, width: float) -> str:

@@ -1,0 +1,37 @@
+"""The picture of a comparison: scores of several sources, told apart by colour and marker."""
+
+from figure_texts import assert_readable, texts
+
+from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.reports import comparison_chart
+
+
+def result(name, score, ci95=None):
+    return Result(name=name, by_target=({"score": score},), seeds=(0,), signature="s", ci95=ci95)
+
+
+def drawn(monkeypatch, scores):
+    caught = []
+    monkeypatch.setattr(comparison_chart, "save", lambda figure, *paths: caught.append(figure))
+    comparison_chart.draw_comparison(scores, "a.svg")
+    assert_readable(caught[0])
+    return caught[0]
+
+
+def test_several_scores_of_two_sources(monkeypatch):
+    scores = {
+        "topsim": [result("first", 0.2, (0.1, 0.3)), result("second", 0.4)],
+        "tre7": [result("first", 7.0), result("second", 8.0)],
+    }
+    figure = drawn(monkeypatch, scores)
+    shown, _ = texts(figure)
+    assert {"first and second", "topsim", "first", "second", "in other units, not drawn: tre7"} <= set(shown)
+    colours = {line.get_color() for line in figure.axes[0].lines}
+    markers = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
+    assert len(colours) == 2 and len(markers) == 2
+
+
+def test_one_score_of_many_sources_in_any_unit(monkeypatch):
+    figure = drawn(monkeypatch, {"xferbench": [result(f"source {index}", 5 + index) for index in range(7)]})
+    shown, _ = texts(figure)
+    assert {"7 sources compared", "xferbench", "source 6"} <= set(shown)
