@@ -236,7 +236,7 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
         "one.svg"
     ).read_text()
     code, out, err = ecsuite(
-        "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "elcc", "--plot", "two.svg"
+        "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg"
     )
     assert code == 0 and "<!-- disc_tiny and plain -->" in Path("two.svg").read_text()
 
