@@ -4,6 +4,7 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 """
 
 import difflib
+import io
 import sys
 from importlib import import_module
 from itertools import groupby
@@ -164,6 +165,8 @@ def usage_line(error: Any) -> str:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character shows a question mark
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(prog_name="ecsuite", standalone_mode=False)
     except UsageError as error:

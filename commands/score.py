@@ -96,7 +96,8 @@ def score(
     for name in names:
         load_metric(name)
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
-    require_read(ctx, f"--metrics {metrics or 'all'}", names, reads)
+    chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
+    require_read(ctx, chosen, names, reads)
     options = xferbench_options(ctx)
     if plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs

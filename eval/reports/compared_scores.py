@@ -1,6 +1,7 @@
 """The table of several sources in every score that two of them have."""
 
 from functools import partial
+from textwrap import shorten
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -52,7 +53,8 @@ def notes(compared: ComparedScores) -> list[str]:
         lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
     lines += [f"{score.name}: {score.reason}" for score in compared.scores if score.reason]
     if compared.left_out:
-        lines.append(f"Left out, as undefined: {', '.join(compared.left_out)} (--json says why).")
+        names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
+        lines.append(f"{len(compared.left_out)} left out, as undefined: {names} (--json says why).")
     return lines
 
 

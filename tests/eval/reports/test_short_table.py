@@ -190,3 +190,18 @@ def test_the_scores_of_each_question_are_in_the_order_of_the_table(cards):
     lines = lines_of(cards["grammar"])
     shown = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in SCORES]
     assert shown == [name for name in SCORES if name in shown]
+
+
+def test_commands_print_where_characters_are_lacking(tmp_path, monkeypatch):
+    from ecsuite.cli import main
+
+    (tmp_path / "a.txt").write_text("1 2 3\n2 1\n3 1\n" * 10)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setattr(
+        "sys.argv", ["ecsuite", "score", str(tmp_path / "a.txt"), "--metrics", "has", "--all"]
+    )
+    with pytest.raises(SystemExit) as caught:
+        main()
+    stream.flush()
+    assert caught.value.code == 0 and b" ? " in stream.buffer.getvalue()
