@@ -286,7 +286,7 @@ def to_tree(value: Any) -> Any:
         return {KIND: value.kind, **to_tree(value.options)}
     if is_dataclass(value) and not isinstance(value, type):
         return {entry.name: to_tree(getattr(value, entry.name)) for entry in fields(value)}
-    return value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def all_options(registry: Registry) -> dict[str, list[str]]:

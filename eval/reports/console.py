@@ -141,7 +141,7 @@ class Reporter:
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
             console, text = Console(stderr=True), TextColumn("{task.description}")
-            columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"), text)
+            columns = (BarColumn(bar_width=16), TaskProgressColumn(), TextColumn("{task.fields[left]}"), text)
             self.live = Progress(*columns, console=console, transient=True)
             self.live.start()
         if is_new:
