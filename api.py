@@ -5,12 +5,9 @@ run.speak([[0, 3, 1, 2, 0]])
 ec.score(run.corpus, ["topsim", "cbm"])
 """
 
-import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +17,7 @@ from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
 
 if TYPE_CHECKING:
+    from ecsuite.eval.comparison.score_files import Document
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
@@ -144,16 +142,16 @@ def score(
 
 def compare(
     *sources: "Run | Corpus | Scorecard | str | Path | Mapping[str, Any]",
-    metric: str = "topsim",
+    metric: str | None = None,
     baseline: str | None = None,
     **options: Any,
 ) -> "Findings":
-    """Compare a score of several sources, as `ecsuite compare` does: differences, intervals, Holm's correction.
+    """Compare scores of several sources, as `ecsuite compare` does: differences, intervals, Holm's correction.
 
     Args:
-        *sources: Runs, corpora, scorecards, or paths of runs and results; or one mapping of these by name. What has no
+        *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings of these by name. What has no
             such score yet is scored, and the score is not kept. Runs of one game with several seeds are one source.
-        metric: Name of the score.
+        metric: Name of the score; None: all that at least two of them have.
         baseline: The source that the others are compared with; None: all pairs.
         **options: Fields of `ecsuite.eval.metrics.score.Options`, such as `seed`, for what is scored.
 
@@ -164,31 +162,29 @@ def compare(
         ConfigError: If there is no such metric, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
-    from ecsuite.eval.comparison.differences import compare as compare_scores
-    from ecsuite.eval.comparison.score_files import gather
-    from ecsuite.eval.reports.difference_tables import report
+    from ecsuite.eval.comparison import differences
+    from ecsuite.eval.comparison.all_scores import compare_scores
+    from ecsuite.eval.comparison.score_files import gather_from
+    from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
 
-    _require("metric", metric, (str,), "the name of a metric")
+    _require("metric", metric, (str, NoneType), "the name of a metric")
     named: list[tuple[str | None, Any]] = []
     for source in sources:
         if isinstance(source, Mapping) and not isinstance(source, Scorecard):
             named += source.items()
         else:
             named.append((None, source))
-    with TemporaryDirectory() as folder:
-        paths = [
-            _score_file(source, metric, Path(folder) / f"source {number}", name, options)
-            for number, (name, source) in enumerate(named, 1)
-        ]
-        try:
-            found = compare_scores(gather(paths, metric), metric, baseline)
-        except ConfigError as error:
-            raise ConfigError(
-                re.sub(rf"{re.escape(folder)}.(source \d+).scores.json", r"\1", f"{error}")
-            ) from None
-        return Findings(report=report(found))
+    found = [
+        document
+        for number, (name, source) in enumerate(named, 1)
+        for document in _documents(source, metric, f"source {number}", name, options)
+    ]
+    if metric is None:
+        return Findings(report=compared_scores.report(compare_scores(found, None, baseline)))
+    compared = differences.compare(gather_from(found, metric), metric, baseline)
+    return Findings(report=difference_tables.report(compared))
 
 
 def icy(
@@ -334,28 +330,28 @@ def list_parts(kind: str) -> dict[str, str]:
     return look_up("kind", kind, _registries()).lines()
 
 
-def _score_file(source: Any, metric: str, folder: Path, name: str | None, options: Mapping[str, Any]) -> Path:
-    """A file with a score of a source: its own results, or a new one in a folder."""
-    from ecsuite.eval.reports.console import write_json
+def _documents(
+    source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
+) -> "list[Document]":
+    """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
+    from ecsuite.eval.comparison.score_files import documents
     from ecsuite.eval.reports.scorecard import Scorecard, read_scores
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
-    place = source.folder if isinstance(source, Run) else source
-    path = Path(place) if isinstance(place, str | Path) else None
+    path = (
+        source.folder if isinstance(source, Run) else Path(source) if isinstance(source, str | Path) else None
+    )
     is_run = path is not None and (path / "metadata.json").is_file()
     if path is not None and not is_run and (path.suffix == ".json" or path.is_dir()):
-        return path
+        return documents([path])
     data = read_scores(path / "scores.json") if path is not None and is_run else {}
-    if metric not in [score["name"] for score in data.get("scores", [])]:
+    known = [score["name"] for score in data.get("scores", [])]
+    if not known or metric not in (None, *known):
         data = (source if isinstance(source, Scorecard) else score(source, metric, **options)).to_json()
-    folder.mkdir()
     if name is not None:
-        data = {**data, "name": name}
-    elif path is not None and is_run:  # which says the game and its seed
-        shutil.copy(path / "metadata.json", folder)
-    write_json(folder / "scores.json", data)
-    return folder / "scores.json"
+        return [(Path(place), {**data, "name": name})]
+    return [(path / "scores.json" if path is not None and is_run else Path(place), data)]
 
 
 def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -> None:

@@ -121,11 +121,12 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
         (
-            lambda run: ec.compare(run, ec.Corpus([[1], [2]])),
+            lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
             "^source 2: the score topsim is undefined: the corpus has neither meanings",
         ),
         (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric; got 3"),
-        (lambda run: ec.compare(), "no topsim score: expected at least one"),
+        (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
+        (lambda run: ec.compare(), "no score that two of them have"),
         (lambda run: ec.icy(), "models: expected at least one"),
         (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
         (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
@@ -204,9 +205,18 @@ def test_runs_corpora_and_scorecards_are_compared(run):
     assert not (run.folder / "scores.json").exists()
 
 
+def test_scorecards_are_compared_in_every_score(run):
+    card = ec.score(run, ["topsim", "posdis"])
+    found = ec.compare({"first": card, "second": ec.score(run.corpus, ["topsim", "posdis"], seed=1)})
+    assert [score["name"] for score in found["scores"]] == ["topsim", "posdis"]
+    pandas = pytest.importorskip("pandas")
+    frame = found.to_frame()
+    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
+
+
 def test_compared_sources_may_have_names(run, folder):
     trained(folder / "other", **{"training.seed": 2})
-    found = ec.compare({"first": run, "second": folder / "other"}, baseline="first")
+    found = ec.compare({"first": run, "second": folder / "other"}, metric="topsim", baseline="first")
     assert {source["name"] for source in found["sources"]} == {"first", "second"}
     (difference,) = found["differences"]
     pandas = pytest.importorskip("pandas")
@@ -214,7 +224,7 @@ def test_compared_sources_may_have_names(run, folder):
         found.to_frame()
     )
     assert (difference["source"], difference["baseline"]) == ("second", "first")
-    merged = ec.compare(run, folder / "other")
+    merged = ec.compare(run, folder / "other", metric="topsim")
     assert [source["seeds"] for source in merged["sources"]] == [[0, 2]] or merged["differences"] == []
 
 

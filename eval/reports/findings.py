@@ -11,7 +11,7 @@ from rich.console import Console
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Report
 
-ROWS = ("rows", "differences", "sources")
+ROWS = ("rows", "differences", "scores", "sources")
 """Keys of the lists in the results of the commands, of which the first that has something is the frame."""
 
 
@@ -63,9 +63,9 @@ class Findings(Mapping[str, Any]):
 
 
 def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The single values of a row, once for each of its cells if it has some."""
+    """The single values of a row, once for each of its cells or differences if it has some."""
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float | None)}
     if isinstance(interval := row.get("ci95"), list | tuple):
         own |= {"low": interval[0], "high": interval[1]}
-    cells = row.get("cells")
+    cells = row.get("cells") or row.get("differences")
     return [own | each for cell in cells for each in _flat(cell)] if cells else [own]
