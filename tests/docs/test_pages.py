@@ -7,6 +7,8 @@ from doc_pages import PAGES, ROOT, anchors, blocks, links
 
 LONGEST_PAGE = 160
 """Lines of a page."""
+LONGEST_README = 150
+"""Lines of README.md."""
 LONGEST_LINE = 110
 """Characters of a line."""
 OTHER_LENGTHS = ("README.md", "docs/api.md", "docs/commands.md", "docs/reference/settings.md")
@@ -47,10 +49,13 @@ def test_pages_and_lines_are_short(page):
     long = [
         number
         for number, line in enumerate(lines, 1)
-        if len(line) > LONGEST_LINE and line[:1] not in "|!" and number not in printed
+        if len(line) > LONGEST_LINE
+        and line[:1] not in "|!"
+        and number not in printed
+        and not line.startswith(SETUP)
     ]
     assert not long
-    assert len(lines) - len(printed) <= LONGEST_PAGE
+    assert len(lines) - len(printed) <= (LONGEST_README if page.name == "README.md" else LONGEST_PAGE)
 
 
 def test_every_page_is_in_the_contents():
