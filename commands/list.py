@@ -262,12 +262,23 @@ def _print_details(kind: str, details: dict[str, Any]) -> None:
         print()
     elif "options" in details:
         print("It has no options.\n")
+    if details["kind"] == "metric":
+        _print_direction(details["name"])
     if "use" in details:
         print(f"Use it: {details['use']}")
     elif kind in USE:
         print(f"Use it: {USE[kind].format(name=_with_option(details))}")
     if "source" in details:
         print(f"Defined in: {details['source']}")
+
+
+def _print_direction(name: str) -> None:
+    """What a metric answers, and which way is better, if it has one score of its own name."""
+    from ecsuite.eval.metrics import QUESTIONS, SCORES
+
+    if name in SCORES:
+        question, direction = SCORES[name]
+        print(f"Answers: {QUESTIONS[question]} {f'({direction} is better)' if direction else ''}".rstrip())
 
 
 def _with_option(details: dict[str, Any]) -> str:

@@ -94,7 +94,7 @@ Cache = Annotated[
 Results = Annotated[
     list[Path],
     typer.Argument(
-        help="Files of `ecsuite score --out`, results.json files, or folders of these.",
+        help="Run folders, corpora, files of `ecsuite score --out`, results.json files, or folders of these.",
         show_default=False,
     ),
 ]

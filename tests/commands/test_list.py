@@ -46,6 +46,12 @@ def test_details_of_a_part_are_its_options(ecsuite, as_json):
     assert (option["name"], option["default"]) == ("open_probability", "0.5")
 
 
+def test_details_of_a_metric_say_which_way_is_better(ecsuite):
+    assert "Answers: Is it compositional? (higher is better)\n" in ecsuite("list", "metric", "topsim")[1]
+    assert "Answers: Is it natural-like (lengths, segments)?\n" in ecsuite("list", "metric", "has")[1]
+    assert "Answers" not in ecsuite("list", "metric", "elcc")[1]
+
+
 def test_details_of_a_game_are_its_parts_and_steps(ecsuite):
     code, out, err = ecsuite("list", "game", "disc_tiny")
     assert (code, err) == (0, "")
