@@ -78,6 +78,7 @@ OTHERS = {
     "evaluation.batch_size": [2],
     "schedule.num_epochs": [5],
     "world.held_out": [0.5],
+    "world.held_out_value": ["color=a", "class=cat"],
     "world.images_per_batch": [4],  # a rule less
 }
 """Other values of settings for which any other value might not do."""
@@ -102,14 +103,14 @@ def type_of(tree: Mapping[str, Any], path: str) -> Any:
     return registry if keys[-1] == KIND else option_types(registry.load(here[KIND]).Options)[keys[-1]]
 
 
-def other_values(tree: Mapping[str, Any], path: str, value: Any, features: str) -> list[Any]:
+def other_values(tree: Mapping[str, Any], path: str, value: Any, files: Mapping[str, str]) -> list[Any]:
     """Other values of a setting, of which each must make a difference."""
     if path in OTHERS:
         return OTHERS[path]
     if path in ("name", "about"):
         return ["another"]
-    if path == "world.features":
-        return [features]
+    if path in ("world.features", "world.objects"):
+        return [files[tree["world"]["kind"]]]
     if path.startswith("data."):
         return ["0" * 64]
     kind = type_of(tree, path)
@@ -229,14 +230,16 @@ def feature_files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def unchanged(feature_files):
+def unchanged(feature_files, object_table, image_folder):
     """The stages of each experiment in its reduced size, by name."""
     made = {}
 
     def unchanged(name):
         if name not in made:
-            features = [f"world.features={feature_files[0]}"] if name in ("mu_cub", "yao") else []
-            experiment = load_experiment(name, features)
+            own = {"mu_cub": feature_files[0], "yao": feature_files[0], "objects": object_table}
+            own["images"] = image_folder
+            option = "objects" if name in OWN else "features"
+            experiment = load_experiment(name, [f"world.{option}={own[name]}"] if name in own else [])
             known = flat(experiment.to_tree())
             small = [f"{path}={value}" for path, value in REDUCED.items() if path in known]
             made[name] = Stages(override(experiment, small))
@@ -264,14 +267,22 @@ def test_the_same_settings_give_the_same_run(name, unchanged):
     ("name", "section"),
     [pytest.param(name, section, marks=marks) for name, marks in experiments() for section in SECTIONS],
 )
-def test_another_value_gives_another_run_or_is_refused(name, section, unchanged, feature_files):
+def test_another_value_gives_another_run_or_is_refused(
+    name, section, unchanged, feature_files, image_folder, tmp_path
+):
+    (tmp_path / "other.csv").write_text("color,shape\na,e\nb,f\nc,e\nd,f\n")
+    others = {
+        "features": feature_files[1],
+        "objects": f"{tmp_path}/other.csv",
+        "images": f"{image_folder}/cat",
+    }
     run = unchanged(name)
     tree = run.experiment.to_tree()
     unread = [
         f"{path}={other}"
         for path, value in flat(tree).items()
         if path.partition(".")[0] == section and not is_exception(path, tree)
-        for other in other_values(tree, path, value, feature_files[1])
+        for other in other_values(tree, path, value, others)
         if not makes_a_difference(run, f"{path}={other}")
     ]
     assert unread == []
