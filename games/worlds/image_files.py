@@ -202,7 +202,7 @@ def _left_out(folder: Path, images: set[Path]) -> list[str]:
         for file in sorted([*folder.iterdir(), *folder.glob("*/*")])
         if file.is_file() and file not in images and not file.name.startswith(".")
     ]
-    return [f"{folder}: files that are no images are left out: {_some(others)}"] if others else []
+    return [f"{folder}: files with other endings are left out: {_some(others)}"] if others else []
 
 
 def _some(names: Iterable[str]) -> str:

@@ -85,6 +85,8 @@ class ObjectListWorld(World):
             self.splits = ("train", "valid", "test", "seen", "all")
             columns = {**split_column(is_held_out), **described.columns}
             described = replace(described, columns=columns)
+            held_out = f"{options.objects}: {len(kept)} of {number} objects are held out from training"
+            self.notes = (*self.notes, held_out)
         self.rules = described
         fewest = min((len(each) for each in self.objects_of_split.values()), default=number)
         if fewest < self.num_candidates:

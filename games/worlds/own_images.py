@@ -66,7 +66,9 @@ class ImagesWorld(ObjectListWorld):
         if trained is not None and self.rounds.needs_values:
             found = _with_classes(found, trained.value_names)
         self.images: NDArray[np.generic] = found.images
-        self.notes, self.classes = found.notes, found.class_id
+        of_classes = f" of {len(found.class_names)} classes" if found.class_names else ""
+        self.notes = (*found.notes, f"{self.options.objects}: {len(found.files):,} images{of_classes}")
+        self.classes = found.class_id
         number = np.arange(len(found.files))
         names: list[tuple[str, ...]] = []
         if found.class_id is not None:

@@ -84,7 +84,7 @@ def test_classes_equal_images_and_files_that_are_none(tmp_path):
     assert found.files == ("a/3.png", "a/4.png", "b/2.png")
     assert found.class_names == ("a", "b") and found.class_id.tolist() == [0, 0, 1]
     assert [note.split(": ", 1)[1] for note in found.notes] == [
-        "files that are no images are left out: a/list.csv, notes.txt",
+        "files with other endings are left out: a/list.csv, notes.txt",
         "equal images are taken once: b/1.png equals a/3.png",
     ]
 

@@ -30,6 +30,7 @@ def test_a_folder_is_a_game(ecsuite, photos):
     code, out, err = ecsuite("train-game", "photos/", *LINE, *TINY, "--set", "world.held_out_value=class=cat")
     assert code == 0 and "Corpus in runs/photos;" in out, err
     assert "16 of 16 images are not square" in err and "seen objects" in out
+    assert "photos/: 16 images of 2 classes\nphotos/: 8 of 16 objects are held out from training\n" in err
     corpus = read_corpus("runs/photos")
     files = corpus.columns["file"].tolist()
     assert files == sorted(file.relative_to(photos).as_posix() for file in photos.glob("*/*.png"))
