@@ -17,7 +17,7 @@ from ecsuite.games.experiment import TrainingOptions
 from ecsuite.tensor_files import read_tensors, write_tensors
 
 LOWER_IS_BETTER = ("loss",)
-"""Figures of which a lower one is better; of others, where a minus stands before the name."""
+"""Measures of which a lower one is better; of others, where a minus stands before the name."""
 
 
 class Best:
@@ -27,19 +27,24 @@ class Best:
         training: Which figure is watched, and for how many evaluations.
         figures: The figures of an evaluation by name, for messages and to check the name.
         saved: What `to_json` returned for a checkpoint; None: no evaluation yet.
+        lower_is_better: Figures of which a lower one is better, beside the loss.
 
     Raises:
         ConfigError: If no figure has the name.
     """
 
     def __init__(
-        self, training: TrainingOptions, figures: Collection[str], saved: Mapping[str, Any] | None
+        self,
+        training: TrainingOptions,
+        figures: Collection[str],
+        saved: Mapping[str, Any] | None,
+        lower_is_better: Collection[str] = (),
     ) -> None:
         assert training.keep_best is not None
         self.figure = training.keep_best.removeprefix("-")
         if self.figure not in figures:
             raise ConfigError(f"training.keep_best: {unknown_name('figure', self.figure, figures)}")
-        is_low = training.keep_best.startswith("-") or self.figure in LOWER_IS_BETTER
+        is_low = training.keep_best.startswith("-") or self.figure in (*LOWER_IS_BETTER, *lower_is_better)
         self.sign, self.patience = -1 if is_low else 1, training.patience
         saved = saved or {"step": None, "value": None, "since": 0}
         self.step: int | None = saved["step"]

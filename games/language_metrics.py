@@ -30,6 +30,8 @@ class LanguageScores:
     """By name of the score; None where it is not defined."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why a score is not defined."""
+    lower_is_better: tuple[str, ...] = ()
+    """The scores of which a lower one is better, by the names of `figures`."""
 
     def entry(self) -> dict[str, Any]:
         """Their part of an entry of the log."""
@@ -78,10 +80,13 @@ class LanguageMetrics:
             return LanguageScores()
         corpus = record_corpus(game, self.experiment)
         game.train()
-        options = import_module(f"{PLACE}.score").Options()
+        options, direction_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).direction_of
         with few_draws():
             scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
         return LanguageScores(
             values={score.name: None if score.value is None else float(score.value) for score in scores},
             reasons={score.name: score.reason for score in scores if score.reason is not None},
+            lower_is_better=tuple(
+                f"metrics.{score.name}" for score in scores if direction_of(score) == "lower"
+            ),
         )

@@ -136,7 +136,7 @@ def _train(
     best = None
     if settings.keep_best is not None:
         names = ["loss", *chance, "length", *language.figures()]
-        best = Best(settings, names, None if saved is None else saved["best"])
+        best = Best(settings, names, None if saved is None else saved["best"], language.lower_is_better)
     if found.finished is not None:
         done = found.finished
         measures = {name: done[name] for name in ("loss", *chance, "length")}

@@ -131,6 +131,15 @@ def test_which_is_best(keep_best, values, best):
     assert found.is_over == (found.num_since >= 2)
 
 
+def test_the_best_score_of_a_metric_may_be_the_lowest(tmp_path, small, run):
+    """As its direction says."""
+    run(small("training.keep_best=metrics.synonymy", "evaluation.metrics=synonymy"), tmp_path / "run")
+    found = load_run(tmp_path / "run")
+    values = found.log["metrics.synonymy"]
+    best = found.corpus.metadata["training"]["best_step"]
+    assert best == 4 * (1 + int(values.argmin())) and values.min() < values.max()
+
+
 def test_patience_without_a_figure_is_refused(small):
     with pytest.raises(ConfigError, match=r"training.patience: needs training.keep_best"):
         small("training.patience=2")
