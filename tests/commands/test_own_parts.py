@@ -68,7 +68,7 @@ def test_a_fault_is_told_and_the_exit_code_is_1(ecsuite, tmp_path):
     code, out, _ = ecsuite("check", "./own.py:nothing")
     assert code == 1
     assert "own.py:2: ZeroDivisionError" in out and "as above" in out
-    assert out.splitlines()[-1] == "./own.py:nothing: 0 of 8 checks of a metric hold"
+    assert out.splitlines()[-1] == "./own.py:nothing: 1 of 8 checks of a metric hold"
 
 
 def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):
