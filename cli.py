@@ -165,7 +165,8 @@ def usage_line(error: Any) -> str:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character shows a question mark
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.encoding.lower().startswith("utf"):
+        # a terminal that lacks a character shows a question mark
         sys.stdout.reconfigure(errors="replace")
     try:
         code = app(prog_name="ecsuite", standalone_mode=False)
