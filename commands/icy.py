@@ -10,11 +10,13 @@ from ecsuite.commands.options import (
     Cache,
     Device,
     Json,
+    On,
     Out,
     Plan,
     Plot,
     Quiet,
     Seeds,
+    Slurm,
     Workers,
     advanced,
     given_options,
@@ -111,6 +113,8 @@ def icy(
     cache: Cache = Path("runs/icy"),
     plan: Plan = False,
     workers: Workers = None,
+    on: On = None,
+    slurm: Slurm = None,
     device: Device = "cpu",
     quiet: Quiet = False,
     as_json: Json = False,
@@ -157,5 +161,7 @@ def icy(
                 runner.note(line)
         return measure(chosen, runner, corpora=save_corpora)
 
-    result = run_study(run, cache=cache, workers=workers, device=chosen.device, quiet=quiet)
+    result = run_study(
+        run, cache=cache, workers=workers, on=on, slurm=slurm, device=chosen.device, quiet=quiet
+    )
     report(result).publish(out=out, picture=plot, as_json=as_json)

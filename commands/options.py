@@ -74,6 +74,20 @@ Plan = Annotated[
 Workers = Annotated[
     int | None, advanced(group=COMPUTING, min=1, help="Number of processes; default one per core.")
 ]
+On = Annotated[
+    str | None,
+    advanced(
+        group=COMPUTING, metavar="PLACE", help="here, local:N, or slurm; default a process for each core."
+    ),
+]
+Slurm = Annotated[
+    str | None,
+    advanced(
+        group=COMPUTING,
+        metavar="KEY=VALUE,...",
+        help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.",
+    ),
+]
 Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, danish or full.")]
 Protocol = Annotated[str, advanced(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]
 Targets = Annotated[

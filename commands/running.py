@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ecsuite.atomic_files import remove_abandoned
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.jobs.signals import stop_signals
 
 if TYPE_CHECKING:
-    from ecsuite.jobs.executors import Engine
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.job import Job
 
@@ -24,7 +24,8 @@ def run_study(
     device: str = "cpu",
     quiet: bool = False,
     announces: bool = False,
-    engine: "Engine | None" = None,
+    on: str | None = None,
+    slurm: str | None = None,
     retries: bool = False,
 ) -> Finding:
     """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
@@ -36,19 +37,28 @@ def run_study(
         device: Type of the device on which the jobs compute.
         quiet: Whether neither progress nor notes are shown.
         announces: Whether a note says before the first job how many there are.
-        engine: Computes elsewhere.
+        on: Where the jobs are computed, as `--on` names it; None: in `workers` processes.
+        slurm: Options of sbatch.
         retries: Whether jobs whose failure is kept are computed again.
+
+    Raises:
+        ConfigError: If there is no such place, or `workers` are asked for as well.
     """
+    from ecsuite.jobs.engines import Place, place_of
     from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
 
+    if on is not None and workers is not None:
+        raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
+    by_number = on is None and slurm is None
+    place = Place(num_workers=workers) if by_number else place_of(on or "local", slurm)
     remove_abandoned(cache)
     with Reporter(cache_dir=cache, quiet=quiet) as reporter, stop_signals() as should_stop:
         return measure(
             Runner(
                 folder=cache,
-                num_workers=workers or (num_cores() if device == "cpu" else 1),
-                engine=engine,
+                num_workers=place.num_workers or (num_cores() if device == "cpu" else 1),
+                engine=place.engine,
                 retries=retries,
                 progress=reporter.progress,
                 note=reporter.note,

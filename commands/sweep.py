@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import MORE, Device, Json, OutFolder, Plan, Quiet
+from ecsuite.commands.options import MORE, Device, Json, On, OutFolder, Plan, Quiet, Slurm
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
@@ -18,15 +18,8 @@ def sweep(
     study: Annotated[
         str, typer.Argument(help="A YAML file with base, vary, seeds and score (docs/sweeps.md).")
     ],
-    on: Annotated[
-        str, typer.Option(help="here, local:N for N processes of this machine, or slurm.", metavar="PLACE")
-    ] = "local",
-    slurm: Annotated[
-        str | None,
-        typer.Option(
-            help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.", metavar="KEY=VALUE,..."
-        ),
-    ] = None,
+    on: On = None,
+    slurm: Slurm = None,
     out: OutFolder = None,
     plan: Plan = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute again what failed.")] = False,
@@ -51,7 +44,6 @@ def sweep(
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
-    from ecsuite.jobs.engines import place_of
     from ecsuite.jobs.slurm import slurm_options
 
     share = None if part is None else read_part(part)
@@ -61,7 +53,6 @@ def sweep(
             sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, slurm_options(slurm)), end=""
         )
         return
-    place = place_of(on, slurm)
     chosen = load_study(study, device=device)
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
@@ -72,8 +63,9 @@ def sweep(
     found = run_study(
         lambda runner: measure(chosen, folder, runner, share),
         cache=store,
-        workers=place.num_workers,
-        engine=place.engine,
+        workers=None,
+        on=on,
+        slurm=slurm,
         retries=retry_failed,
         device=chosen.device.type,
         quiet=quiet,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, Out, Plan, Quiet, Seed, Workers
+from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Seed, Slurm, Workers
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.config import look_up
 from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
@@ -30,6 +30,8 @@ def translate(
     cache: Cache = Path("runs/translate"),
     plan: Plan = False,
     workers: Workers = None,
+    on: On = None,
+    slurm: Slurm = None,
     device: Device = "auto",
     quiet: Quiet = False,
     as_json: Json = False,
@@ -59,6 +61,8 @@ def translate(
         lambda runner: measure(study, runner),
         cache=cache,
         workers=workers,
+        on=on,
+        slurm=slurm,
         device=study.machine.device,
         quiet=quiet,
         announces=not as_json,

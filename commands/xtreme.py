@@ -9,11 +9,13 @@ from ecsuite.commands.options import (
     Cache,
     Device,
     Json,
+    On,
     Out,
     Plan,
     Plot,
     Quiet,
     Seeds,
+    Slurm,
     Workers,
     advanced,
     names_in,
@@ -26,7 +28,7 @@ from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter, prepare_output_file
 
 ALL = "all"
-_TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "device")
+_TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
     "--model": _TUNING,
@@ -88,6 +90,8 @@ def xtreme(
     ] = False,
     plan: Plan = False,
     workers: Workers = None,
+    on: On = None,
+    slurm: Slurm = None,
     out: Out = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -143,6 +147,8 @@ def xtreme(
         lambda runner: measure(study, runner),
         cache=cache,
         workers=workers,
+        on=on,
+        slurm=slurm,
         device=study.machine.device,
         quiet=quiet,
         announces=not as_json,

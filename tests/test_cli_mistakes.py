@@ -206,7 +206,7 @@ def test_a_typical_mistake_says_what_to_type(ecsuite, tmp_path, monkeypatch, oth
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "a_file").write_text("")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     before = set(tmp_path.rglob("*"))
     command, says = TYPICAL[name]
     code, out, err = ecsuite(*command.split())
