@@ -218,7 +218,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
     else:
         name = name_or_file
         if name not in shipped and os.path.isfile(name):
-            table = ", or a table of objects such as objects.csv" if kind == "game" else ""
+            table = ", a table such as objects.csv or a folder of images" if kind == "game" else ""
             raise ConfigError(f"{name}: expected a file that ends in .yaml{table}{_shipped(kind)}")
         text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     tree = parse_yaml(text, name_or_file)

@@ -184,7 +184,7 @@ TYPICAL = {
     "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
     "a wrong kind of file": (
         "train-game picture.png",
-        "expected a file that ends in .yaml, or a table of objects such as objects.csv; shipped ones: ecsuite list",
+        "expected a file that ends in .yaml, a table such as objects.csv or a folder of images; shipped ones: ecsuite ",
     ),
     "a comma at the end": ("score a_file --metrics topsin,", "did you mean 'topsim'?"),
 }

@@ -11,8 +11,8 @@ LONGEST_README = 150
 """Lines of README.md."""
 LONGEST_LINE = 110
 """Characters of a line."""
-OTHER_LENGTHS = ("README.md", "docs/api.md", "docs/commands.md", "docs/reference/settings.md")
-"""README, whose first commands stand in one line each, and pages that are made from the source."""
+OTHER_LENGTHS = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
+"""Pages that are made from the source."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")

@@ -48,7 +48,7 @@ def test_messages_of_several_lengths_and_random_draws(own):
     ],
 )
 def test_mistakes(own, code, message):
-    with pytest.raises(ConfigError, match=f"^./own.py:counting: {message}"):
+    with pytest.raises(ConfigError, match=f"^./own.py:1: counting: {message}"):
         own(code)
 
 

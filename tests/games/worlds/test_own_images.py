@@ -112,7 +112,10 @@ def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsui
         (["photos", "--set", "world.held_out_value=class=dog"], "unknown value 'class=dog'"),
         (["photos", "--set", "task.num_distractors=16"], "17 distinct candidates need as many objects, but"),
         (["images"], "world.objects: expected a folder of images, such as --objects photos/"),
-        (["photos/cat/01.png"], "unknown game 'photos/cat/01.png'"),
+        (
+            ["photos/cat/01.png"],
+            "photos/cat/01.png: expected a file that ends in .yaml, a table such as objects.csv or a folder of images",
+        ),
     ],
 )
 def test_mistakes(ecsuite, photos, arguments, message):
