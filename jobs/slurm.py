@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,7 @@ class Work:
 
     def checkpoint(self, folder: str, token: str, group: list[dict[str, Any]]) -> Any:
         """Called by submitit shortly before the time of the task ends: the task is queued again, as it was."""
-        from submitit.helpers import DelayedSubmission
-
-        return DelayedSubmission(self, folder, token, group)
+        return import_module("submitit.helpers").DelayedSubmission(self, folder, token, group)
 
 
 class Slurm:
@@ -263,7 +262,7 @@ def _executor(folder: Path, options: Mapping[str, str]) -> Any:
             "--on slurm: there is no sbatch here; run the command on a login node of the cluster"
         )
     try:
-        import submitit
+        submitit: Any = import_module("submitit")
     except ImportError:
         raise missing_extra("--on slurm", "slurm") from None
     logging.getLogger("submitit").setLevel(logging.ERROR)
