@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
-    from ecsuite.games.experiment import Experiment
     from ecsuite.games.runs import Run
+    from ecsuite.games.sections import Experiment
 
 MAX_SEEDS = 10_000
 """Most seeds of a study."""
@@ -60,9 +60,10 @@ def train(
     """
     from ecsuite.eval.reports.console import Reporter
     from ecsuite.games import training
-    from ecsuite.games.experiment import Experiment, load_experiment, with_changes
+    from ecsuite.games.experiment import load_experiment, with_changes
     from ecsuite.games.loggers import make_loggers
     from ecsuite.games.runs import Run
+    from ecsuite.games.sections import Experiment
     from ecsuite.jobs.signals import stop_signals
 
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")

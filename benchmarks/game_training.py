@@ -31,9 +31,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.corpus_generation import noise_generator
-from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.registry import OPTIMIZERS
+from ecsuite.games.sections import Experiment
 
 PEAK_SIZE = 2048
 PARTS = ("world", "perception", "agents", "backward", "optimizer")

@@ -40,7 +40,7 @@ def commented(experiment: Any) -> Iterator[str]:
     Args:
         experiment: An `Experiment`, or options inside of it.
     """
-    from ecsuite.games.experiment import CHECKSUMS
+    from ecsuite.games.sections import CHECKSUMS
 
     tree = {key: value for key, value in experiment.to_tree().items() if key not in CHECKSUMS}
     yield from _section(experiment, tree, 0)

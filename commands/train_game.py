@@ -90,8 +90,10 @@ def train_game(
     as_json: Json = False,
 ) -> None:
     """Train a sender and a receiver on a game, and write the sender's messages as a corpus."""
-    from ecsuite.games.experiment import ROLES, ignore, load_experiment, metric_names
+    from ecsuite.games.experiment import ignore, load_experiment
     from ecsuite.games.loggers import make_loggers
+    from ecsuite.games.sections import ROLES
+    from ecsuite.games.settings_layers import metric_names
 
     options = {
         "training.seed": seed,

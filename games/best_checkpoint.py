@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecsuite.config import ConfigError, DamagedError, unknown_name
 from ecsuite.games.checkpoints import NUM_KEPT, newest_weights, with_present_names
-from ecsuite.games.experiment import TrainingOptions
+from ecsuite.games.sections import TrainingOptions
 from ecsuite.tensor_files import read_tensors, write_tensors
 
 LOWER_IS_BETTER = ("loss",)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.experiment import Experiment
 from ecsuite.games.game import Game
+from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Description
 
 

@@ -17,9 +17,9 @@ from ecsuite.agents.own_agents import check_message, check_states, require_shape
 from ecsuite.components import Part
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import noise_generator
-from ecsuite.games.experiment import Experiment, foreign_parts
 from ecsuite.games.game import Game
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, World
 

@@ -22,8 +22,8 @@ from ecsuite.agents.receivers import state_size
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.config import ConfigError
 from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.experiment import Experiment
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS, WORLDS
+from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Task, Truth
 from ecsuite.games.worlds.world import Batch, Integers, RunSizes, World
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from ecsuite.config import ConfigError, DamagedError, parse_yaml
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
-from ecsuite.games.experiment import ROLES, Experiment, Role
 from ecsuite.games.game import Game
+from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.tensor_files import digest_of
 
 PREFIXES: Mapping[Role, tuple[str, ...]] = {

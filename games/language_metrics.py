@@ -13,8 +13,8 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.foreign import PartError
 from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import Experiment
 from ecsuite.games.game import Game
+from ecsuite.games.sections import Experiment
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""

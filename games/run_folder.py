@@ -28,8 +28,9 @@ from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.foreign import UntrustedError
 from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies
-from ecsuite.games.experiment import Experiment, from_tree, load_experiment
+from ecsuite.games.experiment import from_tree, load_experiment
 from ecsuite.games.run_identity import identity, require_same_run, require_same_schedule, with_horizon
+from ecsuite.games.sections import Experiment
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.version import __version__
 

@@ -8,8 +8,8 @@ from typing import Any
 from ecsuite.components import KIND, to_tree
 from ecsuite.config import ConfigError
 from ecsuite.games.code_files import with_checksums
-from ecsuite.games.experiment import Experiment, Tree
 from ecsuite.games.registry import SCHEDULES, WORLDS
+from ecsuite.games.sections import Experiment, Tree
 from ecsuite.games.worlds.own_data import content_digest
 
 

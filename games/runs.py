@@ -19,11 +19,12 @@ from ecsuite.corpus import Corpus
 from ecsuite.devices import choose_device
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
-from ecsuite.games.experiment import Experiment, ignore, load_experiment, override, with_changes
+from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.run_identity import with_data
+from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
 

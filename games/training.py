@@ -18,7 +18,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
-from ecsuite.games.experiment import Experiment, ignore, with_training
+from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
@@ -40,6 +40,7 @@ from ecsuite.games.run_folder import (
     write_divergence,
 )
 from ecsuite.games.run_identity import with_data, with_horizon
+from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training_notes import (
     ESTIMATE_AFTER,
     description,

@@ -7,9 +7,10 @@ from typing import Any, Self
 import torch
 
 from ecsuite.devices import choose_precision, fixed_threads
-from ecsuite.games.experiment import Experiment, from_tree, ignore, with_training
+from ecsuite.games.experiment import from_tree, ignore
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.run_identity import identity, with_data
+from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.job import Context, Stopped, hash_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from ecsuite.components import Part
-from ecsuite.games.experiment import Experiment
 from ecsuite.games.game import Game
+from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
 
 ESTIMATE_AFTER = 5.0

@@ -15,8 +15,9 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.components import Part
 from ecsuite.games.channels import Mode
 from ecsuite.games.corpus_generation import noise_generator
-from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, PlayResult, make_world
+from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest

@@ -21,7 +21,7 @@ from ecsuite.components import (
     to_tree,
 )
 from ecsuite.config import ConfigError, Count, Share
-from ecsuite.games.experiment import PARTS, PLAIN
+from ecsuite.games.sections import PARTS, PLAIN
 
 
 class Glass:

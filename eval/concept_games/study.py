@@ -10,7 +10,8 @@ import torch
 from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, shown, unknown_name
 from ecsuite.devices import choose_device
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
-from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.sections import Experiment
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""

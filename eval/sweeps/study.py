@@ -21,7 +21,8 @@ from ecsuite.config import ConfigError, Count, Seed, build, read_yaml, shown
 from ecsuite.devices import choose_device
 from ecsuite.eval.metrics import load_metric
 from ecsuite.foreign import trust
-from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.sections import Experiment
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""

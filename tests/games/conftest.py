@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsuite.games.experiment import Experiment, load_experiment
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.sections import Experiment
 from ecsuite.games.training import Result, train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals

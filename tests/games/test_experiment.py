@@ -10,7 +10,8 @@ import yaml
 from ecsuite import config
 from ecsuite.components import to_tree
 from ecsuite.config import ConfigError
-from ecsuite.games.experiment import PARTS, load_experiment, named_configs, override, with_training
+from ecsuite.games.experiment import load_experiment, named_configs, override
+from ecsuite.games.sections import PARTS, with_training
 
 CONFIGS = Path(config.__file__).parent / "configs"
 

@@ -15,7 +15,8 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games import training_jobs
-from ecsuite.games.experiment import override, with_training
+from ecsuite.games.experiment import override
+from ecsuite.games.sections import with_training
 from ecsuite.games.training import Result
 from ecsuite.jobs.graph import Runner
 

@@ -1,0 +1,187 @@
+"""The sections of an experiment: the parts of a game with their options, and how it is trained and evaluated."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, Literal
+
+import yaml
+
+import ecsuite.foreign as foreign
+from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.components import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
+from ecsuite.config import Accuracy, ConfigError, Count, Positive, Seed
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+
+Tree = dict[str, Any]
+Role = Literal["sender", "receiver"]
+ROLES: tuple[Role, Role] = ("sender", "receiver")
+"""The agents of a game."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingOptions:
+    """How the agents are trained."""
+
+    seed: Seed = 1
+    """Seed of the initial weights, the examples and the channel's noise."""
+    num_examples: Count = 32768
+    """Number of distinct training examples; each is used once per epoch, in a new order."""
+    num_epochs: Count = 10
+    """Passes over the training examples."""
+    batch_size: Count = 1024
+    """Examples per step."""
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it."""
+    evaluate_every: Count = 32
+    """Steps between evaluations."""
+    checkpoint_every: Count = 32
+    """Steps between checkpoints; a killed run loses at most this many steps."""
+    until_accuracy: Accuracy | None = None
+    """Stop once an evaluation reaches this accuracy (0 to 1)."""
+    max_minutes: Positive | None = None
+    """Stop after this many minutes."""
+    keep_best: str | None = None
+    """Corpus and measures are of the evaluation with the best value of this figure, such as accuracy, loss or
+    metrics.topsim; of a figure after a minus, lower values are better; null: of the last state."""
+    patience: Count | None = None
+    """Stop after this many evaluations without a better value of the figure of keep_best."""
+    init_sender: str | None = None
+    """Run folder whose sender's weights the sender begins with; in `--set` also sender.init_from."""
+    init_receiver: str | None = None
+    """Run folder whose receiver's weights the receiver begins with; in `--set` also receiver.init_from."""
+    freeze_sender: bool = False
+    """The sender's weights stay as they are; in `--set` also sender.freeze."""
+    freeze_receiver: bool = False
+    """The receiver's weights stay as they are; in `--set` also receiver.freeze."""
+
+    def __post_init__(self) -> None:
+        """Check that there is something to watch and something to train.
+
+        Raises:
+            ConfigError: If there is not.
+        """
+        if self.patience is not None and self.keep_best is None:
+            raise ConfigError(
+                "patience: needs training.keep_best, the figure that it watches, such as accuracy"
+            )
+        if self.freeze_sender and self.freeze_receiver:
+            raise ConfigError("freeze_receiver: both agents are frozen, so there is nothing to train")
+
+    def init_of(self, role: Role) -> str | None:
+        """The run whose weights an agent begins with; None: drawn at random."""
+        return self.init_sender if role == "sender" else self.init_receiver
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationOptions:
+    """Settings of the evaluation and of the corpus."""
+
+    num_valid: Count = 1024
+    """Number of validation examples."""
+    batch_size: Count | None = None
+    """Examples per batch of evaluations and of the corpus; null: as in training."""
+    corpus_size: Count = 10000
+    """Messages in the corpus: one per distinct meaning, at most as many as there are meanings."""
+    mode: Literal["greedy", "sample"] = "greedy"
+    """greedy: the most likely symbols. sample: symbols sampled from the sender's distribution."""
+    metrics: tuple[str, ...] = ()
+    """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
+    metrics_corpus_size: Count = 500
+    """Messages that these metrics are of, at most; their time grows with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """A complete, named experiment: the same config, seed, version and thread count give the same bytes."""
+
+    name: str
+    """Name of the experiment; part of the run folder's name."""
+    about: str = ""
+    """One-line description for `ecsuite list`."""
+    world: Annotated[Part, WORLDS]
+    """The source of meanings."""
+    task: Annotated[Part, TASKS]
+    """What the receiver must do, and how that is scored."""
+    channel: Annotated[Part, CHANNELS]
+    """How the sender's logits become symbols."""
+    sender: Annotated[Part, SENDERS]
+    """The agent that gives messages."""
+    receiver: Annotated[Part, RECEIVERS]
+    """The agent that gets messages."""
+    optimizer: Annotated[Part, OPTIMIZERS]
+    """How gradients change the weights."""
+    schedule: Annotated[Part, SCHEDULES]
+    """How the learning rate changes over the steps."""
+    loss: Annotated[Part, LOSSES]
+    """What training minimises."""
+    training: TrainingOptions
+    """How the agents are trained."""
+    evaluation: EvaluationOptions
+    """Settings of the evaluation and of the corpus."""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each data file, by the option of the world that names it; empty until a run has read them."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file of foreign parts, by its path or module."""
+    weights: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
+
+    def to_tree(self) -> Tree:
+        """Every setting as in a YAML file."""
+        tree: Tree = to_tree(self)
+        return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
+
+    def to_yaml(self) -> str:
+        """The complete config with every key, in the order of this module."""
+        return yaml.safe_dump(self.to_tree(), sort_keys=False, allow_unicode=True)
+
+
+PARTS: Mapping[str, Registry] = {
+    name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
+}
+"""The sections that name a part."""
+PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": EvaluationOptions}
+"""The sections of options without a part."""
+TEXTS = ("name", "about")
+"""The settings that are no sections."""
+DATA = "data"
+"""The section that a run adds to its config: checksums of its data files."""
+WEIGHTS = "weights"
+"""The section that a run adds to its config: checksums of the weights that agents begin with."""
+CHECKSUMS = (DATA, foreign.CODE, WEIGHTS)
+METRICS = "evaluation.metrics"
+"""The setting that names metrics."""
+DEFAULTS: Tree = {
+    "world": {KIND: "attributes"},
+    "task": {KIND: "discrimination"},
+    "channel": {KIND: "gumbel"},
+    "sender": {KIND: "recurrent"},
+    "receiver": {KIND: "recurrent"},
+    "optimizer": {KIND: "adam"},
+    "schedule": {KIND: "constant"},
+    "loss": {KIND: "task"},
+}
+"""The bottom layer; the world adds the perceptions."""
+
+
+def with_training(experiment: Experiment, **changes: object) -> Experiment:
+    """The experiment with some of its training settings replaced."""
+    return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
+
+
+def foreign_parts(part: Part) -> Iterator[str]:
+    """The names of the foreign parts in a part: its own, and those of its options."""
+    if foreign.is_foreign(part.kind):
+        yield part.kind
+    for option in fields(part.options):
+        if isinstance(inner := getattr(part.options, option.name), Part):
+            yield from foreign_parts(inner)
+
+
+def all_keys() -> list[str]:
+    """Every key of a config: the sections, and the options of every kind; imports every class."""
+    keys = list(TEXTS)
+    for section, registry in PARTS.items():
+        keys += [section, f"{section}.{KIND}", *(f"{section}.{option}" for option in all_options(registry))]
+    for section, options in PLAIN.items():
+        keys += [f"{section}.{option}" for option in option_types(options)]
+    return keys
