@@ -10,15 +10,11 @@ def plot(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[Path, typer.Option(help="The picture: .svg or .png.")] = Path("curves.svg"),
     measure: Annotated[str, typer.Option(help="What is drawn: accuracy, loss, length, ...")] = "accuracy",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
-    ] = False,
 ) -> None:
     """Draw the learning curves of runs, a line a run."""
     from ecsuite.eval.reports.canvas import prepare_picture
     from ecsuite.eval.reports.learning_curves import draw_curves
-    from ecsuite.games.runs import load_run
 
     prepare_picture(out)
-    draw_curves([load_run(run, trust_code=trust_code) for run in runs], measure, out)
+    draw_curves(runs, out, measure=measure)
     print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {out}")

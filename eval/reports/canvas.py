@@ -124,3 +124,15 @@ def _glyphs() -> Any:
     from matplotlib.font_manager import findfont, get_font
 
     return get_font(findfont(_font(FONT_SIZE))).get_charmap()
+
+
+def format_curves(axes: Any, x: str, y: str) -> None:
+    """Format the axes of curves: both from 0, and thousands with commas."""
+    axes.set_xlabel(x, fontsize=FONT_SIZE)
+    axes.set_ylabel(y, fontsize=FONT_SIZE)
+    axes.tick_params(labelsize=FONT_SIZE)
+    axes.set_ylim(bottom=0)
+    axes.grid(linewidth=0.5, alpha=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_major_locator(whole_numbers())

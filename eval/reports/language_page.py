@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecsuite.eval.reports.canvas import FONT_SIZE, label, new_figure, save, text_width
-from ecsuite.eval.reports.corpus_plots import plot_accuracy
 from ecsuite.eval.reports.languages import Language, Usage
+from ecsuite.eval.reports.learning_curves import plot_curves
 from ecsuite.eval.reports.tiles import GREY, OBJECT, Tiles, can_draw
 
 ROW = 0.27
@@ -94,7 +94,7 @@ def draw_language(
         write(left, TITLE + 0.1, "Learning curve", **HEADING)
         inner = (left + 0.45, TITLE + 0.25, right_width - 0.5, CURVE[1] - 0.65)
         box = (inner[0] / width, 1 - (inner[1] + inner[3]) / height, inner[2] / width, inner[3] / height)
-        plot_accuracy(figure.add_axes(box), [run])
+        plot_curves(figure.add_axes(box), [run])
         tops[1] += CURVE[1] + SPACE
     for side, x in enumerate((MARGIN, left)):
         for heading, used in columns[side]:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.eval.reports.corpus_plots import read_log
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
+from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.eval.reports.tiles import PALE, ink, symbol_colours
 
 MAX_LINES = 10

@@ -1,63 +1,129 @@
-"""Learning curves of runs: a figure of validation over the steps, a line a run."""
+"""Learning curves of runs: a measure in training and in validation against the step, from the logs of run folders."""
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from ecsuite.config import ConfigError, unknown_name
+from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, format_curves, label, new_figure, save
 
-from ecsuite.config import ConfigError
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, save
-from ecsuite.games.runs import Run
+WIDTH = 6.4
+"""Width of the figure in inches."""
+STYLES = {"valid": "-", "train": "--", "metrics": "-"}
+"""Line style of each section of a log."""
+SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
+"""Names of these in legends."""
 
-STYLES = ("-", "--", ":", "-.")
-"""Line styles, by which runs beyond the number of colours are told apart."""
 
-
-def draw_curves(runs: Sequence[Run], measure: str, out: Path) -> None:
-    """Draw a measure of several runs over their steps.
+def draw_curves(folders: Sequence[Path], *paths: Path, measure: str = "accuracy") -> None:
+    """Draw a measure in training and in validation against the step; of a score of the language, that alone.
 
     Args:
-        runs: The runs.
-        measure: A measure of the evaluations, such as accuracy.
-        out: A .svg or .png file.
+        folders: Run folders.
+        *paths: Output files, .svg or .png.
+        measure: A measure of the evaluations, or a score of `evaluation.metrics`.
 
     Raises:
-        ConfigError: If a run was never evaluated, or has no such measure.
+        ConfigError: If a folder is not a run folder, its log cannot be read or has no such measure, or matplotlib is
+            missing.
     """
-    figure = new_figure(5.2, 3.4, layout="constrained")
-    axes = figure.add_subplot()
-    for number, run in enumerate(runs):
-        log = run.log
-        if not log:
-            raise ConfigError(f"{run.folder}: no evaluation yet")
-        key = next(
-            (each for each in (measure, f"valid.{measure}", f"metrics.{measure}") if each in log), None
-        )
-        if key is None:
-            parts = [name.partition(".") for name in log]
-            known = [name for section, _, name in parts if section in ("valid", "metrics")]
-            raise ConfigError(f"{run.folder}: it has no measure '{measure}'; choices: {', '.join(known)}")
-        is_given = np.isfinite(log[key])
-        axes.plot(
-            log["step"][is_given],
-            log[key][is_given],
-            color=COLOURS[number % len(COLOURS)],
-            linestyle=STYLES[number // len(COLOURS) % len(STYLES)],
-            marker="." if is_given.sum() < 20 else None,
-            label=label(run.folder.name),
-        )
-    axes.set_xlabel("step", fontsize=FONT_SIZE)
-    axes.set_ylabel(measure if "." in measure else f"{measure} (validation)", fontsize=FONT_SIZE)
-    axes.tick_params(labelsize=FONT_SIZE)
+    figure = new_figure(WIDTH, 4.2 + 0.2 * len(folders), layout="constrained")
+    plot_curves(figure.subplots(), folders, measure)
+    names = [label(name) for name in _names(folders)]
+    title = names[0] if len(names) == 1 else "learning curves"
+    figure.axes[0].set_title(title, fontsize=TITLE_SIZE, loc="left")
+    save(figure, *paths)
+
+
+def plot_curves(axes: Any, folders: Sequence[Path], measure: str = "accuracy") -> None:
+    """Plot a measure against the step; a dotted line is its chance level, if the metadata of a run have it.
+
+    Raises:
+        ConfigError: If a folder is not a run folder, or its log cannot be read or has no such measure.
+    """
+    logs = [read_log(folder, measure) for folder in folders]
+    for index, (name, log) in enumerate(zip(_names(folders), logs, strict=True)):
+        colour = COLOURS[index % len(COLOURS)]
+        marker = "o" if len(log["step"]) < 30 else None
+        for section, style in STYLES.items():
+            if section in log:
+                axes.plot(log["step"], log[section], style, marker=marker, ms=3, color=colour)
+        if len(folders) > 1:
+            axes.plot([], [], color=colour, label=label(name))
+    for section, style in STYLES.items():
+        if any(section in log for log in logs):
+            colour = "black" if len(folders) > 1 else COLOURS[0]
+            axes.plot([], [], style, color=colour, label=SECTIONS[section])
+    for chance in sorted(
+        {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
+    ):
+        axes.axhline(chance, color="#555555", linestyle=":", linewidth=1.2, label=f"chance {chance:.3g}")
+    format_curves(axes, "step of training", measure)
     if "accuracy" in measure:
-        axes.set_ylim(0, 1.02)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    title = (
-        label(runs[0].experiment.name)
-        if len({run.experiment.name for run in runs}) == 1
-        else "learning curves"
-    )
-    axes.set_title(title, fontsize=FONT_SIZE + 1)
-    axes.legend(fontsize=FONT_SIZE, frameon=False)
-    save(figure, out)
+        axes.set_ylim(top=1.02)
+    axes.set_xlim(left=0)
+    axes.legend(loc="best", frameon=False, fontsize=FONT_SIZE)
+
+
+def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
+    """The steps of a run's evaluations, and a measure by section; NaN where it is not defined.
+
+    An incomplete last line, of a run that is still writing, is ignored, and so is the last one of a run that diverged.
+
+    Raises:
+        ConfigError: If it is no run folder, the log cannot be read, or no evaluation has such a measure.
+    """
+    file = folder / "log.jsonl"
+    if not folder.is_dir() or not (file.is_file() or (folder / "config.yaml").is_file()):
+        raise ConfigError(f"{folder}: expected a run folder with a log.jsonl")
+    lines = file.read_bytes().split(b"\n")[:-1] if file.is_file() else []
+    entries = [_entry(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
+    entries = [entry for entry in entries if entry.get("stopped") != "diverged"]
+    if not entries:
+        raise ConfigError(f"{folder}: no evaluation yet")
+    section, dot, name = measure.partition(".")
+    name = name if dot and section in SECTIONS else measure
+    found = [each for each in SECTIONS if any(name in entry.get(each, {}) for entry in entries)]
+    if not found:
+        known = dict.fromkeys(
+            each for entry in entries for key in ("valid", "metrics") for each in entry.get(key, {})
+        )
+        raise ConfigError(f"{folder}: {unknown_name('measure', measure, known)}")
+    log = {each: [_number(entry.get(each, {}).get(name)) for entry in entries] for each in found}
+    return {"step": [float(entry["step"]) for entry in entries], **log}
+
+
+def _entry(line: bytes, place: str) -> dict[str, Any]:
+    """An evaluation of a log."""
+    try:
+        entry = json.loads(line)
+        is_valid = type(entry["step"]) is int and all(
+            isinstance(entry.get(each, {}), Mapping) for each in SECTIONS
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        is_valid = False
+    if not is_valid:
+        raise ConfigError(f"{place}: expected an evaluation with a step and figures of train and valid")
+    return dict(entry)
+
+
+def _number(value: Any) -> float:
+    return float(value) if type(value) in (int, float) else math.nan
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The names of run folders, with those of their parents where some are equal."""
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) == len(names):
+        return names
+    return ["/".join(each.resolve().parts[-2:]) for each in folders]
+
+
+def _chance_level(folder: Path, measure: str) -> float | None:
+    """The chance level of a measure, if it is in the metadata of the run."""
+    try:
+        return float(json.loads((folder / "metadata.json").read_bytes())["chance"][measure])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -47,10 +47,10 @@ def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
     [
         (
             ["seed1", "--measure", "accurracy"],
-            "it has no measure 'accurracy'; choices: loss, accuracy, length",
+            "unknown measure 'accurracy'; did you mean 'accuracy'?",
         ),
         (["seed1", "--out", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
-        (["none"], "no run folder: it has no config.yaml"),
+        (["none"], "none: expected a run folder with a log.jsonl"),
     ],
 )
 def test_mistakes(ecsuite, folder, arguments, message):
