@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.foreign import PartError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.game import Game
@@ -18,6 +17,8 @@ from ecsuite.games.sections import Experiment
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""
+RESAMPLING = "ecsuite.eval.statistics.resampling"
+"""Where their draws are made; imported when it is used, as it takes half a second."""
 TOO_SLOW = ("xferbench",)
 """Metrics that train models for minutes."""
 
@@ -81,7 +82,7 @@ class LanguageMetrics:
         corpus = record_corpus(game, self.experiment)
         game.train()
         options, direction_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).direction_of
-        with few_draws():
+        with import_module(RESAMPLING).few_draws():
             scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
         return LanguageScores(
             values={score.name: None if score.value is None else float(score.value) for score in scores},
