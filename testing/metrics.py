@@ -12,10 +12,13 @@ from ecsuite.components import called
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, load_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options(preset="nano")
+NUM_SHUFFLES = 5
+"""Shuffles whose median must lie in the range of a chance level."""
 
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
@@ -123,6 +126,30 @@ def intervals_hold_the_value(metric: Metric) -> None:
             require(score.ci95[0] <= score.ci95[1], f"{score.name}: {score.ci95}")
 
 
+def chance_level_is_that_of_shuffles(metric: Metric) -> None:
+    """Its chance level, where it has one, is that of shuffled meanings."""
+    corpus = language()
+    levels = {
+        score.name: (score.details["null_low"], score.details["null_high"])
+        for score in metric(corpus, OPTIONS)
+        if {"null_low", "null_high"} <= score.details.keys()
+    }
+    if not levels:
+        return
+    rows = [corpus.messages[index].tolist() for index in range(len(corpus.messages))]
+    rng = np.random.default_rng(2)
+    with few_draws():  # only the values are read, not their own chance levels
+        shuffled = [corpus_of(rows, rng.permutation(meanings_of(corpus))) for _ in range(NUM_SHUFFLES)]
+        # Where the null distribution is of another value than the score, such as an estimate, that one is compared.
+        found = [
+            {score.name: score.details.get("null_value", score.value) for score in metric(each, OPTIONS)}
+            for each in shuffled
+        ]
+    for name, (low, high) in levels.items():
+        middle = float(np.median([values[name] for values in found]))
+        require(low <= middle <= high, f"{name} is {middle} with shuffled meanings, not in {low} to {high}")
+
+
 DEGENERATE = {
     "one message": corpus_of([[1, 2]], [[0, 1]]),
     "equal messages": corpus_of([[1, 2]] * 8, [[0, 1], [1, 0]] * 4),
@@ -140,6 +167,7 @@ ALL = (
     scores_are_json,
     intervals_hold_the_value,
     values_are_within_bounds,
+    chance_level_is_that_of_shuffles,
 )
 
 

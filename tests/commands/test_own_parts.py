@@ -41,7 +41,7 @@ def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "test_mine.py"], capture_output=True, text=True
     )
-    assert done.returncode == 0 and "8 passed" in done.stdout
+    assert done.returncode == 0 and "9 passed" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_fault_is_told_and_the_exit_code_is_1(ecsuite, tmp_path):
     code, out, _ = ecsuite("check", "./own.py:nothing")
     assert code == 1
     assert "own.py:2: ZeroDivisionError" in out and "as above" in out
-    assert out.splitlines()[-1] == "./own.py:nothing: 1 of 8 checks of a metric hold"
+    assert out.splitlines()[-1] == "./own.py:nothing: 1 of 9 checks of a metric hold"
 
 
 def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):

@@ -156,6 +156,21 @@ class Metric:
         ("else None", "else None\nmetric.bounds = (0, 0.5)"),
         "within its bounds",
     ),
+    "a chance level that is not that of shuffles": (
+        """
+from ecsuite.eval.metrics.score import Score
+def metric(corpus):
+    if corpus.meanings is None:
+        return None
+    rows = [corpus.messages[index] for index in range(len(corpus.messages))]
+    first = [row[0] if len(row) else 0 for row in rows]
+    null = {"null_mean": 0.25, "null_low": 0.0, "null_high": 0.5, "p_value": 0.01}
+    return Score(name="metric", value=len(set(zip(first, corpus.meanings[:, 0].tolist()))) / 100, about="pairs",
+                 signature="metric|v:1", details=null)
+""",
+        ('"null_low": 0.0, "null_high": 0.5', '"null_low": 0.0, "null_high": 0.01'),
+        "shuffled meanings",
+    ),
     "a metric that depends on ids": (
         METRIC,
         ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
