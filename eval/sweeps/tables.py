@@ -9,14 +9,22 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Literal
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
+from scipy.stats import ttest_ind
 
 from ecsuite.config import ConfigError, unknown_name
+from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.eval.sweeps.records import Record
 
+SIGNIFICANCE = 0.05
+"""Corrected p-value from which a row is not told apart from the best one."""
+DIRECTIONS = {"accuracy": "higher", "set_accuracy": "higher", "loss": "lower"}
+"""Which way the measures of a training are better; metrics have theirs in their registry."""
 ALWAYS = ("accuracy",)
 """Figures that a table has besides the scores, where runs have them."""
 
@@ -28,6 +36,8 @@ class Cell:
     mean: float | None
     half_width: float | None
     num_values: int
+    is_best: bool = False
+    """Whether it is the best of its column, or not told apart from that (see `best_of`)."""
 
     def text(self) -> str:
         """`0.412 ± 0.031`, or - if it is not defined."""
@@ -75,7 +85,7 @@ class Table:
             # A setting's section stands above its name, so that columns are as narrow as their values.
             table.add_column(heading.replace(".", "\n", 1), justify=side, no_wrap=True)
         for row in self.rows:
-            table.add_row(*self.cells_of(row))
+            table.add_row(*(f"[bold]{text}[/bold]" if best else text for text, best in self.marked(row)))
         return table
 
     def headings(self) -> list[str]:
@@ -87,11 +97,17 @@ class Table:
         runs = str(row.num_runs) + (f" ({row.num_failed} failed)" if row.num_failed else "")
         return [*map(str, row.settings), runs, *(cell.text() for cell in row.cells)]
 
+    def marked(self, row: Row) -> list[tuple[str, bool]]:
+        """The cells of a row as text, each with whether it is among the best of its column."""
+        texts = self.cells_of(row)
+        best = [False] * (len(texts) - len(row.cells)) + [cell.is_best for cell in row.cells]
+        return list(zip(texts, best, strict=True))
+
     def markdown(self) -> str:
         """The table in Markdown."""
         headings = self.headings()
         lines = [headings, ["---"] * len(self.keys) + ["---:"] * (len(headings) - len(self.keys))]
-        lines += [self.cells_of(row) for row in self.rows]
+        lines += [[f"**{text}**" if best else text for text, best in self.marked(row)] for row in self.rows]
         return "".join(
             "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
         )
@@ -100,7 +116,13 @@ class Table:
         """The table in LaTeX, for the package booktabs."""
         columns = "l" * len(self.keys) + "r" * (1 + len(self.figures))
         lines = [" & ".join(map(_latex, self.headings())) + r" \\"]
-        rows = [" & ".join(map(_latex, self.cells_of(row))) + r" \\" for row in self.rows]
+        rows = [
+            " & ".join(
+                rf"\textbf{{{_latex(text)}}}" if best else _latex(text) for text, best in self.marked(row)
+            )
+            + r" \\"
+            for row in self.rows
+        ]
         return "\n".join(
             [
                 rf"\begin{{tabular}}{{{columns}}}",
@@ -139,6 +161,7 @@ class Table:
                     "num_failed": row.num_failed,
                     "figures": {
                         name: {
+                            "is_best": cell.is_best,
                             "mean": cell.mean,
                             "half_width": cell.half_width,
                             "num_values": cell.num_values,
@@ -191,24 +214,59 @@ def make_table(
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
+    columns = [_column(list(groups.values()), name) for name in names]
     rows = [
         Row(
             settings=tuple(group[0].settings.get(key) for key in keys),
             num_runs=sum(record.failure is None for record in group),
             num_failed=sum(record.failure is not None for record in group),
-            cells=tuple(_cell(group, name) for name in names),
+            cells=tuple(column[place] for column in columns),
         )
-        for group in groups.values()
+        for place, group in enumerate(groups.values())
     ]
     return Table(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
 
 
-def _cell(group: Sequence[Record], name: str) -> Cell:
-    values = [value for record in group if (value := record.figures.get(name)) is not None]
-    if not values:
-        return Cell(mean=None, half_width=None, num_values=0)
-    mean, half_width = mean_and_half_width(values)
-    return Cell(mean=mean, half_width=half_width, num_values=len(values))
+def _column(groups: Sequence[Sequence[Record]], name: str) -> list[Cell]:
+    """The cells of a figure, one for each row."""
+    values = [
+        [value for record in group if (value := record.figures.get(name)) is not None] for group in groups
+    ]
+    best = best_of(values, SCORES[name][1] if name in SCORES else DIRECTIONS.get(name))
+    cells = []
+    for found, is_best in zip(values, best, strict=True):
+        mean, half_width = mean_and_half_width(found) if found else (None, None)
+        cells.append(Cell(mean=mean, half_width=half_width, num_values=len(found), is_best=is_best))
+    return cells
+
+
+def best_of(values: Sequence[Sequence[float]], direction: str | None) -> list[bool]:
+    """Which rows have the best mean, or are not told apart from it.
+
+    A row is told apart by Welch's t-test at 5 %, corrected by Holm's procedure over the rows; a row of one value, or of
+    equal values, only if its mean is another. Where no row is told apart, none is marked.
+
+    Args:
+        values: The values of each row; some may be empty.
+        direction: higher, lower, or None: no row is best.
+    """
+    defined = [place for place, found in enumerate(values) if found]
+    if direction is None or len(defined) < 2:
+        return [False] * len(values)
+    sign = 1 if direction == "higher" else -1
+    first = max(defined, key=lambda place: sign * np.mean(values[place]))
+    others = [place for place in defined if place != first]
+    p_values = holm([_p_value(values[first], values[place]) for place in others])
+    ties = {place for place, p in zip(others, p_values, strict=True) if p >= SIGNIFICANCE}
+    if len(ties) == len(others):
+        return [False] * len(values)
+    return [place == first or place in ties for place in range(len(values))]
+
+
+def _p_value(one: Sequence[float], other: Sequence[float]) -> float:
+    if min(len(one), len(other)) < 2 or min(np.std(one), np.std(other)) == 0:
+        return float(np.mean(one) == np.mean(other))
+    return float(ttest_ind(one, other, equal_var=False).pvalue)
 
 
 def _latex(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps.records import Record, read_records
-from ecsuite.eval.sweeps.tables import make_table
+from ecsuite.eval.sweeps.tables import best_of, make_table
 
 
 def record(kind, size, seed, topsim, **more):
@@ -60,6 +60,24 @@ def test_forms():
     )
     assert rows[1]["topsim_low"] == "" and rows[2]["topsim"] == ""
     assert json.loads(json.dumps(table.to_json()))["rows"][2]["num_failed"] == 1
+
+
+def test_the_best_rows_are_those_that_no_test_tells_apart():
+    near, far, one = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11], [0.5]
+    assert best_of([near, [0.79, 0.84, 0.8], far, one, []], "higher") == [True, True, False, False, False]
+    assert best_of([near, far, [0.11, 0.11]], "lower") == [False, True, True]
+    assert best_of([near, far], None) == [False, False] == best_of([near, []], "higher")
+    assert best_of([[1.0, 1.0], [1.0]], "higher") == [False, False]
+    table = make_table(
+        [
+            record(kind, 5, seed, value)
+            for kind, values in (("a", near), ("b", far))
+            for seed, value in enumerate(values)
+        ]
+    )
+    assert [row.cells[1].is_best for row in table.rows] == [True, False]
+    assert "**0.810 ± 0.025**" in table.markdown() and r"\textbf{0.810 $\pm$ 0.025}" in table.latex()
+    assert "[bold]" not in str(table)
 
 
 def test_unknown_names_are_told():
