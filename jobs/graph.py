@@ -139,13 +139,11 @@ class Runner:
             if plan.missing and self.announces:
                 processes = min(self.num_workers, len(plan.missing))
                 all_jobs = "1 job" if total == 1 else f"{total} jobs"
-                workers = "with 1 process" if processes == 1 else f"with {processes} processes"
+                workers = "1 process" if processes == 1 else f"{processes} processes"
+                what = f"to compute with {workers}{_time_left(plan, processes)}"
                 if self.engine is not None:
-                    workers = "as tasks of an engine"
-                self.note(
-                    f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} to compute {workers}"
-                    + _time_left(plan, processes)
-                )
+                    what = "to submit"
+                self.note(f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} {what}")
             elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running = _Running(self, store, plan)

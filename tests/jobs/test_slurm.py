@@ -72,7 +72,10 @@ def engine(before_poll=lambda: None):
 
 def test_results_are_those_of_the_jobs(cluster, tmp_path):
     jobs = [Job(square, number=number) for number in range(4)]
-    results = Runner(folder=tmp_path, engine=engine(cluster.run)).run(jobs)
+    told = []
+    runner = Runner(folder=tmp_path, engine=engine(cluster.run), announces=True, note=told.append)
+    results = runner.run(jobs)
+    assert told == [f"4 jobs: 0 kept in {tmp_path}, 4 to submit"]
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4, 9] and cluster.num_submitted == 4
     assert not list((tmp_path / "slurm").glob("*.json"))
     assert Runner(folder=tmp_path, engine=None).run(jobs) == results and cluster.num_submitted == 4
