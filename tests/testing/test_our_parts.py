@@ -29,6 +29,9 @@ NAMES_AND_SETTINGS = {
     "perception:mlp": ("mlp,size=8", ()),
     "world:text": ("text,train_data=train.txt,valid_data=valid.txt", ("task.num_distractors=null",)),
     "world:features": ("features,features=features.npz", ()),
+    "world:objects": ("objects,objects=objects.csv", ()),
+    "world:images": ("images,objects=photos", ("sender.perception=conv", "receiver.perception=conv")),
+    "world:image_features": ("image_features,objects=photos", ()),
     "perception:conv": ("conv,size=8", IMAGES),
     "perception:conv_max": ("conv_max,size=8", IMAGES),
     "perception:conv_grid": ("conv_grid,size=8", IMAGES),
@@ -44,6 +47,16 @@ EXCEPTIONS = {
 }
 """Words of the checks that a part does not hold."""
 SLOW = pytest.mark.slow
+
+
+def make_photos(folder):
+    """Images of two classes."""
+    image = pytest.importorskip("PIL.Image")
+    for number in range(24):
+        file = folder / ("light" if number % 2 else "dark") / f"{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(number).integers(0, 128, (16, 16, 3)) + 100 * (number % 2)
+        image.fromarray(pixels.astype(np.uint8)).save(file)
 
 
 def parts():
@@ -64,6 +77,10 @@ def test_a_registered_part_passes(kind, name, tmp_path, monkeypatch):
     labels = np.repeat(np.arange(8), 12)
     vectors = np.random.default_rng(0).normal(size=(len(labels), 5)) + labels[:, None]
     np.savez(tmp_path / "features.npz", features=vectors.astype(np.float32), class_id=labels)
+    values = [f"{a},{b},{c}" for a in "abcd" for b in "efgh" for c in "ij"]
+    (tmp_path / "objects.csv").write_text("\n".join(["one,two,three", *values]) + "\n")
+    if name.startswith("image"):
+        make_photos(tmp_path / "photos")
     part = f"{kind}:{name}"
     found = checks(kind, *NAMES_AND_SETTINGS.get(part, (name, ())))
     problems = {str(each.check): each.problem for each in map(run, found)}
