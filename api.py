@@ -314,9 +314,9 @@ def results(*paths: str | Path) -> Any:
     Raises:
         ConfigError: If a path holds no runs, or pandas is not installed.
     """
-    from ecsuite.eval.sweeps.records import as_frame, read_records
+    from ecsuite.eval.sweeps.records import frame_of, read_records
 
-    return as_frame(read_records(paths))
+    return frame_of(read_records(paths))
 
 
 def list_parts(kind: str) -> dict[str, str]:

@@ -29,8 +29,7 @@ from ecsuite.commands.running import print_plan, run_study
 from ecsuite.components import split_names
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
-from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
-from ecsuite.file_formats import with_format
+from ecsuite.eval.reports.console import prepare_output_file
 
 if TYPE_CHECKING:
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -156,24 +155,12 @@ def _publish_several(
     as_json: bool,
 ) -> None:
     """One table of several corpora; JSON has their scorecards beside the comparison."""
-    from rich.console import Console
-
     from ecsuite.commands.scoring import document
     from ecsuite.eval.comparison.all_scores import compare_scores
     from ecsuite.eval.reports.compared_scores import report
 
     pairs = zip(corpora, scorecards, strict=True)
     found = report(compare_scores([document(path, card) for path, card in pairs], distinct=True))
-    data = with_format(
-        "result", {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
-    )
-    if out is not None:
-        write_json(out, data)
-    if plot is not None and found.draw is not None:
-        found.draw(plot)
-    if as_json:
-        print_json(data)
-        return
-    for table in found.tables:
-        Console().print(table)
-    print("\n".join(found.notes))
+    data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
+    picture = plot if found.draw is not None else None
+    replace(found, data=data).publish(out=out, picture=picture, as_json=as_json)

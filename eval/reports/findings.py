@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.reports.frames import as_frame
 
 ROWS = ("rows", "differences", "scores", "sources")
 """Keys of the lists in the results of the commands, of which the first that has something is the frame."""
@@ -54,12 +54,8 @@ class Findings(Mapping[str, Any]):
         Raises:
             ConfigError: If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise ConfigError("a frame needs pandas: pip install pandas") from None
         rows: list[Any] = next((self[key] for key in ROWS if self.get(key)), [])
-        return pandas.DataFrame([each for row in rows for each in _flat(row)])
+        return as_frame([each for row in rows for each in _flat(row)])
 
 
 def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -12,12 +12,12 @@ import numpy as np
 from filelock import FileLock
 from rich.console import Console, Group
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, metric_names
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.verdicts import Verdict, verdicts
 from ecsuite.eval.reports.console import print_json, write_json
+from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.full_table import full_table
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
@@ -88,10 +88,6 @@ class Scorecard(Mapping[str, Score]):
         Raises:
             ConfigError: If pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise ConfigError("a frame needs pandas: pip install pandas") from None
         rows = [
             {
                 "name": score.name,
@@ -103,7 +99,7 @@ class Scorecard(Mapping[str, Score]):
             }
             for score in self.scores
         ]
-        return pandas.DataFrame(rows)
+        return as_frame(rows)
 
     def to_json(self) -> dict[str, Any]:
         """The scorecard as JSON-ready data, without NaN.

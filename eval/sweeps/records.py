@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ecsuite.config import ConfigError, parse_yaml
+from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.scorecard import read_scores
 from ecsuite.file_formats import without_format
 from ecsuite.formats.strict_json import read_json
@@ -116,18 +117,15 @@ def records_of(sweep: Mapping[str, Any]) -> list[Record]:
     ]
 
 
-def as_frame(records: Sequence[Record]) -> Any:
+def frame_of(records: Sequence[Record]) -> Any:
     """A row a run, as a `pandas.DataFrame`: folder, settings, seed, measures, scores.
 
     Raises:
         ConfigError: If pandas is not installed.
     """
-    try:
-        import pandas
-    except ImportError:
-        raise ConfigError("a frame needs pandas: pip install pandas") from None
-    rows = [{"run": each.name, **each.settings, "seed": each.seed, **each.figures} for each in records]
-    return pandas.DataFrame(rows)
+    return as_frame(
+        [{"run": each.name, **each.settings, "seed": each.seed, **each.figures} for each in records]
+    )
 
 
 def _of_run(folder: Path) -> Record:

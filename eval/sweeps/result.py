@@ -10,7 +10,7 @@ from typing import Any
 from ecsuite.atomic_files import write_atomically
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
-from ecsuite.eval.sweeps.records import SWEEP, as_frame, records_of
+from ecsuite.eval.sweeps.records import SWEEP, frame_of, records_of
 from ecsuite.eval.sweeps.study import Settings, Study
 from ecsuite.eval.sweeps.tables import Table, make_table
 from ecsuite.file_formats import with_format
@@ -89,7 +89,7 @@ class Sweep(Sequence[SweptRun]):
         Raises:
             ConfigError: If pandas is not installed.
         """
-        return as_frame(records_of(self.to_json()))
+        return frame_of(records_of(self.to_json()))
 
     def to_json(self) -> dict[str, Any]:
         """The sweep as JSON-ready data."""
