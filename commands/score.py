@@ -134,7 +134,7 @@ def score(
         from ecsuite.eval.reports.score_chart import draw_scores
 
         title = f"{corpus_name(messages[0])}: scores of the language"
-        draw_scores(scorecards[0].scores, scorecards[0].verdicts, title, plot)
+        draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
     if draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 

@@ -74,7 +74,7 @@ def _table(compared: ComparedScores) -> Table:
     if is_pair:
         for heading in ("diff.", "p"):
             table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("verdict", overflow="fold")
+        table.add_column("conclusion", overflow="fold")
     for score in compared.scores:
         values = [
             shown(score.results[name].score) if name in score.results else "-" for name in compared.sources

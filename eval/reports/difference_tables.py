@@ -13,7 +13,7 @@ from ecsuite.eval.reports.console import Report
 NAME_WIDTH = 24
 """Maximum width of source names."""
 COLOURS = {"higher": "green", "lower": "red"}
-"""Colours of verdicts; whether higher is better depends on the metric."""
+"""Colours of conclusions; whether higher is better depends on the metric."""
 
 
 def report(comparison: Comparison) -> Report:
@@ -67,7 +67,7 @@ def difference_table(comparison: Comparison) -> Table:
     table = _new_table(f"{which}: first minus second" + (f", {number} comparisons" if number > 1 else ""))
     table.add_column("sources", max_width=NAME_WIDTH + 8, overflow="fold")
     table.add_column("difference", justify="right", no_wrap=True)
-    for heading in ("95 % CI", "p", "verdict"):
+    for heading in ("95 % CI", "p", "conclusion"):
         table.add_column(heading, no_wrap=True)
     for each in comparison.differences:
         table.add_row(Text(f"{each.source} - {each.baseline}"), *_cells(each))
@@ -76,8 +76,8 @@ def difference_table(comparison: Comparison) -> Table:
 
 def _cells(each: Difference) -> list[str | Text]:
     bounds = "" if each.ci95 is None else f"{each.ci95[0]:.4f} … {each.ci95[1]:.4f}"
-    verdict = Text(each.verdict, COLOURS.get(each.verdict, "dim"))
-    return [f"{each.mean:.4f}", bounds, p_value_text(each.p_holm), verdict]
+    conclusion = Text(each.verdict, COLOURS.get(each.verdict, "dim"))
+    return [f"{each.mean:.4f}", bounds, p_value_text(each.p_holm), conclusion]
 
 
 def p_value_text(p_value: float | None) -> str:

@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.metrics.verdicts import Verdict
 from ecsuite.eval.reports.detail_words import COUNTS, words_about
 from ecsuite.eval.reports.short_table import ARROWS
 
@@ -17,17 +17,19 @@ _NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
 """Keys of the details that are shown in one row."""
 
 
-def full_table(corpus: Mapping[str, Any], scores: Sequence[Score], verdicts: Sequence[Verdict]) -> Group:
+def full_table(
+    corpus: Mapping[str, Any], scores: Sequence[Score], conclusions: Sequence[Conclusion]
+) -> Group:
     """The scorecard in full: a row a score, its details below in dim text, the signatures at the end.
 
     Args:
         corpus: Origin and sizes.
         scores: All scores.
-        verdicts: The verdict on each score.
+        conclusions: The conclusion on each score.
     """
     rows = [
-        (score, ARROWS[verdict.direction], [*_figures(score), *_chance_level(score.details, verdict)])
-        for score, verdict in zip(scores, verdicts, strict=True)
+        (score, ARROWS[conclusion.direction], [*_figures(score), *_chance_level(score.details, conclusion)])
+        for score, conclusion in zip(scores, conclusions, strict=True)
     ]
     names = [name for score, _, figures in rows for name in (score.name, *(row[0] for row in figures))]
     longest = max((len(word) for name in names for word in name.split()), default=0)
@@ -106,17 +108,17 @@ def _figures(score: Score) -> Iterator[tuple[str, str, str, str]]:
                 yield f"  {f'{name}, shuffled' if key == 'shuffled' else name}", _format(number), "", about
 
 
-def _chance_level(details: Mapping[str, Any], verdict: Verdict) -> Iterator[tuple[str, str, str, str]]:
-    """Table cells for the chance level, if known: mean and central 95 % of the null distribution, p-value, verdict."""
+def _chance_level(details: Mapping[str, Any], conclusion: Conclusion) -> Iterator[tuple[str, str, str, str]]:
+    """Table cells for the chance level, if known: mean and 95 % of the null distribution, p-value, conclusion."""
     if "null_mean" not in details:
         return
     of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
     text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
     if "null_value" in details:
         text += f"; unshuffled {_format(details['null_value'])}"
-    corrected = "" if verdict.p_holm is None else f" (two-sided, Holm: p {verdict.p_holm:.3f})"
+    corrected = "" if conclusion.p_holm is None else f" (two-sided, Holm: p {conclusion.p_holm:.3f})"
     interval = _range(details["null_low"], details["null_high"])
-    yield "  chance level", _format(details["null_mean"]), interval, f"{text}; {verdict.word}{corrected}"
+    yield "  chance level", _format(details["null_mean"]), interval, f"{text}; {conclusion.word}{corrected}"
 
 
 def _range(low: float, high: float) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics import QUESTIONS
+from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.metrics.verdicts import Verdict
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 
 LEAST, MOST = -1.0, 2.0
@@ -21,15 +21,15 @@ GREY = "#707070"
 ARROWS = {"higher": " ↑", "lower": " ↓", None: ""}
 """Which way is better."""
 
-Line = tuple[Score, Verdict]
+Line = tuple[Score, Conclusion]
 
 
-def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str, *paths: Path) -> None:
+def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], title: str, *paths: Path) -> None:
     """Draw the scores that have an interval or a chance level, by question.
 
     Args:
         scores: All scores of a corpus.
-        verdicts: The verdict on each.
+        conclusions: The conclusion on each.
         title: Names the corpus.
         *paths: Output files, .svg or .png.
 
@@ -37,8 +37,8 @@ def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
     lines = [
-        (score, verdict)
-        for score, verdict in zip(scores, verdicts, strict=True)
+        (score, conclusion)
+        for score, conclusion in zip(scores, conclusions, strict=True)
         if score.value is not None and (score.ci95 is not None or "null_mean" in score.details)
     ]
     drawn = [line for line in lines if all(LEAST <= value <= MOST for value in _values(line[0]))]
@@ -46,7 +46,7 @@ def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str
     parts = {
         question: [line for line in drawn if line[1].question == question]
         for question in QUESTIONS
-        if any(verdict.question == question for _, verdict in drawn)
+        if any(conclusion.question == question for _, conclusion in drawn)
     }
     note = "in other units, not drawn: " + ", ".join(left_out) if left_out else ""
     names = [_name(line) for line in drawn]
@@ -86,9 +86,9 @@ def draw_scores(scores: Sequence[Score], verdicts: Sequence[Verdict], title: str
 
 def _draw_line(axes: Any, line: Line, row: int) -> None:
     """Draw a score and its chance level; grey where it does not differ from chance."""
-    score, verdict = line
+    score, conclusion = line
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": FONT_SIZE}
-    colour = GREY if verdict.relation == "equal" else COLOURS[0]
+    colour = GREY if conclusion.relation == "equal" else COLOURS[0]
     axes.text(-0.03, row, _name(line), ha="right", color="black", **beside)
     axes.text(1.03, row, _reading(line), ha="left", color=colour, **beside)
     details = score.details
@@ -101,13 +101,13 @@ def _draw_line(axes: Any, line: Line, row: int) -> None:
 
 
 def _name(line: Line) -> str:
-    score, verdict = line
-    return label(score.name) + ARROWS[verdict.direction]
+    score, conclusion = line
+    return label(score.name) + ARROWS[conclusion.direction]
 
 
 def _reading(line: Line) -> str:
-    score, verdict = line
-    return f"{score.value:.3f}  {verdict.word}"
+    score, conclusion = line
+    return f"{score.value:.3f}  {conclusion.word}"
 
 
 def _values(score: Score) -> list[float]:

@@ -14,8 +14,8 @@ from rich.console import Console, Group
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, metric_names
+from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.metrics.verdicts import Verdict, verdicts
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.full_table import full_table
@@ -60,9 +60,9 @@ class Scorecard(Mapping[str, Score]):
         return len(list(iter(self)))
 
     @property
-    def verdicts(self) -> list[Verdict]:
-        """The verdict on each score, corrected for the number of all scores."""
-        return verdicts(self.scores, self.corpus.get("num_messages"))
+    def conclusions(self) -> list[Conclusion]:
+        """The conclusion on each score, corrected for the number of all scores."""
+        return conclusions(self.scores, self.corpus.get("num_messages"))
 
     def __str__(self) -> str:
         """The table as text."""
@@ -106,8 +106,8 @@ class Scorecard(Mapping[str, Score]):
 
         With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, with ELCC, `analysis`.
         """
-        pairs = zip(self.scores, self.verdicts, strict=True)
-        scores = [score.to_json() | verdict.to_json() for score, verdict in pairs]
+        pairs = zip(self.scores, self.conclusions, strict=True)
+        scores = [score.to_json() | conclusion.to_json() for score, conclusion in pairs]
         samples = [sample.to_json() for sample in self.samples]
         data = with_format("scores", {"corpus": self.corpus, "samples": samples, "scores": scores})
         by_name = {score.name: score for score in self.scores if score.value is not None}
@@ -129,14 +129,14 @@ class Scorecard(Mapping[str, Score]):
             Console().print(self.full_table() if is_full else self.table())
 
     def table(self) -> ShortTable:
-        """The scorecard at a glance: the corpus, ten messages, and a line a score by question, with its verdict."""
+        """The scorecard at a glance: the corpus, ten messages, and a line a score by question, with its conclusion."""
         return ShortTable(
-            corpus=self.corpus, scores=self.scores, verdicts=self.verdicts, samples=self.samples
+            corpus=self.corpus, scores=self.scores, conclusions=self.conclusions, samples=self.samples
         )
 
     def full_table(self) -> Group:
         """Every score with what it means, its details and its signature."""
-        return full_table(self.corpus, self.scores, self.verdicts)
+        return full_table(self.corpus, self.scores, self.conclusions)
 
 
 def _as_text(table: ShortTable | Group, width: int) -> str:

@@ -1,7 +1,7 @@
 """The scorecard at a glance: at most 30 lines of 80 columns.
 
 Three lines on the corpus, ten messages with their meanings, and by question a line a score: value, which way is
-better, interval, chance level, and a verdict in plain words.
+better, interval, chance level, and a conclusion in plain words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import QUESTIONS, SCORES
+from ecsuite.eval.metrics.conclusions import FEW_MESSAGES, Conclusion, anchors_of
 from ecsuite.eval.metrics.score import Question, Score
-from ecsuite.eval.metrics.verdicts import FEW_MESSAGES, Verdict, anchors_of
 from ecsuite.eval.reports.samples import Sample
 
 MOST_LINES = 12
@@ -39,8 +39,8 @@ class ShortTable:
     """Origin and sizes, see `describe`."""
     scores: Sequence[Score]
     """All scores."""
-    verdicts: Sequence[Verdict]
-    """The verdict on each score."""
+    conclusions: Sequence[Conclusion]
+    """The conclusion on each score."""
     samples: Sequence[Sample]
     """Messages with their meanings."""
 
@@ -110,10 +110,10 @@ class ShortTable:
     def _table(self) -> list[Text]:
         chosen = self._chosen()
         is_whole = sum(map(len, chosen.values())) < len(self.scores)
-        asked = {verdict.question for verdict in self.verdicts}
+        asked = {conclusion.question for conclusion in self.conclusions}
         lines = [Text()]
         if any(chosen.values()):
-            lines.append(_row("", "value", " ", "95 % interval", "chance", "verdict", "dim"))
+            lines.append(_row("", "value", " ", "95 % interval", "chance", "conclusion", "dim"))
         for question, heading in QUESTIONS.items():
             rows = chosen.get(question, [])
             if rows:
@@ -121,8 +121,8 @@ class ShortTable:
                 lines.append(
                     Text(heading + (" (not comparable with published scores)" if is_reduced else ""), "bold")
                 )
-                for score, verdict in rows:
-                    lines += _score_lines(score, verdict)
+                for score, conclusion in rows:
+                    lines += _score_lines(score, conclusion)
             elif question in asked and SHOWN.get(question):
                 lines.append(
                     Text.assemble((heading, "bold"), (f" not measured: {self._reason(question)}", "dim"))
@@ -133,18 +133,18 @@ class ShortTable:
 
     def _reason(self, question: Question) -> str:
         """Why no score of a question is defined."""
-        pairs = zip(self.scores, self.verdicts, strict=True)
-        return next(str(score.reason) for score, verdict in pairs if verdict.question == question)
+        pairs = zip(self.scores, self.conclusions, strict=True)
+        return next(str(score.reason) for score, conclusion in pairs if conclusion.question == question)
 
-    def _chosen(self) -> dict[Question, list[tuple[Score, Verdict]]]:
+    def _chosen(self) -> dict[Question, list[tuple[Score, Conclusion]]]:
         """The scores that are shown, by question: all if there is room, else the most asked that are defined."""
         order = {name: place for place, name in enumerate(SCORES)}
         pairs = sorted(
-            zip(self.scores, self.verdicts, strict=True), key=lambda pair: order.get(pair[0].name, -1)
+            zip(self.scores, self.conclusions, strict=True), key=lambda pair: order.get(pair[0].name, -1)
         )
-        groups: dict[Question, list[tuple[Score, Verdict]]] = {}
-        for score, verdict in pairs:
-            groups.setdefault(verdict.question, []).append((score, verdict))
+        groups: dict[Question, list[tuple[Score, Conclusion]]] = {}
+        for score, conclusion in pairs:
+            groups.setdefault(conclusion.question, []).append((score, conclusion))
         if len(pairs) + len(groups) <= MOST_LINES + 2:
             return groups
         defined = {
@@ -174,7 +174,7 @@ class ShortTable:
 
 
 def _height(
-    chosen: Mapping[Question, Sequence[Any]], groups: Mapping[Question, Sequence[tuple[Score, Verdict]]]
+    chosen: Mapping[Question, Sequence[Any]], groups: Mapping[Question, Sequence[tuple[Score, Conclusion]]]
 ) -> int:
     """Lines of the questions and their scores."""
     headings = sum(1 for question in QUESTIONS if chosen.get(question))
@@ -184,13 +184,13 @@ def _height(
     return headings + len(mute) + unasked + anchored + sum(map(len, chosen.values()))
 
 
-def _score_lines(score: Score, verdict: Verdict) -> list[Text]:
+def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     """The line of a score; XferBench has another with the scores of its preset's references."""
-    arrow = ARROWS[verdict.direction]
-    if verdict.question == "transfer":
-        is_too_small = verdict.word.startswith("too small")
+    arrow = ARROWS[conclusion.direction]
+    if conclusion.question == "transfer":
+        is_too_small = conclusion.word.startswith("too small")
         value = "" if is_too_small or score.value is None else shown(score.value)
-        about = verdict.word or str(score.reason or "")
+        about = conclusion.word or str(score.reason or "")
         line = Text(f"{set_cell_size(f'  {score.name}', _NAME)}{value:>{_VALUE}} {arrow} {about}")
         anchors = anchors_of(score)
         if is_too_small or not anchors:
@@ -199,20 +199,20 @@ def _score_lines(score: Score, verdict: Verdict) -> list[Text]:
         return [line, Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim")]
     if score.value is None:
         return [Text(f"  {set_cell_size(score.name, _NAME - 2)}    none  {score.reason}", "dim")]
-    if verdict.question == "sizes":
+    if conclusion.question == "sizes":
         return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{shown(score.value):>{_VALUE}}")]
     interval = "" if score.ci95 is None else " … ".join(map(shown, score.ci95))
     chance = score.details.get("null_mean")
-    style = "dim" if verdict.relation == "equal" else ""
-    cells = (interval, "" if chance is None else shown(chance), verdict.word)
+    style = "dim" if conclusion.relation == "equal" else ""
+    cells = (interval, "" if chance is None else shown(chance), conclusion.word)
     return [_row(f"  {score.name}", shown(score.value), arrow, *cells, style)]
 
 
-def _row(name: str, value: str, arrow: str, interval: str, chance: str, verdict: str, style: str) -> Text:
+def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:
     """Cells in columns."""
     line = Text(f"{set_cell_size(name, _NAME)}{value:>{_VALUE}} {arrow} ", style)
     line.append(f"{interval:<{_INTERVAL}}{chance:>{_CHANCE}} ")
-    line.append(verdict, _COLOURS.get(verdict, ""))
+    line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
 
 

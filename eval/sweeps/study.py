@@ -103,7 +103,12 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     if isinstance(file, Mapping):
         source, tree = "sweep", {"name": "sweep", **file}
     else:
-        source, tree = str(file), read_yaml(str(file), "sweep", {})
+        source = str(file)
+        if not source.endswith((".yaml", ".yml")):
+            raise ConfigError(
+                f"{source}: expected a file that ends in .yaml, with base, vary, seeds and score"
+            )
+        tree = read_yaml(source, "sweep", {})
     header: Header = build(Header, {"base": "", **tree}, source)
     if not header.base:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")

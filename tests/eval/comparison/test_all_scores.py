@@ -88,8 +88,8 @@ def test_nothing_in_common_is_told():
 
 def test_the_table_names_the_better_one():
     [table] = report(compare_scores([FIRST, SECOND])).tables
-    verdicts = [str(cell) for cell in table.columns[-1].cells]
-    assert verdicts == ["inside the noise", "b better"]
+    conclusions = [str(cell) for cell in table.columns[-1].cells]
+    assert conclusions == ["inside the noise", "b better"]
     arrows = [str(cell) for cell in table.columns[1].cells]
     assert arrows == ["↑", "↑"]
 
@@ -105,7 +105,7 @@ def test_commands(ecsuite, tmp_path):
     assert [score["name"] for score in data["comparison"]["scores"]] == ["topsim", "cbm"]
     assert (tmp_path / "one" / "scores.json").is_file()
     code, out, err = ecsuite("compare", "one", "two")
-    assert (code, err) == (0, "") and "topsim" in out and "verdict" in out and "Token Count" not in out
+    assert (code, err) == (0, "") and "topsim" in out and "conclusion" in out and "Token Count" not in out
     (tmp_path / "two" / "scores.json").unlink()
     code, out, err = ecsuite("compare", "one", "two", "--json")
     assert (code, err) == (0, "two has no scores yet: scoring it\n")

@@ -15,7 +15,7 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
     card = score_corpus(
         Corpus(np.add(meanings, [1, 6]).tolist(), meanings=meanings), ["topsim", "posdis", "conflict_count"]
     )
-    score_chart.draw_scores(card.scores, card.verdicts, "mine: scores", "a.svg")
+    score_chart.draw_scores(card.scores, card.conclusions, "mine: scores", "a.svg")
     shown, _ = texts(caught[0])
     assert {"mine: scores", "Is it compositional?", "topsim ↑", "1.000  above chance", "score"} <= set(shown)
     assert "in other units, not drawn: conflict_count" in shown
@@ -24,5 +24,5 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
 
 def test_a_corpus_without_scores_to_draw_gives_an_empty_picture(tmp_path):
     card = score_corpus(Corpus([[1], [2]]), ["elcc"])
-    score_chart.draw_scores(card.scores, card.verdicts, "mine", tmp_path / "a.svg")
+    score_chart.draw_scores(card.scores, card.conclusions, "mine", tmp_path / "a.svg")
     assert "<!-- mine -->" in (tmp_path / "a.svg").read_text()

@@ -72,7 +72,7 @@ def test_at_most_30_lines_of_80_columns(cards, kind, measured):
     assert len(lines) <= 30 and max(map(len, lines)) <= 80, "\n".join(lines)
     assert len(card.samples) == 10 and sum("Is it" in line for line in lines) == 2
     assert any("add --all" in line for line in lines)
-    assert not any(line.endswith("…") and "chance" in line for line in lines)  # no verdict is cut
+    assert not any(line.endswith("…") and "chance" in line for line in lines)  # no conclusion is cut
 
 
 def test_meanings_and_messages_are_side_by_side(cards):
@@ -134,7 +134,7 @@ def test_a_score_of_ones_own_says_its_question(cards):
     assert any(re.match(r"  mine +1\.000 ↓", line) for line in lines)
     assert lines[[line.strip() for line in lines].index("Further scores") + 1].startswith("  another")
     data = replace(cards["run"], scores=(own,)).to_json()["scores"][0]
-    assert (data["direction"], data["question"], data["verdict"]) == ("lower", "natural", None)
+    assert (data["direction"], data["question"], data["conclusion"]) == ("lower", "natural", None)
 
 
 def test_every_detail_has_a_word_of_explanation(cards):

@@ -42,6 +42,11 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
     assert settings(load_study({**small, "random": 9}, device="cpu")) == everything
 
 
+def test_a_file_of_another_kind_is_told():
+    with pytest.raises(ConfigError, match="disc_tiny: expected a file that ends in .yaml, with base, vary"):
+        load_study("disc_tiny")
+
+
 def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
     text = "base: disc_tiny\nvary: {optimizer.lr: [1e-4, 1e-2]}\nseeds: [7, 3]\n"
     (tmp_path / "lr.yaml").write_text(text)

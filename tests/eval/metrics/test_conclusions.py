@@ -1,11 +1,11 @@
-"""Verdicts: what differs from chance, what does not, and what cannot be told."""
+"""Conclusions: what differs from chance, what does not, and what cannot be told."""
 
 import pytest
 from languages import corpus_of, grid
 
 from ecsuite.eval.metrics import METRICS, QUESTIONS, SCORES, load_metric, metric_names
+from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.metrics.verdicts import p_value, place_of, verdicts
 
 NULL = {"null_mean": 0.1, "null_low": 0.0, "null_high": 0.2, "permutations": 100}
 
@@ -16,7 +16,7 @@ def score(value=0.5, name="topsim", p=1 / 101, **more):
 
 
 def word(*scores, num_messages=500):
-    return verdicts(scores, num_messages)[0].word
+    return conclusions(scores, num_messages)[0].word
 
 
 def test_words():
@@ -84,7 +84,7 @@ def test_where_a_score_of_xferbench_lies(value, repeats, expected):
         details={"repeats": repeats, "reference": ANCHORS},
     )
     assert place_of(found) == word(found) == expected
-    [verdict] = verdicts([found], 500)
-    assert verdict.to_json() == {
-        "question": "transfer", "direction": "lower", "verdict": expected, "p_holm": None,
+    [conclusion] = conclusions([found], 500)
+    assert conclusion.to_json() == {
+        "question": "transfer", "direction": "lower", "conclusion": expected, "p_holm": None,
     }  # fmt: skip

@@ -1,6 +1,6 @@
-"""Verdicts: whether a score differs from chance, in plain words, corrected for the number of scores.
+"""Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
 
-The thresholds of all verdicts are here. They are provisional.
+The thresholds of all conclusions are here. They are provisional.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ Relation = Literal["above", "below", "equal", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Conclusion:
     """What a score says, and how it is to be read."""
 
     question: Question
@@ -35,20 +35,20 @@ class Verdict:
     p_holm: float | None
     """Two-sided p-value of no difference from chance, with Holm's correction for all scores of the table."""
     word: str
-    """The verdict in plain words; empty without one."""
+    """The conclusion in plain words; empty without one."""
 
     def to_json(self) -> dict[str, Any]:
         """What the scorecard adds to a score, JSON-ready."""
         return {
             "question": self.question,
             "direction": self.direction,
-            "verdict": self.word or None,
+            "conclusion": self.word or None,
             "p_holm": self.p_holm,
         }
 
 
-def verdicts(scores: Sequence[Score], num_messages: int | None) -> list[Verdict]:
-    """The verdict on each score of a table.
+def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Conclusion]:
+    """The conclusion on each score of a table.
 
     The p-value is two-sided, of a normal distribution with the mean and the 95 % interval of the shuffles: a share of
     100 shuffles is at least 1/101, which no correction for 16 scores could leave below 5 %. Where some shuffles are as
@@ -61,7 +61,7 @@ def verdicts(scores: Sequence[Score], num_messages: int | None) -> list[Verdict]
     p_values = [p_value(score) for score in scores]
     known = iter(holm([each for each in p_values if each is not None]))
     corrected = [None if each is None else next(known) for each in p_values]
-    return [_verdict(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
+    return [_conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
 
 
 def p_value(score: Score) -> float | None:
@@ -92,7 +92,7 @@ def _reference(score: Score) -> float:
     return value
 
 
-def _verdict(score: Score, p_holm: float | None, num_messages: int | None) -> Verdict:
+def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
     direction, relation = direction_of(score), _relation(score, p_holm, num_messages)
     if score.name == "xferbench":
         word = place_of(score)
@@ -106,7 +106,7 @@ def _verdict(score: Score, p_holm: float | None, num_messages: int | None) -> Ve
     else:
         remark = {("below", "lower"): " (good)", ("above", "lower"): " (bad)"}
         word = f"{relation} chance{remark.get((relation, direction or ''), '')}"
-    return Verdict(
+    return Conclusion(
         question=question_of(score), direction=direction, relation=relation, p_holm=p_holm, word=word
     )
 
