@@ -13,6 +13,7 @@ import sys
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["ECSUITE_DATA"] = os.path.join(os.path.dirname(__file__), "no such folder")
 
+import pretended_cuda.chosen  # noqa: F401, before torch
 import pytest
 import torch
 
@@ -21,7 +22,7 @@ from ecsuite.eval.reports.console import Reporter
 
 torch.set_num_threads(1)
 
-pytest_plugins = ["xtreme_data", "xtreme_submissions"]
+pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]
 
 LONGEST_NAME = 100
 """Characters of a test's name with its parameters."""

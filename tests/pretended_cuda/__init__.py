@@ -1,0 +1,1 @@
+"""A pretended CUDA or MPS device for torch's CPU build: tensors of real numbers that say that they are elsewhere."""

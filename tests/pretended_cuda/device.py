@@ -1,0 +1,125 @@
+"""The pretended device, as long as a context is open.
+
+Finds: operations over tensors of two devices; `.numpy()` of a tensor of the device; generators of another device;
+products of integers, which CUDA lacks; operations that torch refuses where deterministic ones are asked for; on MPS,
+numbers of 64 bits; and it counts by line how often the processor waits for the device, and what is started there.
+
+Can't find: wrong or slow kernels; rounding, as of TF32; indices out of bounds; races of copies that nothing waits for;
+memory; what `torch.compile` makes (it does nothing here); which kernel attention takes; the numbers that the device's
+generators draw; what processes do that were started by a test. `torch.inference_mode` is `torch.no_grad` here.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+import torch
+from torch.utils import _foreach_utils
+
+from pretended_cuda import native
+from pretended_cuda.generators import Generator
+from pretended_cuda.log import Log
+from pretended_cuda.tensors import Operations, Pretended
+
+
+def _returns(value):
+    return lambda *_, **__: value
+
+
+@contextmanager
+def pretended(
+    kind: str = "cuda",
+    *,
+    has_bf16: bool = True,
+    memory: tuple[int, int] = (2**34, 2**34),
+    missing: tuple[str, ...] = (),
+) -> Iterator[Log]:
+    """As if there were one such device.
+
+    Args:
+        kind: cuda or mps.
+        has_bf16: Whether the device has products of bf16.
+        memory: Free and total bytes that it reports.
+        missing: Names of operations that an MPS device lacks.
+    """
+    pretend = native.load().pretend
+    pretend(native.TYPES[kind])
+    log, place, generator = Log(), torch.device(kind, 0), Generator(kind)
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        stack.callback(pretend, native.TYPES["cpu"])
+        torch._C._set_only_lift_cpu_tensors(True)  # a tensor made of numbers is a copy, and is seen here
+        stack.callback(torch._C._set_only_lift_cpu_tensors, False)
+        torch.__future__.set_swap_module_params_on_conversion(
+            True
+        )  # parameters stay the same objects when moved
+        stack.callback(torch.__future__.set_swap_module_params_on_conversion, False)
+        enter(patch.object(torch, "Generator", Generator))
+        enter(patch.object(torch.nn.Module, "compile", _returns(None)))
+        enter(patch.object(torch.inference_mode, "__enter__", _no_gradients))
+        enter(patch.object(torch.inference_mode, "__exit__", _gradients_as_before))
+        enter(
+            patch.object(
+                _foreach_utils,
+                "_foreach_supported_types",
+                [*_foreach_utils._foreach_supported_types, Pretended],
+            )
+        )
+        drawn = {
+            "manual_seed": generator.manual_seed,
+            "get_rng_state": lambda *_: generator.get_state(),
+            "set_rng_state": lambda state, *_: generator.set_state(state),
+            "empty_cache": _returns(None),
+            "synchronize": _returns(None),
+            "device_count": _returns(1),
+        }
+        if kind == "cuda":
+            says = {
+                "is_available": True,
+                "is_initialized": True,
+                "current_device": 0,
+                "_lazy_init": None,
+                "is_bf16_supported": has_bf16,
+                "get_device_capability": (9, 0),
+                "get_device_name": "pretended",
+                "mem_get_info": memory,
+            }
+            enter(
+                patch.multiple(torch.cuda, **drawn, **{name: _returns(value) for name, value in says.items()})
+            )
+            enter(
+                patch.multiple(
+                    torch.cuda, manual_seed_all=generator.manual_seed, default_generators=(generator,)
+                )
+            )
+        else:
+            enter(patch.multiple(torch.mps, **drawn, recommended_max_memory=_returns(memory[1])))
+            enter(
+                patch.multiple(
+                    torch.backends.mps, is_available=_returns(True), is_macos_or_newer=_returns(True)
+                )
+            )
+        enter(Operations(log, place, generator, missing))
+        yield log
+
+
+def _swapping(apply):
+    """`Module._apply` that keeps parameters the same objects when they are moved, as the real devices do."""
+
+    def swapping(*arguments, **options):
+        torch.__future__.set_swap_module_params_on_conversion(True)
+        try:
+            return apply(*arguments, **options)
+        finally:
+            torch.__future__.set_swap_module_params_on_conversion(False)
+
+    return swapping
+
+
+def _no_gradients(self):
+    self.before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+
+
+def _gradients_as_before(self, *_):
+    torch.set_grad_enabled(self.before)

@@ -1,0 +1,57 @@
+"""Generators of the pretended device, which know their device and have streams of their own."""
+
+from typing import ClassVar
+
+import torch
+
+CPUGenerator = torch._C.Generator
+
+
+class _Generators(type(CPUGenerator)):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, CPUGenerator)
+
+
+class Generator(CPUGenerator, metaclass=_Generators):
+    """Takes the place of `torch.Generator`."""
+
+    places: ClassVar[dict[int, torch.device]] = {}
+    """Devices by the address of the generator, since operations are given another Python object for it."""
+
+    def __new__(cls, device="cpu"):
+        """A generator for a device."""
+        place = torch.device(device)
+        made = CPUGenerator.__new__(cls) if place.type != "cpu" else CPUGenerator(place)
+        if place.type != "cpu":
+            cls.places[made._cdata] = torch.device(place.type, 0)
+        return made
+
+    def __init__(self, device="cpu"): ...
+
+    def __del__(self):
+        Generator.places.pop(self._cdata, None)
+
+    @property
+    def device(self):
+        """Where it draws."""
+        return Generator.places[self._cdata]
+
+
+def place_of(generator):
+    """The device of a generator, by whatever object."""
+    return Generator.places.get(generator._cdata, torch.device("cpu"))
+
+
+class drawing_from:
+    """Let draws of torch's global generator on the CPU come from another one."""
+
+    def __init__(self, generator):
+        self.generator = generator
+
+    def __enter__(self):
+        self.before = torch.default_generator.get_state()
+        torch.default_generator.set_state(self.generator.get_state())
+
+    def __exit__(self, *_):
+        self.generator.set_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(self.before)

@@ -1,0 +1,141 @@
+"""Everything that computes with torch, once on the device that `pytest --device` names; other tests are of the CPU."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.eval.icy.acquisition import learn
+from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.models import make_agent, parse_model
+from ecsuite.eval.icy.pairs import train_end_to_end
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.translation.result import measure as measure_translation
+from ecsuite.eval.translation.study import make_study as make_translation
+from ecsuite.eval.xferbench.presets import NANO
+from ecsuite.eval.xferbench.result import measure as measure_xferbench
+from ecsuite.eval.xferbench.study import make_study as make_xferbench
+from ecsuite.eval.xferbench.texts import ArtificialText
+from ecsuite.eval.xtreme.result import measure as measure_xtreme
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.runs import load_run
+from ecsuite.games.training import train
+from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.jobs.graph import Runner
+
+pytestmark = pytest.mark.device("pretended", "cuda")
+
+SMALL = (
+    "sender.hidden_size=16", "receiver.hidden_size=16", "training.num_examples=64", "training.batch_size=16",
+    "training.num_epochs=2", "training.evaluate_every=4", "training.checkpoint_every=4", "evaluation.num_valid=32",
+    "evaluation.corpus_size=20",
+)  # fmt: skip
+GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
+PROTOCOL = Protocol(hidden_size=16, batch_size=16, lr=1e-2, window=5, held_out=0.25)
+
+
+CORPUS = zipf_parentheses(500, np.random.default_rng(0), num_types=20)
+
+
+def play(name, *changes, folder, resume=False, **options):
+    return train(
+        load_experiment(name, [*SMALL, *changes]),
+        folder,
+        device="cuda",
+        resume=resume,
+        progress=lambda *_: None,
+        note=lambda _: None,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("game", "changes"),
+    [
+        ("disc_tiny", []),
+        ("disc_tiny", ["training.precision=fp32", "channel.kind=reinforce"]),
+        ("disc_tiny", ["channel.kind=quantized", "task.kind=reconstruction", "evaluation.metrics=[topsim]"]),
+        (
+            "disc_tiny",
+            ["sender.kind=transformer", "receiver.kind=cnn", "training.keep_best=accuracy"],
+        ),
+        ("shape_gs", ["sender.perception.dropout=0.1"]),
+        ("thing_qt", []),
+    ],
+)
+def test_games_are_trained_and_evaluated(tmp_path, game, changes):
+    result = play(game, *changes, folder=tmp_path / "run")
+    assert result.step == result.num_steps and math.isfinite(result.measures["loss"])
+    assert load_run(tmp_path / "run").evaluate(device="cuda")["valid"].keys() == result.measures.keys()
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path):
+    stops = iter([None, None, "interrupt"])
+    stopped = play("disc_tiny", folder=tmp_path, should_stop=lambda: next(stops))
+    assert stopped.step == 3
+    assert play("disc_tiny", folder=tmp_path, resume=True).step == 8
+
+
+@pytest.mark.parametrize(
+    ("role", "model"),
+    [
+        ("sender", "lstm"),
+        ("sender", "fc2l"),
+        ("sender", "transformer"),
+        ("receiver", "hier:gru"),
+        ("receiver", "cnn"),
+    ],
+)
+def test_agents_learn_languages(role, model):
+    seeds = (1, 2) if model in ("lstm", "fc2l") else (1,)
+    runs = [Run(grammar="concat", seed=seed, cap=8) for seed in seeds]
+    outcomes = dict(learn(model, role, GEOMETRY, runs, PROTOCOL, device=torch.device("cuda")))
+    assert len(outcomes) == len(runs) and all(0 <= outcome.held_out <= 1 for outcome in outcomes.values())
+    assert not any(weight.is_cuda for outcome in outcomes.values() for weight in outcome.weights.values())
+
+
+@pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
+def test_pairs_are_trained_end_to_end(channel):
+    torch.manual_seed(1)
+    agents = {
+        role: make_agent(parse_model(role, "gru"), role, GEOMETRY, 16) for role in ("sender", "receiver")
+    }
+    found = train_end_to_end(
+        {role: dict(agent.named_parameters()) for role, agent in agents.items()},
+        sender="gru",
+        receiver="gru",
+        geometry=GEOMETRY,
+        grammar="concat",
+        seed=1,
+        channel=channel,
+        feeds_back_samples=channel == "gumbel",
+        protocol=PROTOCOL,
+        max_steps=5,
+        device="cuda",
+    )
+    assert 0 <= found["held_out"] <= 1
+
+
+def test_xferbench_is_measured():
+    study = make_xferbench(CORPUS, [ArtificialText(1, 30_000)], NANO, [0], device="cuda")
+    assert measure_xferbench(study, Runner()).means[0] > 0
+
+
+def test_translations_are_learnt(tmp_path):
+    words = "red blue cat dog sees hears".split()
+    lines = {" ".join(line) for line in np.random.default_rng(0).choice(words, (80, 5))}
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{line}\t{line.upper()}\n" for line in sorted(lines)))
+    study = make_translation(CORPUS, file, preset="nano", device="cuda")
+    assert "|precision:bf16|" in study.signature
+    assert math.isfinite(measure_translation(study, Runner()).chrf)
+
+
+@pytest.mark.parametrize("backbone", ["decoder", "encoder"])
+def test_all_nine_tasks_are_measured(ask, write_data, backbone):
+    study = ask(data=write_data(), languages=(), tasks=tuple(TASKS), device="cuda", body=backbone)
+    result = measure_xtreme(study, Runner())
+    assert tuple(result.splits) == tuple(TASKS) and study.machine.device == "cuda"
