@@ -6,6 +6,7 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 import difflib
 import io
 import sys
+from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from ecsuite.commands.command_help import HELP, make_command
 from ecsuite.config import ConfigError, CorpusError, DamagedError, DivergedError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
+from ecsuite.messages import one_line
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -165,21 +167,23 @@ def usage_line(error: Any) -> str:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.encoding.lower().startswith("utf"):
-        # a terminal that lacks a character shows a question mark
-        sys.stdout.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character shows a question mark; names of files that are no text are shown as given.
+        is_utf = sys.stdout.encoding.lower().startswith("utf")
+        with suppress(OSError):  # of a stream that was exchanged below Python
+            sys.stdout.reconfigure(errors="surrogateescape" if is_utf else "replace")
     try:
         code = app(prog_name="ecsuite", standalone_mode=False)
     except UsageError as error:
-        sys.stderr.write(f"{usage_line(error)}\n")
+        sys.stderr.write(f"{one_line(usage_line(error))}\n")
         sys.exit(2)
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{one_line(error)}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
     except Exception as error:
         if (found := error_in_part(error)) is None:
             raise
-        sys.stderr.write(f"{found}\n")
+        sys.stderr.write(f"{one_line(found)}\n")
         sys.exit(2)
     sys.exit(code or 0)
 

@@ -17,6 +17,7 @@ import yaml
 from msgspec import Meta
 
 from ecsuite.file_formats import without_format
+from ecsuite.strict_yaml import MAX_CHARACTERS, Loader, StrictYamlError, load_yaml
 
 Entry = TypeVar("Entry")
 
@@ -30,10 +31,10 @@ class PartError(ConfigError):
 
 
 class CorpusError(ValueError):
-    """Input that is not valid; the message has one line per error: file, line, expected, found."""
+    """Input that is not valid; the message names the first error: file, line, expected, found."""
 
     def __init__(self, message: str, num_errors: int = 1) -> None:
-        """Store the message and the total number of errors."""
+        """Store the message and the number of all errors."""
         super().__init__(message)
         self.num_errors = num_errors
 
@@ -141,17 +142,6 @@ Accuracy = Annotated[float, Meta(gt=0, le=1)]
 """Types of settings with their bounds; neither NaN nor infinity is within any of them."""
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, for which `1e-3` is a number, as in YAML 1.2 and in Python."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)[eE][-+]?[0-9]+$"),
-    list("-+.0123456789"),
-)
-
-
 def shown(value: object) -> str:
     """A value for a message, cut where it is long."""
     try:
@@ -173,19 +163,31 @@ def parse_yaml(text: str, place: str) -> Any:
         ConfigError: If it is not YAML, or holds what safe YAML does not have.
     """
     try:
-        loader = _Loader(text)
-        try:
-            return loader.get_single_data()
-        finally:
-            loader.dispose()
-    except (yaml.YAMLError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        said = isinstance(error, yaml.YAMLError | ValueError)  # the others speak of PyYAML's own variables
-        reason = (
-            " ".join(str(error).split())
-            if said
-            else "a value that its tag does not allow, or too many levels"
-        )
-        raise ConfigError(f"{place}: not YAML: {reason:.300}") from None
+        return load_yaml(text)
+    except StrictYamlError as error:
+        line = "" if error.line is None else f":{error.line}"
+        raise ConfigError(f"{place}{line}: {' '.join(str(error).split())}") from None
+
+
+def decoded(data: bytes, place: object, first: int = 1) -> str:
+    """Bytes of a file as text: UTF-8, with each line end as a newline and without a byte order mark.
+
+    Args:
+        data: The bytes.
+        place: The file, for messages.
+        first: Number of the first line.
+
+    Raises:
+        ConfigError: If it is not UTF-8; the message begins with the place and the line.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The decoder does not count the byte order mark.
+        start = error.start + 3 * data.startswith(b"\xef\xbb\xbf")
+        line = first + data.count(b"\n", 0, start)
+        raise ConfigError(f"{place}:{line}: not UTF-8: byte 0x{data[start]:02x}; save it as UTF-8") from None
+    return text.replace("\r\n", "\n") if "\r\n" in text else text
 
 
 def parse_value(text: str, place: str) -> Any:
@@ -211,10 +213,17 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
     if name_or_file.endswith((".yaml", ".yml")):
         name = Path(name_or_file).stem
         try:
-            text = Path(name_or_file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-            raise ConfigError(f"{name_or_file}: can't be read: {reason}{_shipped(kind)}") from None
+            with open(name_or_file, "rb") as file:
+                data = file.read(
+                    4 * MAX_CHARACTERS + 1
+                )  # of more, none is read: a character has at most 4 bytes
+        except OSError as error:
+            raise ConfigError(f"{name_or_file}: can't be read: {error.strerror}{_shipped(kind)}") from None
+        if len(data) > 4 * MAX_CHARACTERS:
+            raise ConfigError(
+                f"{name_or_file}: expected a {kind} of at most {MAX_CHARACTERS:,} characters, got more"
+            )
+        text = decoded(data, name_or_file)
     else:
         name = name_or_file
         if name not in shipped and os.path.isfile(name):
@@ -240,7 +249,7 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
     if not file.endswith((".yaml", ".yml")):
         return None
     try:
-        node = yaml.compose(Path(file).read_text(encoding="utf-8"), _Loader)
+        node = yaml.compose(Path(file).read_text(encoding="utf-8"), Loader)
     except (OSError, ValueError, yaml.YAMLError, RecursionError):
         return None
     line = None

@@ -1,6 +1,5 @@
 """`ecsuite cite`: BibTeX of what a run, a game or a metric rests on."""
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ecsuite.config import ConfigError, look_up, packaged_yaml, parse_yaml
+from ecsuite.config import ConfigError, decoded, look_up, packaged_yaml, parse_yaml
+from ecsuite.formats.strict_json import read_json
 from ecsuite.version import __version__
 
 ECSUITE = {
@@ -80,7 +80,7 @@ def _names_in_run(folder: Path) -> Iterator[str]:
     if not config.is_file() and not metadata.is_file():
         raise ConfigError(f"{folder}: expected a run folder, with a config.yaml or a metadata.json")
     if config.is_file():
-        tree = parse_yaml(config.read_text("utf-8"), str(config))
+        tree = parse_yaml(decoded(config.read_bytes(), config), str(config))
         yield str(tree.get("name"))
         for section in ("world", "task", "channel", "sender", "receiver"):
             part = tree.get(section)
@@ -95,8 +95,5 @@ def _names_in_run(folder: Path) -> Iterator[str]:
 
 
 def _json(file: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(file.read_text("utf-8"))
-    except ValueError:
-        raise ConfigError(f"{file}: expected JSON") from None
+    found = read_json(file)
     return found if isinstance(found, Mapping) else {}

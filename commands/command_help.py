@@ -10,9 +10,12 @@ from typer.core import TyperArgument, TyperCommand
 
 from ecsuite.commands.completion import add_completion
 from ecsuite.commands.options import MORE
+from ecsuite.memory import set_max_memory
 
 METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
 """How the value of an option is called by its type, unless the option says it."""
+SHARED = ("max_memory", "help_all")
+"""Options of every command, in their order after its own."""
 SHOWS_ALL = "ecsuite.shows_all"
 """In the context of a command, whether every option is shown."""
 
@@ -24,7 +27,22 @@ def _show_all(ctx: typer.Context, is_asked: bool) -> None:
         raise typer.Exit
 
 
-def _with_help_all(
+def _set_max_memory(text: str | None) -> None:
+    if text is not None:
+        set_max_memory(text)
+
+
+def _with_shared_options(
+    max_memory: str | None = typer.Option(
+        None,
+        "--max-memory",
+        callback=_set_max_memory,
+        is_eager=True,
+        expose_value=False,
+        metavar="SIZE",
+        rich_help_panel=MORE,
+        help="Most memory that a file may take to be read, such as 8G; default three quarters of what is free.",
+    ),
     help_all: bool = typer.Option(
         False, "--help-all", callback=_show_all, is_eager=True, expose_value=False, help="Show every option."
     ),
@@ -82,8 +100,8 @@ def make_command(name: str, function: Callable[..., None], arguments: tuple[str,
         if parameter.metavar is None:
             parameter.metavar = _metavar(parameter, types[parameter.name])
     shown = typer.Typer(add_completion=False)
-    shown.command()(_with_help_all)
-    command.params += [each for each in typer.main.get_command(shown).params if "--help-all" in each.opts]
+    shown.command()(_with_shared_options)
+    command.params += [each for each in typer.main.get_command(shown).params if each.name in SHARED]
     add_completion(command)
     return command
 

@@ -1,14 +1,11 @@
-"""Error list of a file: location, expected and found value; all errors are counted, one of each cause is shown."""
+"""Errors of a file: location, expected and found value; all are counted, the first is shown."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ecsuite.corpus import CorpusError
-
-_MAX_SHOWN = 20  # causes
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
@@ -23,12 +20,11 @@ class LineError(Exception):
 
 
 class ErrorList:
-    """The errors of one file: all are counted; of each cause, what was expected, the first is shown."""
+    """The errors of one file: all are counted, and the first is shown."""
 
     def __init__(self, path: Path, expected: str) -> None:
         self.name, self.expected, self.count = path.name, expected, 0
-        self.first: dict[str, str] = {}
-        self.num_of: Counter[str] = Counter()
+        self.first: str | None = None
 
     def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
         """The results of `parse` for the valid items; `first` is the line number of the first item."""
@@ -38,20 +34,16 @@ class ErrorList:
                 parsed.append(parse(item))
             except LineError as error:
                 self.count += 1
-                expected = error.expected or self.expected
-                self.num_of[expected] += 1
-                if self.num_of[expected] == 1 and len(self.first) < _MAX_SHOWN:
-                    self.first[expected] = f"{self.name}:{number}: expected {expected}, got {error.got}"
+                if self.first is None:
+                    expected = error.expected or self.expected
+                    self.first = f"{self.name}:{number}: expected {expected}, got {error.got}"
         return parsed
 
     def check(self) -> None:
-        """Raise all collected errors as one `CorpusError`, if there are any."""
-        lines = []
-        for expected, line in self.first.items():
-            more = self.num_of[expected] - 1
-            lines.append(f"{line} (and {more:,} more)" if more else line)
-        if lines:
-            raise CorpusError("\n".join(lines), self.count)
+        """Raise the first error as a `CorpusError` that counts the others, if there are any."""
+        if self.first is not None:
+            others = self.count - 1
+            raise CorpusError(f"{self.first} (and {others:,} more)" if others else self.first, self.count)
 
 
 def shorten(text: str) -> str:

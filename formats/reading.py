@@ -40,7 +40,7 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
         format: One of the above, or `auto`.
 
     Raises:
-        CorpusError: If there is nothing to read, or lines are not valid (the first 20 errors, one per line).
+        CorpusError: If there is nothing to read, or lines are not valid; the message names the first.
         ValueError: If `format` is unknown.
     """
     path = Path(path)

@@ -9,32 +9,57 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, decoded
+from ecsuite.memory import max_memory, require_memory
 
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""
+PACKED: dict[str, Callable[[Path], Any]] = {".xz": lzma.open, ".gz": gzip.open}
+"""What opens a compressed file, by its ending."""
+TEXT = 3.0
+"""Bytes of memory for each byte of a text: its bytes twice while they are joined, then once and as characters."""
+LINES = 5.0
+"""The same where lines are split."""
+_LONGEST_LINE = 1 << 26
+"""Most bytes of a line of a text that is read line by line."""
+_PIECE = 1 << 20
+"""Bytes that are read at once."""
 
 
-def read_text(path: Path) -> str:
-    """The whole text, with each line end as a newline.
+def read_text(path: Path, *, factor: float = TEXT) -> str:
+    """The whole text, with each line end as a newline and without a byte order mark.
+
+    Args:
+        path: The file.
+        factor: Bytes of memory for each byte of it, of the text and what is made of it.
 
     Raises:
-        ConfigError: If the file cannot be read or decompressed, or is not UTF-8.
+        ConfigError: If the file cannot be read or decompressed, is not UTF-8, or takes more memory than is allowed.
     """
     with _opened(path) as file:
-        data = file.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}:{number}: not UTF-8: byte 0x{data[error.start]:02x}") from error
-    return text.replace("\r\n", "\n") if "\r\n" in text else text
+        if path.suffix not in PACKED:
+            require_memory(factor * path.stat().st_size, path)
+        data = b"".join(_pieces(file, path, factor))
+    return decoded(data, path)
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: Path, *, factor: float = LINES) -> list[str]:
     """The lines of `read_text`, split at newlines only; the last line may lack one."""
-    lines = read_text(path).split("\n")
+    lines = read_text(path, factor=factor).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
+
+
+def stream_lines(path: Path) -> Iterator[str]:
+    """The lines one by one, for texts that need not fit into the memory; errors are those of `read_text`."""
+    with _opened(path) as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE + 1):
+            number += 1
+            if len(line) > _LONGEST_LINE:
+                raise ConfigError(
+                    f"{path}:{number}: expected lines of at most {_LONGEST_LINE:,} bytes, got more"
+                )
+            yield decoded(line, path, number)
 
 
 def read_beginning(path: Path, num_bytes: int) -> str:
@@ -55,7 +80,7 @@ def digest_of(path: Path) -> str:
     """
     content = hashlib.blake2b(digest_size=12)
     with _opened(path) as file:
-        while piece := file.read(1 << 20):
+        for piece in _pieces(file, path, 1.0):
             content.update(piece)
     return content.hexdigest()
 
@@ -65,12 +90,21 @@ def num_columns_in_words(number: int) -> str:
     return f"{number} column" + "s" * (number != 1)
 
 
+def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
+    """The content, as long as it takes no more memory than is allowed: a thousandth of its size may hold zeros."""
+    allowed, size = max_memory(), 0
+    while piece := file.read(_PIECE):
+        size += len(piece)
+        require_memory(factor * size, path, allowed=allowed)
+        yield piece
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """The uncompressed content; what fails while it is read is told as well."""
-    openers: dict[str, Callable[[Path], Any]] = {".xz": lzma.open, ".gz": gzip.open}
     try:
-        with openers[path.suffix](path) if path.suffix in openers else path.open("rb") as file:
+        with PACKED[path.suffix](path) if path.suffix in PACKED else path.open("rb") as file:
             yield file
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: cannot be read: {reason}") from error

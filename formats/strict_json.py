@@ -9,7 +9,10 @@ from typing import Any
 from ecsuite.config import ConfigError
 from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.stored_text import read_text
 
+VALUES = 8.0
+"""Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""
 _MAX_LINE_BYTES = 1 << 26  # bytes; a longer one is refused
 
 
@@ -70,23 +73,19 @@ def read_json(file: Path) -> Any:
     """Read a JSON file that a user names or may have changed, such as one of scores.
 
     Raises:
-        ConfigError: If it cannot be read or is not strict JSON; one line that begins with the file's name.
+        ConfigError: If it cannot be read, is not strict JSON, or takes more memory than is allowed; one line that
+            begins with the file's name.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: not JSON: {error}") from None
-    return parse_json(text, file)
+    return parse_json(read_text(file, factor=VALUES), file)
 
 
-def parse_json(text: str, file: Path) -> Any:
-    """The value of the text of a JSON file.
+def parse_json(text: str, file: Path, line: int | None = None) -> Any:
+    """The value of the text of a JSON file, or of one of its lines, whose number messages then have.
 
     Raises:
         ConfigError: If it is not strict JSON.
     """
+    place = str(file) if line is None else f"{file}:{line}"
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:
@@ -98,9 +97,9 @@ def parse_json(text: str, file: Path) -> Any:
         reason = "nesting that is too deep"
     except UnicodeEncodeError:
         reason = "a lone surrogate"
-    except ValueError as error:
-        reason = str(error)
-    raise ConfigError(f"{file}: not JSON: {reason}")
+    except json.JSONDecodeError as error:
+        place, reason = f"{file}:{(line or 1) + error.lineno - 1}", f"{error.msg} at column {error.colno}"
+    raise ConfigError(f"{place}: not JSON: {reason}")
 
 
 def encode(value: object, indent: int | None = None) -> bytes:

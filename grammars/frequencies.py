@@ -1,15 +1,15 @@
 """Symbol frequencies: from a distribution, or counted in a text."""
 
-import gzip
-import zlib
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.config import ConfigError
 from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
+from ecsuite.formats.stored_text import stream_lines
 
 
 def zipf_mandelbrot(num_types: int, *, exponent: float = 1.0, offset: float = 2.7) -> NDArray[np.float64]:
@@ -41,13 +41,9 @@ def unigrams(path: Path, num_types: int) -> tuple[tuple[str, ...], NDArray[np.fl
         counter = Counter({names[i]: count for i, count in zip(ids.tolist(), appearances, strict=True)})
     else:
         try:
-            with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as lines:
-                counter = Counter(word for line in lines for word in line.split())
-        except UnicodeDecodeError:
-            raise CorpusError(f"{path}: expected UTF-8 text") from None
-        except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise CorpusError(f"cannot read {path}: {reason}") from None
+            counter = Counter(word for line in stream_lines(path) for word in line.split())
+        except ConfigError as error:
+            raise CorpusError(str(error)) from None
     if not counter:
         raise CorpusError(f"{path}: expected words, found none")
     words, counts = zip(*counter.most_common(num_types), strict=True)

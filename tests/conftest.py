@@ -61,6 +61,7 @@ def ecsuite(monkeypatch, capsys, tmp_path):
     """Runs a command here, in an empty folder: exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("ECSUITE_MAX_MEMORY", "")  # which --max-memory sets
     # On a busy machine a test may take long enough for a line of progress, which nothing here expects.
     monkeypatch.setattr(Reporter, "SECONDS_BETWEEN_LINES", math.inf)
 

@@ -227,7 +227,7 @@ HOSTILE = {
     "an alias bomb": (
         "train-game",
         f"training:\n  seed:\n{ALIASES}\n",
-        "training.seed: expected int, got [['x'",
+        "expected at most 100,000 values, got more with its aliases",
     ),
     "a long list": (
         "train-game",

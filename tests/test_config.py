@@ -121,7 +121,7 @@ FILES = {
     "3": "expected keys and values, got int",
     "": "expected keys and values, got NoneType",
     "- world": "expected keys and values, got list",
-    "world: {": "not YAML: while parsing",
+    "world: {": "not YAML: expected the node content",
     "about: !!timestamp foo": "not YAML: a value that its tag does not allow",
     "about: 2001-99-99": "not YAML: month must be in 1..12",
     "world: !!python/object/apply:os.system [echo]": "not YAML: could not determine a constructor for the tag",
@@ -133,7 +133,7 @@ FILES = {
 def test_mistakes_in_files_are_named(tmp_path, text):
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match="^" + re.escape(f"{file}: {FILES[text]}")):
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(file))}(:1)?: {re.escape(FILES[text])}"):
         read_yaml(str(file), "game", {})
 
 
@@ -159,7 +159,7 @@ def test_files_and_names_that_are_not_there(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere.yaml: can't be read: .*No such file"):
         read_yaml(str(tmp_path / "nowhere.yaml"), "game", {})
     (tmp_path / "binary.yml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"binary.yml: can't be read: it is no text"):
+    with pytest.raises(ConfigError, match=r"binary.yml:1: not UTF-8: byte 0xff"):
         read_yaml(str(tmp_path / "binary.yml"), "game", {})
 
 

@@ -48,7 +48,10 @@ def test_no_stray_module_at_the_root():
         "foreign.py",
         "foreign_files.py",
         "devices.py",
+        "memory.py",
+        "messages.py",
         "randomness.py",
+        "strict_yaml.py",
         "tensor_files.py",
         "version.py",
     }
@@ -95,7 +98,8 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "version file_formats atomic_files corpus config foreign_files foreign components devices randomness tensor_files",
+    "version messages file_formats strict_yaml atomic_files corpus config memory foreign_files foreign components "
+    "devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

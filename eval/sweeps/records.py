@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.config import ConfigError, parse_yaml
+from ecsuite.config import ConfigError, decoded, parse_yaml
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.scorecard import read_scores
 from ecsuite.file_formats import without_format
@@ -131,7 +131,7 @@ def frame_of(records: Sequence[Record]) -> Any:
 def _of_run(folder: Path) -> Record:
     config = folder / "config.yaml"
     try:
-        tree = parse_yaml(config.read_text(encoding="utf-8"), str(config))
+        tree = parse_yaml(decoded(config.read_bytes(), config), str(config))
         metadata = folder / "metadata.json"
         known = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
         training = dict(known.get("training", {}))

@@ -1,7 +1,6 @@
 """Target languages as lists of documents: texts of a folder, or the artificial languages."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.formats.stored_text import digest_of, read_text
+from ecsuite.formats.strict_json import parse_json
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
@@ -51,10 +51,7 @@ class TextFile(msgspec.Struct, frozen=True, tag=True, dict=True):
 
     def _json_lines(self, text: str) -> Iterator[str]:
         for number, line in enumerate(text.split("\n"), start=1):
-            try:
-                document = json.loads(line) if line.strip() else ""
-            except (ValueError, RecursionError):
-                document = None
+            document = parse_json(line, self.path, number) if line.strip() else ""
             if isinstance(document, dict):
                 document = document.get("text")
             if not isinstance(document, str):

@@ -12,8 +12,6 @@
 """
 
 import io
-import math
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError
+from ecsuite.memory import require_memory
 
 Integers = NDArray[np.int64]
 
@@ -199,7 +198,7 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
                 raise ConfigError(f"{path}: not an npz file; numpy.savez writes one")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
-                _check_size(path, archive.zip)
+                _require_arrays(path, archive.zip)
                 return {name: _member(path, archive, name) for name in ARRAYS if name in archive.files}
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error}") from None
@@ -208,19 +207,10 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
         raise ConfigError(f"{path}: damaged: {error}") from None
 
 
-def _check_size(path: str, archive: zipfile.ZipFile) -> None:
-    """Refuse arrays that do not fit into the memory: zeros may be compressed to a thousandth of their size."""
-    size = sum(
-        member.file_size for member in archive.infolist() if member.filename.removesuffix(".npy") in ARRAYS
-    )
-    memory = memory_size()
-    if size > memory:
-        raise ConfigError(f"{path}: its arrays have {size:,} bytes, more than the memory of {memory:,}")
-
-
-def memory_size() -> float:
-    """Bytes of memory of this machine; infinite where it is not known, as on Windows."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+def _require_arrays(path: str, archive: zipfile.ZipFile) -> None:
+    """Refuse arrays that take too much memory: zeros may be compressed to a thousandth of their size."""
+    members = [each for each in archive.infolist() if each.filename.removesuffix(".npy") in ARRAYS]
+    require_memory(sum(member.file_size for member in members), path)
 
 
 def _member(path: str, archive: Any, name: str) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ecsuite.config import ConfigError, missing_extra
 from ecsuite.devices import choose_device
 from ecsuite.games.worlds.hub_data import stay_offline_without_network
+from ecsuite.memory import require_memory
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
@@ -25,6 +26,10 @@ RANDOM_SIDE, RANDOM_CHANNELS, RANDOM_GRID = 64, 64, 4
 """Width and height of an image as random convolutions get it, their channels, and the grid of cells that are pooled."""
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
 """File name suffixes of images."""
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+"""Formats that Pillow reads, whatever a file is called: for others, such as EPS, it would start another program."""
+PIXEL = 8
+"""Bytes of memory for a pixel while an image is decoded: as in its file, and in RGB."""
 BATCH = 32
 """Images per batch."""
 
@@ -179,12 +184,35 @@ def _encode(
     return vectors
 
 
-def _open(file: Path) -> Any:
-    """Open an image as RGB."""
-    from PIL import Image
+def open_image(opened: Any) -> Any:
+    """Open an image without decoding it.
+
+    Args:
+        opened: A path or an open file.
+
+    Raises:
+        ConfigError: If its pixels take more memory than is allowed.
+        ValueError: If it is no image of one of `FORMATS`, or has more pixels than Pillow takes.
+        OSError: If it can't be read.
+    """
+    from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(file) as image:
+        image = Image.open(opened, formats=FORMATS)
+    except Image.DecompressionBombError:
+        raise ValueError("more than 178 million pixels") from None
+    except UnidentifiedImageError:
+        raise ValueError("no image, or of a form that Pillow does not read") from None
+    require_memory(PIXEL * image.width * image.height, f"{image.width} x {image.height} pixels")
+    return image
+
+
+def _open(file: Path) -> Any:
+    """An image as RGB."""
+    try:
+        with open_image(file) as image:
             return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
         raise ConfigError(f"{file}: can't be read as an image: {' '.join(str(error).split())}") from None

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.games.worlds.feature_files import memory_size
 from ecsuite.games.worlds.hub_data import is_data_set, read_stored_images
-from ecsuite.games.worlds.image_encoding import find_images
+from ecsuite.games.worlds.image_encoding import find_images, open_image
 from ecsuite.games.worlds.world import Integers
+from ecsuite.memory import require_memory
 
 Fit = Literal["pad", "crop"]
 MAX_SHOWN = 3
@@ -82,10 +82,7 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
         names = [file.relative_to(folder).as_posix() for file in opened]
         notes += _left_out(folder, set(opened))
     needed = len(opened) * side * side * 3
-    if needed > memory_size() / 2:
-        raise ConfigError(
-            f"{source}: {len(opened):,} images of {side} x {side} need {needed:,} bytes of memory"
-        )
+    require_memory(2 * needed, f"{source}: {len(opened):,} images of {side} x {side}", "as pixels")
     pixels, found = _decoded(source, opened, names, side, fit)
     if moving := [name for name, each in zip(names, found, strict=True) if each.is_animated]:
         notes.append(f"{source}: of animated images the first frame is taken: {_some(moving)}")
@@ -143,20 +140,15 @@ def _decoded(
 
 def _square(opened: Any, side: int, fit: Fit) -> "tuple[NDArray[np.uint8], _Found]":
     """An image as a square of bytes, and what was found of it."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import ImageOps
 
     if isinstance(opened, Path) and not opened.stat().st_size:
         raise ValueError("empty")
-    try:
-        with Image.open(opened) as image:
-            is_animated = bool(getattr(image, "is_animated", False))
-            image.draft("RGB", (2 * side, 2 * side))  # a JPEG is decoded at a smaller scale
-            image.load()
-            turned = ImageOps.exif_transpose(image)
-    except Image.DecompressionBombError:
-        raise ValueError("more than 178 million pixels") from None
-    except UnidentifiedImageError:
-        raise ValueError("no image, or of a form that Pillow does not read") from None
+    with open_image(opened) as image:
+        is_animated = bool(getattr(image, "is_animated", False))
+        image.draft("RGB", (2 * side, 2 * side))  # a JPEG is decoded at a smaller scale
+        image.load()
+        turned = ImageOps.exif_transpose(image)
     image = _in_colours(turned)
     if fit == "crop":
         square = ImageOps.fit(image, (side, side))

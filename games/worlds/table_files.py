@@ -1,8 +1,5 @@
 """Files of tables, read as columns of texts: CSV, TSV, JSON, Parquet, and data sets of Hugging Face."""
 
-import csv
-import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError, missing_extra, shown
+from ecsuite.formats.parquet_files import require_rows
+from ecsuite.formats.separated import read_rows
+from ecsuite.formats.stored_text import read_text
+from ecsuite.formats.strict_json import VALUES, parse_json
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -51,9 +52,9 @@ def read_table(source: str) -> TextTable:
     elif file.suffix == ".parquet":
         columns = _parquet(file)
     elif file.suffix in (".json", ".jsonl"):
-        columns = _records(source, _text(file))
+        columns = _records(file)
     else:
-        columns, rows = _separated(source, _text(file))
+        columns, rows = _separated(file)
     texts = {name: [_as_text(cell) for cell in cells] for name, cells in columns.items()}
     number = len(next(iter(texts.values()), ()))
     if number < 2:
@@ -66,25 +67,10 @@ def read_table(source: str) -> TextTable:
     return table
 
 
-def _text(file: Path) -> str:
-    """The content of a text file."""
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: not UTF-8: save the table as UTF-8 (in Excel: CSV UTF-8)") from None
-    except OSError as error:
-        raise ConfigError(f"{file}: can't be read: {error.strerror}") from None
-
-
-def _separated(source: str, text: str) -> tuple[dict[str, list[str]], list[int]]:
+def _separated(file: Path) -> tuple[dict[str, list[str]], list[int]]:
     """The columns of a table with commas, semicolons or tabs, and the number of each row."""
-    first = text.lstrip().split("\n", 1)[0]
-    delimiter = max("\t" if source.endswith(".tsv") else ",;\t", key=first.count)
-    try:
-        cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    except csv.Error as error:
-        raise ConfigError(f"{source}: can't be read as a table: {error}") from None
-    rows = [(number, row) for number, row in enumerate(cells, 1) if any(map(str.strip, row))]
+    source = str(file)
+    rows = read_rows(file, "\t" if file.suffix == ".tsv" else ",;\t")
     if not rows:
         raise ConfigError(f"{source}: is empty, expected a header and a row for each object")
     header = [name.strip() for name in rows[0][1]]
@@ -110,13 +96,14 @@ def _separated(source: str, text: str) -> tuple[dict[str, list[str]], list[int]]
     return columns, [number for number, _ in rows[1:]]
 
 
-def _records(source: str, text: str) -> dict[str, list[Any]]:
+def _records(file: Path) -> dict[str, list[Any]]:
     """The columns of JSON records."""
-    try:
-        lines = [line for line in text.splitlines() if line.strip()]
-        found = json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in lines]
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{source}: not JSON: {error}") from None
+    source, text = str(file), read_text(file, factor=VALUES)
+    if text.lstrip()[:1] == "[":
+        found = parse_json(text, file)
+    else:
+        lines = enumerate(text.split("\n"), 1)
+        found = [parse_json(line, file, number) for number, line in lines if line.strip()]
     if not isinstance(found, list) or not all(isinstance(record, Mapping) for record in found):
         raise ConfigError(f"{source}: expected a list of objects with named values")
     names = list(found[0]) if found else []
@@ -143,13 +130,14 @@ def _parquet(file: Path) -> dict[str, list[Any]]:
     except ImportError:
         raise missing_extra(f"{file}: tables need pyarrow", "data") from None
     try:
+        require_rows(file)
         table: Any = parquet.read_table(file)
+        columns = {name: table[name].to_pylist() for name in table.column_names}
     except OSError as error:
         reason = error.strerror or "damaged"
         raise ConfigError(f"{file}: can't be read: {reason}") from None
     except (pyarrow.ArrowException, ValueError) as error:
         raise ConfigError(f"{file}: can't be read as Parquet: {error!s:.200}") from None
-    columns = {name: table[name].to_pylist() for name in table.column_names}
     for name, cells in columns.items():
         odd = next((cell for cell in cells if isinstance(cell, list | dict | bytes)), None)
         if odd is not None:

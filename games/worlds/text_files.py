@@ -5,12 +5,15 @@
   for the task concept.
 """
 
+import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Levels
+from ecsuite.config import ConfigError, Levels, shown
+from ecsuite.formats.stored_text import read_lines
 from ecsuite.games.worlds.attributes import SingleObjectWorld
 from ecsuite.games.worlds.world import (
     FREE,
@@ -23,8 +26,9 @@ from ecsuite.games.worlds.world import (
     split_names,
 )
 
-MAX_ERRORS = 20
-"""Most errors shown; all are counted."""
+OBJECTS = 12.0
+"""Bytes of memory for each byte of a file, of lists of small numbers."""
+_VALUE = re.compile(r"-?[0-9]{1,18}")
 
 
 class TextWorld(SingleObjectWorld):
@@ -127,34 +131,29 @@ def read_examples(
         Candidates (num_examples, num_candidates, num_attributes) and target indices (num_examples, num_targets).
 
     Raises:
-        ConfigError: One line per error, with file and line number.
+        ConfigError: If a line is not valid; the message has file and line of the first, and how many there are.
     """
-    try:
-        with open(file, encoding="utf-8") as lines:
-            text = lines.read().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: can't be read: {error}") from None
     rows: list[list[list[int]]] = []
     targets: list[list[int]] = []
     errors: list[str] = []
-    for number, line in enumerate(text, start=1):
+    for number, line in enumerate(read_lines(Path(file), factor=OBJECTS), start=1):
         try:
             objects, target = _parse(line, several, num_values)
             shape = (len(objects), len(objects[0]))
             if rows and shape != (len(rows[0]), len(rows[0][0])):
                 raise ValueError(
-                    f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {line!r:.60}"
+                    f"expected {len(rows[0])} objects of {len(rows[0][0])} values as before, got {shown(line)}"
                 )
             if targets and len(target) != len(targets[0]):
-                raise ValueError(f"expected {len(targets[0])} targets as before, got {line!r:.60}")
+                raise ValueError(f"expected {len(targets[0])} targets as before, got {shown(line)}")
         except ValueError as error:
             errors.append(f"{file}:{number}: {error}")
         else:
             rows.append(objects)
             targets.append(target)
     if errors:
-        more = [f"… and {len(errors) - MAX_ERRORS} more errors"] if len(errors) > MAX_ERRORS else []
-        raise ConfigError("\n".join(errors[:MAX_ERRORS] + more))
+        more = f" (and {len(errors) - 1:,} more)" if len(errors) > 1 else ""
+        raise ConfigError(f"{errors[0]}{more}")
     if not rows:
         raise ConfigError(f"{file}: empty file, expected one example a line")
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
@@ -169,22 +168,23 @@ def _sizes(numbers: tuple[int, int, int]) -> str:
 def _parse(line: str, several: bool, num_values: int) -> tuple[list[list[int]], list[int]]:
     """Parse one line into its objects and the indices of the targets."""
     fields = line.split(".") if several else [line]
-    try:
-        # int() would accept 1_0 as 10.
-        objects = [[int(value.replace("_", "x")) for value in field.split()] for field in fields]
-    except ValueError:
+    values = [field.split() for field in fields]
+    if not all(_VALUE.fullmatch(value) for row in values for value in row):
         expected = "integers and dots" if several else "integers"
-        raise ValueError(f"expected {expected}, got {line!r:.60}") from None
+        raise ValueError(f"expected {expected}, got {shown(line)}")
+    objects = [[int(value) for value in row] for row in values]
     targets = [0]
     if several:
         *objects, targets = objects
         if len(objects) < 2 or not targets or len(set(targets)) < len(targets):
-            raise ValueError(f"expected objects separated by dots, then the target's index, got {line!r:.60}")
+            raise ValueError(
+                f"expected objects separated by dots, then the target's index, got {shown(line)}"
+            )
         for target in targets:
             if not 0 <= target < len(objects):
                 raise ValueError(f"expected a target from 0 to {len(objects) - 1}, got {target}")
     if not objects[0] or any(len(row) != len(objects[0]) for row in objects):
-        raise ValueError(f"expected objects with the same number of values, got {line!r:.60}")
+        raise ValueError(f"expected objects with the same number of values, got {shown(line)}")
     for value in (value for row in objects for value in row):
         if not 0 <= value < num_values:
             raise ValueError(

@@ -110,15 +110,12 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(module, "_BLOCK", 64)
 
 
-def test_all_faults_are_counted_and_the_first_of_each_cause_is_shown(tmp_path):
+def test_all_faults_are_counted_and_the_first_is_shown(tmp_path):
     (tmp_path / "corpus.jsonl").write_bytes(b"[1]\n" + b"[-1]\n" * 143 + b"[2147483648]\n" + b"word\n" * 2)
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path)
     assert caught.value.num_errors == 146
-    assert str(caught.value).split("\n") == [
-        f"corpus.jsonl:2: {INTS} -1 (and 144 more)",
-        f"corpus.jsonl:145: {SMALL} 2147483648",
-    ]
+    assert str(caught.value) == f"corpus.jsonl:2: {INTS} -1 (and 145 more)"
     assert fault_in(tmp_path, b"[-1]\n" * 2) == f"corpus.jsonl:1: {INTS} -1 (and 1 more)"
 
 
@@ -126,8 +123,9 @@ def test_line_numbers_hold_across_blocks(tmp_path, small_blocks):
     lines = [b"[%d]" % number for number in range(1000)]
     lines[776] = b"[2.5]"
     lines[998] = b"[ 1, 2147483648]"
-    message = fault_in(tmp_path, b"\n".join(lines))
-    assert message == f"corpus.jsonl:777: {INTS} 2.5\ncorpus.jsonl:999: {SMALL} 2147483648"
+    assert fault_in(tmp_path, b"\n".join(lines)) == f"corpus.jsonl:777: {INTS} 2.5 (and 1 more)"
+    lines[776] = b"[25]"
+    assert fault_in(tmp_path, b"\n".join(lines)) == f"corpus.jsonl:999: {SMALL} 2147483648"
 
 
 # Whole files

@@ -49,8 +49,9 @@ INTS = "expected a list of non-negative integers, got"
     [
         (
             [[1], [-2], None, [1, None], [2**40]],
-            f"a.parquet:2: {INTS} -2 (and 2 more)\na.parquet:5: expected integers below 2147483648, got {2**40}",
+            f"a.parquet:2: {INTS} -2 (and 3 more)",
         ),
+        ([[2**40]], f"a.parquet:1: expected integers below 2147483648, got {2**40}"),
         ([[1.0], [float("nan")]], f"a.parquet:1: {INTS} 1.0 (and 1 more)"),
         ([{"a": 1}], f'a.parquet:1: {INTS} {{"a": 1}}'),
     ],

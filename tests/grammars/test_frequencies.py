@@ -46,10 +46,10 @@ def test_compressed_texts_are_read(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.txt", b" \n", r"a\.txt: expected words, found none"),
-        ("a.txt", b"\xff\xfe", r"a\.txt: expected UTF-8 text"),
-        ("none.txt", None, r"cannot read .*none\.txt: No such file or directory"),
-        ("a.gz", b"no gzip", r"cannot read .*a\.gz: "),
-        ("a.gz", gzip.compress(b"da " * 999)[:-9], r"cannot read .*a\.gz: "),
+        ("a.txt", b"\xff\xfe", r"a\.txt:1: not UTF-8: byte 0xff"),
+        ("none.txt", None, r"none\.txt: cannot be read: No such file or directory"),
+        ("a.gz", b"no gzip", r"a\.gz: cannot be read: "),
+        ("a.gz", gzip.compress(b"da " * 999)[:-9], r"a\.gz: cannot be read: "),
     ],
 )
 def test_texts_that_cannot_be_read(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:

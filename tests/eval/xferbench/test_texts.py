@@ -45,8 +45,10 @@ NO_DOCUMENT = ":2: expected a JSON string, or an object with a string as"
         ({"da.txt.gz": gzip.compress(b"text " * 1000)[:-20]}, "/da.txt.gz: cannot be read: "),
         *(
             ({"da.jsonl": b'"fine"\n' + line}, f"/da.jsonl{NO_DOCUMENT}")
-            for line in (b"[1, 2]", b'{"title": "x"}', b"not json", b"3", b"[" * 100_000)
+            for line in (b"[1, 2]", b'{"title": "x"}', b"3")
         ),
+        ({"da.jsonl": b'"fine"\nno json'}, "/da.jsonl:2: not JSON: Expecting value at column 1"),
+        ({"da.jsonl": b"[" * 100_000}, "/da.jsonl:1: not JSON: nesting that is too deep"),
     ],
 )
 def test_what_cannot_be_read(tmp_path, files, message):

@@ -10,7 +10,6 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.games.worlds.feature_files import (
     check_classes,
-    memory_size,
     read_features,
     synthetic_features,
     write_features,
@@ -192,11 +191,12 @@ def test_damage_is_one_line(path, tmp_path, compressed):
 def test_arrays_that_do_not_fit_into_the_memory_are_refused_before_they_are_read(path, monkeypatch):
     """Compressed zeros of a thousand times the size of their file."""
     np.savez_compressed(path, features=np.zeros((1000, 1000), np.float16), other=np.zeros(10**6))
-    monkeypatch.setattr("ecsuite.games.worlds.feature_files.memory_size", lambda: 1_999_999)
+    monkeypatch.setenv("ECSUITE_MAX_MEMORY", "1M")
     with pytest.raises(ConfigError) as error:
         read_features(path, seed=1)
-    assert str(error.value) == (f"{path}: its arrays have 2,000,128 bytes, more than the memory of 1,999,999")
-    assert memory_size() > 2**28
+    assert str(error.value) == (
+        f"{path}: needs 1.9 MiB of memory to be read, and 1.0 MiB are allowed; --max-memory 2M allows more"
+    )
 
 
 def test_damage_names_the_array(path, tmp_path):

@@ -197,7 +197,7 @@ def test_tables_of_spreadsheets(tmp_path):
     (tmp_path / "a.csv").write_bytes(text.encode())
     assert read_objects(str(tmp_path / "a.csv")).names == (("name=a\nb", "name=c"), ("kind=x", "kind=y"))
     (tmp_path / "a.csv").write_bytes("a,b\né,1\n".encode("cp1252"))
-    with pytest.raises(ConfigError, match=r"not UTF-8: save the table as UTF-8 \(in Excel: CSV UTF-8\)"):
+    with pytest.raises(ConfigError, match=r"a\.csv:2: not UTF-8: byte 0xe9; save it as UTF-8"):
         read_objects(str(tmp_path / "a.csv"))
 
 

@@ -55,7 +55,7 @@ FAULTS = {
         "1": "expected 1 objects of 2 values as before, got '1'",
         "1 9": "expected values from 0 to 3 (world.num_values=4), got 9",
         "": "expected objects with the same number of values, got ''",
-        "9" * 5000 + " 1": "expected integers, got '" + "9" * 59,
+        "9" * 5000 + " 1": f"expected integers, got '{'9' * 27}...{'9' * 26} 1'",
     },
 }
 
@@ -67,18 +67,15 @@ def test_every_fault_is_named_with_its_line(tmp_path, task, line):
         read(tmp_path, f"{good}\n{line}\n{good}\n", task)
 
 
-def test_all_faults_are_counted_and_twenty_shown(tmp_path):
-    with pytest.raises(ConfigError) as caught:
+def test_all_faults_are_counted_and_the_first_is_shown(tmp_path):
+    with pytest.raises(ConfigError, match=r"txt:2: expected integers, got 'bad' \(and 24 more\)$"):
         read(tmp_path, "0 3\n" + "bad\n" * 25, "reconstruction")
-    lines = str(caught.value).splitlines()
-    assert len(lines) == 21 and lines[-1] == "… and 5 more errors"
-    assert [int(line.split(":")[1]) for line in lines[:-1]] == list(range(2, 22))
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match=r"nowhere.txt: can't be read: .*No such file"):
+    with pytest.raises(ConfigError, match=r"nowhere.txt: cannot be read: No such file"):
         read_examples(str(tmp_path / "nowhere.txt"), several=False, num_values=4)
-    with pytest.raises(ConfigError, match=r"examples.txt: can't be read: .*codec can't decode"):
+    with pytest.raises(ConfigError, match=r"examples.txt:1: not UTF-8: byte 0xff"):
         read(tmp_path, b"\xff\xfe1 2\n", "reconstruction")
     with pytest.raises(ConfigError, match=r"examples.txt: empty file, expected one example a line"):
         read(tmp_path, "", "reconstruction")

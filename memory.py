@@ -1,0 +1,150 @@
+"""How much memory a file may take to be read: `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free."""
+
+import math
+import os
+import re
+from pathlib import Path
+
+from ecsuite.config import ConfigError, shown
+
+VARIABLE = "ECSUITE_MAX_MEMORY"
+"""The environment variable with the most memory, such as 8G; `--max-memory` sets it, so that workers have it too."""
+SHARE = 0.75
+"""Share of the free memory that is allowed where nothing is set."""
+UNCHECKED = 1 << 26
+"""Bytes that are allowed without a look at what is free, where nothing is set."""
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def read_size(text: str, place: str) -> int:
+    """A number of bytes as users write it: `500M`, `8G`, `1.5GiB`, `1000000`; units are powers of 1,024.
+
+    Raises:
+        ConfigError: If it is no such number; the message begins with its place.
+    """
+    found = re.fullmatch(
+        r"(\d{1,15}(?:\.\d{1,9})?) ?([kmgt]?)(?:i?b)?", text.strip(), re.IGNORECASE | re.ASCII
+    )
+    if found is None or not (size := int(float(found[1]) * _UNITS[found[2].upper()])):
+        raise ConfigError(f"{place}: expected a size such as 500M or 8G, got {shown(text)}")
+    return size
+
+
+def set_max_memory(text: str) -> None:
+    """Set the most memory of this process and of those that it starts; `ConfigError` if it is no size."""
+    read_size(text, "--max-memory")
+    os.environ[VARIABLE] = text
+
+
+def max_memory() -> float:
+    """Most bytes that a file may take to be read; infinite where nothing is set and what is free is not known.
+
+    Raises:
+        ConfigError: If the environment variable is no size.
+    """
+    text = os.environ.get(VARIABLE, "")
+    return read_size(text, VARIABLE) if text else SHARE * free_memory()
+
+
+def require_memory(
+    needed: float, place: object, what: str = "to be read", *, allowed: float | None = None
+) -> None:
+    """Refuse what takes more memory than is allowed, before it is begun.
+
+    Args:
+        needed: Bytes, an estimate from below.
+        place: The file, for the message.
+        what: What takes it.
+        allowed: What `max_memory` gave before a part of it was taken; None: as it is now.
+
+    Raises:
+        ConfigError: If it is too much; the message says how much is needed and allowed, and what allows it.
+    """
+    if needed <= UNCHECKED and not os.environ.get(VARIABLE):
+        return
+    allowed = max_memory() if allowed is None else allowed
+    if needed > allowed:
+        raise ConfigError(
+            f"{place}: needs {size_text(needed)} of memory {what}, and {size_text(allowed)} are allowed; "
+            f"--max-memory {_enough(needed)} allows more"
+        )
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people, such as `1.5 GiB`."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"
+
+
+def _enough(size: float) -> str:
+    """A value of `--max-memory` that is not below a size."""
+    unit = "G" if size > 1 << 30 else "M"
+    return f"{math.ceil(size / _UNITS[unit])}{unit}"
+
+
+def free_memory() -> float:
+    """Bytes that are free on this machine, within the limits of its container and process; infinite if not known."""
+    return max(0.0, min(_free_on_machine(), _free_in_group(), _free_in_process()))
+
+
+def _free_on_machine() -> float:
+    try:
+        found = re.search(
+            r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE
+        )
+        if found is not None:
+            return 1024.0 * int(found[1])
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError, AttributeError):  # as on Windows
+        return math.inf
+
+
+def _free_in_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """What is left of the memory of the container or the job of a cluster, by its control group and those above."""
+    try:
+        lines = [line.split(":", 2) for line in own.read_text("utf-8").splitlines()]
+    except (OSError, ValueError):
+        return math.inf
+    free = math.inf
+    for _, kinds, path in (line for line in lines if len(line) == 3):
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        top = root / "memory" if kinds else root
+        names = (
+            ("memory.limit_in_bytes", "memory.usage_in_bytes") if kinds else ("memory.max", "memory.current")
+        )
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents):
+            free = min(free, _left(folder, *names))
+            if folder == top:
+                break
+    return free
+
+
+def _left(group: Path, limit: str, usage: str) -> float:
+    """What is left of the memory of one control group; files in the page cache give way."""
+    try:
+        allowed, used = (int((group / name).read_text("ascii")) for name in (limit, usage))
+        cached = re.search(
+            r"^(?:total_)?inactive_file (\d+)", (group / "memory.stat").read_text("ascii"), re.MULTILINE
+        )
+    except (OSError, ValueError):  # no such file, or "max"
+        return math.inf
+    return allowed - used + (int(cached[1]) if cached else 0)
+
+
+def _free_in_process() -> float:
+    """What is left of `ulimit -v`."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return math.inf
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        return limit - pages * resource.getpagesize()
+    except (ImportError, OSError, ValueError):
+        return math.inf
