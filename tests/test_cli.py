@@ -367,8 +367,6 @@ def test_a_message_keeps_its_place_and_its_way_out(ecsuite):
     name = f"{'a' * 200}\n\x1b[31m.jsonl"
     code, out, err = ecsuite("score", name)
     assert (code, out, err.count("\n")) == (2, "", 1) and "\x1b" not in err
-    assert (
-        one_line(f"a.json:3: {'x' * 999}; save it as UTF-8")
-        == f"a.json:3: {'x' * 160} … {'x' * 108}; save it as UTF-8"
-    )
+    cut = f"a.json:3: {'x' * 160} … {'x' * 109}; save it as UTF-8"
+    assert one_line(f"a.json:3: {'x' * 999}; save it as UTF-8") == cut
     assert len(one_line("x" * 999)) == 300 and one_line("x" * 300) == "x" * 300
