@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ecsuite.config import ConfigError
-from ecsuite.jobs.executors import Engine
+from ecsuite.jobs.computing import Engine
 from ecsuite.jobs.slurm import Slurm, slurm_options
 
 MAX_WORKERS = 1000

@@ -1,4 +1,4 @@
-"""Executors: where jobs are computed. They compute one group of jobs after the other in each of their places.
+"""Executors on this machine. They compute one group of jobs after the other in each of their places.
 
 `here` computes in this process, `local:4` in four processes of this machine. Jobs are sent to processes as the import
 path of a function and JSON; results are written to the store by the process that computed them, each at once.
@@ -10,19 +10,18 @@ import os
 import signal
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
-from ecsuite.config import ConfigError, DamagedError, DivergedError
-from ecsuite.corpus import CorpusError
-from ecsuite.file_formats import FormatError
-from ecsuite.jobs.job import Context, SentJob, Stopped, import_function
+from ecsuite.jobs.computing import Event, Group, compute_and_report
+from ecsuite.jobs.gpus import VISIBLE
+from ecsuite.jobs.job import Resources, SentJob
 from ecsuite.jobs.store import Store
 
 WORKER_ENVIRONMENT = {
@@ -36,55 +35,10 @@ WORKER_ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 """Environment variables of worker processes."""
-USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
-"""Errors of inputs, which end the whole work: no other try would help."""
 SECONDS_TO_STOP = 30.0
 """How long processes that are asked to stop may write checkpoints."""
-Group = Sequence[SentJob]
-"""Jobs of one function that are computed together."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Event:
-    """What happened to a group."""
-
-    kind: Literal["progress", "kept", "ended", "failed", "died", "stopped"]
-    """kept: one of its results; ended: all of it; died: its process ended without a word."""
-    group: int
-    """The number that the group was submitted with."""
-    text: str = ""
-    """progress: what it is doing; kept: the digest of the job; failed: the message."""
-    share: float = 0.0
-    """progress: the share that is done, 0 to 1."""
-    error: str = ""
-    """failed: the name of the exception's class."""
-
-
-def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
-    """Compute a group, and keep each result in the store that holds those which the jobs read.
-
-    Yields:
-        Each job when its result is kept.
-    """
-    began = time.monotonic()
-    function = import_function(group[0].function)
-    inputs = [store.receive(job, function) for job in group]
-
-    def keep(job: SentJob, value: Any, failure: str | None = None) -> SentJob:
-        store.write(job, value, seconds=time.monotonic() - began, failure=failure)
-        return job
-
-    try:
-        if function.many is None:
-            (job,) = group
-            yield keep(job, function.function(**inputs[0], context=context))
-        else:
-            for index, value in function.many(inputs, context):
-                yield keep(group[index], value)
-    except DivergedError as error:
-        if len(group) > 1:
-            raise  # not known which one: each is computed alone
-        yield keep(group[0], None, str(error))  # every other try would end in the same way
+SECONDS_TO_END = 5.0
+"""How long a process may take between closing its connection and its end."""
 
 
 class Here:
@@ -99,7 +53,7 @@ class Here:
         self.should_stop = should_stop
         self.next: tuple[int, Group] | None = None
 
-    def submit(self, number: int, group: Group) -> None:
+    def submit(self, number: int, group: Group, resources: Resources) -> None:
         """Take a group; the next `poll` computes it."""
         self.next = (number, group)
 
@@ -109,7 +63,15 @@ class Here:
             time.sleep(seconds)
             return
         (number, group), self.next = self.next, None
-        compute_and_report(number, group, self.store, self.report, lambda: bool(self.should_stop()))
+
+        def report(event: Event) -> None:
+            if event.kind != "alive":  # reported by another thread, and nobody here could end the job
+                self.report(event)
+
+        compute_and_report(number, group, self.store, report, lambda: bool(self.should_stop()))
+
+    def cancel(self, number: int, reason: str) -> None:
+        """Do nothing: while a job computes here, nobody looks for others."""
 
     def stop(self) -> None:
         """Do nothing: `should_stop` is asked by the job."""
@@ -119,16 +81,26 @@ class Here:
 
 
 class Local:
-    """Computes in at most `num_workers` processes of this machine; each is started when there is a group for it."""
+    """Computes in processes of this machine; each is started when there is a group for it.
 
-    def __init__(self, num_workers: int, store: Store, report: Callable[[Event], None]) -> None:
+    Args:
+        num_workers: Most processes.
+        store: Where they keep results.
+        report: Told of events.
+        gpus: The GPUs of this machine; each process is given one of them, and sees no other one.
+    """
+
+    def __init__(
+        self, num_workers: int, store: Store, report: Callable[[Event], None], gpus: Sequence[str] = ()
+    ) -> None:
         self.num_slots, self.store, self.report = num_workers, store, report
+        self.gpus: Sequence[str | None] = gpus or (None,)
         self.idle: list[_Worker] = []
         self.busy: dict[Connection, tuple[_Worker, int]] = {}
 
-    def submit(self, number: int, group: Group) -> None:
+    def submit(self, number: int, group: Group, resources: Resources) -> None:
         """Start a group, whose events have this number; at most `num_slots` may be unfinished."""
-        worker = self.idle.pop() if self.idle else _Worker(self.store.folder)
+        worker = self._free_worker()
         self.busy[worker.connection] = (worker, number)
         worker.send([asdict(job) for job in group])
 
@@ -143,13 +115,22 @@ class Local:
                 event = Event(**json.loads(ready.recv_bytes()) | {"group": number})
             except (EOFError, OSError):
                 del self.busy[ready]
+                ended = worker.how_it_ended()
                 worker.close()
-                self.report(Event(kind="died", group=number))
+                self.report(Event(kind="died", group=number, text=f"its process ended{ended}"))
                 continue
             if event.kind in ("ended", "failed", "stopped"):
                 del self.busy[ready]
                 self.idle.append(worker)
             self.report(event)
+
+    def cancel(self, number: int, reason: str) -> None:
+        """End the process that computes a group."""
+        for ready, (worker, each) in list(self.busy.items()):
+            if each == number:
+                del self.busy[ready]
+                worker.close()
+                self.report(Event(kind="died", group=number, text=reason))
 
     def stop(self) -> None:
         """Ask all groups to stop."""
@@ -161,39 +142,27 @@ class Local:
         for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
             worker.close()
 
-
-class Executor(Protocol):
-    """A place where jobs are computed; events are reported by `poll`."""
-
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time."""
-
-    def submit(self, number: int, group: Group) -> None:
-        """Take a group, whose events have this number."""
-
-    def poll(self, seconds: float) -> None:
-        """Compute, or wait at most about this long, and report events."""
-
-    def stop(self) -> None:
-        """Ask all groups to stop, or leave them to an engine."""
-
-    def close(self) -> None:
-        """End what is left here."""
-
-
-Engine = Callable[[Store, Callable[[Event], None]], Executor]
-"""Makes an executor outside of this machine from the store and from what is told of events."""
+    def _free_worker(self) -> "_Worker":
+        """A process on a GPU with the fewest groups: an idle one, or a new one while there may be more."""
+        groups = Counter(worker.gpu for worker, _ in self.busy.values())
+        gpu = min(self.gpus, key=lambda name: groups[name])
+        idle = next((worker for worker in self.idle if worker.gpu == gpu), None)
+        if idle is None and len(self.idle) + len(self.busy) < self.num_slots:
+            return _Worker(self.store.folder, gpu)
+        idle = idle or min(self.idle, key=lambda worker: groups[worker.gpu])
+        self.idle.remove(idle)
+        return idle
 
 
 class _Worker:
-    """A process that computes groups."""
+    """A process that computes groups; of the GPUs it sees the named one only."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, gpu: str | None = None) -> None:
+        self.gpu = gpu
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
-        with _worker_environment():
+        with _environment(WORKER_ENVIRONMENT | ({} if gpu is None else {VISIBLE: gpu})):
             self.process.start()
         theirs.close()  # so that the end of the process closes the connection
 
@@ -201,6 +170,14 @@ class _Worker:
         """Send JSON values; if the process has ended, the next receiving notices."""
         with suppress(OSError):
             self.connection.send_bytes(json.dumps(message).encode())
+
+    def how_it_ended(self) -> str:
+        """How the process ended that closed its connection, for people."""
+        self.process.join(SECONDS_TO_END)
+        code = self.process.exitcode
+        if code is None or code >= 0:
+            return "" if code is None else f" with code {code}"
+        return ": it was killed (out of memory?)" if code == -signal.SIGKILL else f" with signal {-code}"
 
     def close(self) -> None:
         """End the process."""
@@ -217,8 +194,11 @@ def _serve(connection: Connection, folder: str) -> None:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
+    one_at_a_time = threading.Lock()
+
     def report(event: Event) -> None:
-        connection.send_bytes(json.dumps(asdict(event)).encode())
+        with one_at_a_time:
+            connection.send_bytes(json.dumps(asdict(event)).encode())
 
     is_stopped = False
 
@@ -238,35 +218,6 @@ def _serve(connection: Connection, folder: str) -> None:
             compute_and_report(0, group, Store(Path(folder)), report, should_stop)
 
 
-def compute_and_report(
-    number: int, group: Group, store: Store, report: Callable[[Event], None], should_stop: Callable[[], bool]
-) -> None:
-    """Compute a group, and report everything that happens to it."""
-    last, scratch = 0.0, store.scratch(group[0])
-
-    def report_progress(label: str, share: float) -> None:
-        nonlocal last
-        if share >= 1 or time.monotonic() - last > 0.2:  # some jobs report after every update
-            last = time.monotonic()
-            report(Event(kind="progress", group=number, text=label, share=share))
-
-    context = Context(scratch=scratch, report_progress=report_progress, should_stop=should_stop)
-    try:
-        for job in compute(group, store, context):
-            report(Event(kind="kept", group=number, text=job.digest))
-    except Stopped:
-        report(Event(kind="stopped", group=number))
-    except Exception as error:
-        kind, text = type(error).__name__, str(error)
-        if kind not in USERS_ERRORS:
-            scratch.mkdir(parents=True, exist_ok=True)
-            (scratch / "error.txt").write_text(traceback.format_exc())
-            text = f"{kind}: {text.partition(chr(10))[0]} ({scratch / 'error.txt'})"
-        report(Event(kind="failed", group=number, text=text, error=kind))
-    else:
-        report(Event(kind="ended", group=number))
-
-
 def _exit_with_parent() -> None:
     """Terminate this process when the one that started it has ended, for any reason."""
     parent = multiprocessing.parent_process()
@@ -276,13 +227,13 @@ def _exit_with_parent() -> None:
 
 
 @contextmanager
-def _worker_environment() -> Iterator[None]:
-    before = {name: os.environ[name] for name in WORKER_ENVIRONMENT if name in os.environ}
-    os.environ.update(WORKER_ENVIRONMENT)
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ[name] for name in variables if name in os.environ}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name in WORKER_ENVIRONMENT:
+        for name in variables:
             del os.environ[name]
         os.environ.update(before)
 

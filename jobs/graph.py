@@ -14,17 +14,10 @@ from pathlib import Path
 from filelock import FileLock
 
 from ecsuite.config import DivergedError
-from ecsuite.jobs.executors import (
-    SECONDS_TO_STOP,
-    USERS_ERRORS,
-    Engine,
-    Event,
-    Executor,
-    Here,
-    Local,
-    num_cores,
-)
-from ecsuite.jobs.job import Job, Result
+from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
+from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
+from ecsuite.jobs.gpus import visible_gpus
+from ecsuite.jobs.job import Job, Resources, Result
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
 
@@ -32,8 +25,12 @@ SECONDS_BETWEEN_LOOKS = 0.3
 """How often a running graph looks for requests to stop and for results of other processes."""
 NUM_TRIES = 2
 """How often a job is tried whose process died or whose function raised an error that may not come again."""
-NUM_GPUS = 1
-"""GPUs that jobs of one command use at the same time."""
+NUM_LOSSES = 10
+"""How often a job is computed whose machine was lost, which is not its fault."""
+SECONDS_SILENT = 1800.0
+"""Time without a sign of life after which a job is taken to hang: neither progress, nor use of the processor."""
+SECONDS_ASLEEP = 10.0
+"""Time between two looks after which this process is taken to have been stopped, so that it heard nobody."""
 
 
 def no_progress(label: str, done: float, total: float) -> None:
@@ -105,6 +102,8 @@ class Runner:
     """Why the work is asked to stop, if it is."""
     retries: bool = False
     """Whether jobs whose failure is kept are computed again."""
+    seconds_silent: float = SECONDS_SILENT
+    """Time without a sign of life after which a job in another process is taken to hang, and ended."""
     announces: bool = False
     """Whether a note says before the first job how many there are, and how long they are likely to take."""
 
@@ -186,17 +185,23 @@ class _Running:
         self.latest: dict[int, Event] = {}  # the last progress of each group
         self.locks: dict[Job, FileLock] = {}
         self.tries: Counter[Job] = Counter()
+        self.losses: Counter[Job] = Counter()
+        self.alone: set[Job] = set()  # jobs that may have failed for lack of memory
+        self.heard: dict[int, float] = {}  # by number, when a group that has started gave a sign of life
+        self.last_look = time.monotonic()
         self.num_groups = 0
         self.done, self.total = (
             0.0,
             _work(self.waiting),
         )  # cost of the jobs that were, and are to be, computed
+        uses_gpus = any(job.resources.num_gpus for job in self.waiting)
+        self.gpus = visible_gpus() if uses_gpus and runner.engine is None else ()
         workers = min(runner.num_workers, len(self.waiting))
         self.executor: Executor = Here(store, self.handle, runner.should_stop)
         if runner.engine is not None and self.waiting:
             self.executor = runner.engine(store, self.handle)
         elif workers > 1:
-            self.executor = Local(workers, store, self.handle)
+            self.executor = Local(workers, store, self.handle, self.gpus)
 
     def run(self) -> None:
         """Compute all jobs."""
@@ -208,20 +213,24 @@ class _Running:
             self.start()
             if self.waiting or self.groups:
                 self.executor.poll(SECONDS_BETWEEN_LOOKS)
+                self.end_silent_groups()
 
     def start(self) -> None:
         """Start as many groups as there are places."""
         self.fail_dependents()
         later: set[Job] = set()  # another process computes them, or they need what others use now
+        if any(job in self.alone for group in self.groups.values() for job in group):
+            return
         while len(self.groups) < self.executor.num_slots:
             ready = [
                 job
                 for job in self.waiting
                 if job not in later and all(each in self.results for each in job.after)
             ]
-            if not ready:
+            beside_others = [job for job in ready if job not in self.alone]
+            if not beside_others and (not ready or self.groups):
                 return
-            chosen = self.choose(ready)
+            chosen = self.choose(beside_others) if beside_others else ready[:1]
             if not self.fits(chosen[0]):
                 later.update(chosen)
                 continue
@@ -242,7 +251,10 @@ class _Running:
             if group:
                 self.num_groups += 1
                 self.groups[self.num_groups] = group
-                self.executor.submit(self.num_groups, [self.store.send(job) for job in group])
+                sent = [self.store.send(job) for job in group]
+                self.executor.submit(self.num_groups, sent, Resources.of_all(job.resources for job in group))
+                if not beside_others:
+                    return
 
     def fits(self, job: Job) -> bool:
         """Whether this machine has what a job needs besides what runs; alone, every job may run."""
@@ -251,7 +263,7 @@ class _Running:
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
         if self.runner.engine is not None:
             return True
-        return not used or (num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= NUM_GPUS)
+        return not used or (num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= max(1, len(self.gpus)))
 
     def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
         """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
@@ -282,6 +294,12 @@ class _Running:
     def handle(self, event: Event) -> None:
         """Take note of what happened to a group."""
         group = self.groups[event.group]
+        self.heard[event.group] = time.monotonic()
+        if event.kind in ("started", "alive"):
+            return
+        if event.kind == "queued":
+            del self.heard[event.group]
+            return
         if event.kind == "progress":
             self.latest[event.group] = event
         elif event.kind == "kept":
@@ -295,7 +313,7 @@ class _Running:
                 self.runner.note(f"{job.label}: {result.failure}")
             self.end(job, result)
         else:
-            del self.groups[event.group]
+            del self.groups[event.group], self.heard[event.group]
             self.latest.pop(event.group, None)
             if event.kind == "failed" and event.error in USERS_ERRORS:
                 raise USERS_ERRORS[event.error](event.text)
@@ -309,16 +327,33 @@ class _Running:
         if event.kind == "stopped":
             self.waiting[job] = None
             return
-        self.tries[job] += 1
         reason = event.text or "it gave no result"
-        if event.kind == "died" and not event.text:
-            reason = "its process ended (killed? out of memory?); fewer --workers need less memory"
+        if event.kind == "lost" and self.losses[job] < NUM_LOSSES:
+            self.losses[job] += 1
+            self.runner.note(f"{job.label}: {reason}; computed elsewhere")
+            self.waiting[job] = None
+            return
+        self.tries[job] += 1
         if self.tries[job] < NUM_TRIES:
-            self.runner.note(f"{job.label}: {reason}; tried once more")
+            is_alone = self.runner.engine is None and (event.kind == "died" or _lacks_memory(event))
+            if is_alone:
+                self.alone.add(job)
+            self.runner.note(f"{job.label}: {reason}; tried once more{', alone' if is_alone else ''}")
             self.waiting[job] = None
         else:
             self.runner.note(f"{job.label}: {reason}; given up")
             self.results[job] = Result(value=None, failure=reason)
+
+    def end_silent_groups(self) -> None:
+        """End groups that have not given a sign of life for too long."""
+        now = time.monotonic()
+        asleep, self.last_look = now - self.last_look, now
+        for number, heard in list(self.heard.items()):
+            if asleep > SECONDS_ASLEEP:
+                self.heard[number] = heard + asleep
+            elif now - heard > self.runner.seconds_silent:
+                duration = duration_text(self.runner.seconds_silent)
+                self.executor.cancel(number, f"it hung: no progress and no use of the processor for {duration}")
 
     def end(self, job: Job, result: Result) -> None:
         """Take note of a kept result, and let others read it."""
@@ -347,3 +382,8 @@ class _Running:
 
 def _work(jobs: Iterable[Job]) -> float:
     return sum(job.work for job in jobs)
+
+
+def _lacks_memory(event: Event) -> bool:
+    # torch raises a RuntimeError where the memory of the machine does not suffice, and its own error for that of a GPU.
+    return event.error in ("MemoryError", "OutOfMemoryError") or "can't allocate memory" in event.text

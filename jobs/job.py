@@ -100,8 +100,18 @@ class Resources:
     """Threads that it computes with."""
     memory: float = 2.0
     """Memory in GiB."""
-    num_gpus: int = 0
-    """GPUs."""
+    num_gpus: float = 0
+    """GPUs; less than 1 if several jobs may share one."""
+
+    @classmethod
+    def of_all(cls, each: Iterable["Resources"]) -> "Resources":
+        """What jobs need that are computed one after the other."""
+        all_of_them = list(each)
+        return cls(
+            num_threads=max(one.num_threads for one in all_of_them),
+            memory=max(one.memory for one in all_of_them),
+            num_gpus=max(one.num_gpus for one in all_of_them),
+        )
 
 
 @dataclass(kw_only=True)

@@ -28,8 +28,9 @@ from typing import Any
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.jobs.executors import WORKER_ENVIRONMENT, Event, Group, compute_and_report
-from ecsuite.jobs.job import SentJob
+from ecsuite.jobs.computing import Event, Group, compute_and_report
+from ecsuite.jobs.executors import WORKER_ENVIRONMENT
+from ecsuite.jobs.job import Resources, SentJob
 from ecsuite.jobs.store import Store
 
 MAX_TASKS = 500
@@ -105,7 +106,7 @@ class Slurm:
         self.last_check = time.monotonic()
         self.former = self._former_tasks()
 
-    def submit(self, number: int, group: Group) -> None:
+    def submit(self, number: int, group: Group, resources: Resources) -> None:
         """Take a group; the next `poll` submits it, unless a task of an earlier command computes it."""
         token = self.former.pop(_name_of(group), None)
         if token is not None:

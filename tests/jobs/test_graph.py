@@ -282,9 +282,9 @@ class TestProcesses:
         started = []
 
         class Worker(executors._Worker):
-            def __init__(self, folder):
+            def __init__(self, folder, gpu=None):
                 started.append(folder)
-                super().__init__(folder)
+                super().__init__(folder, gpu)
 
         monkeypatch.setattr(executors, "_Worker", Worker)
         runner = Runner(folder=tmp_path / "kept", num_workers=4)
@@ -299,8 +299,8 @@ class TestProcesses:
         dies, good = Job(misbehave, how="die"), Job(square, number=2)
         results = runner.run([dies, good])
         assert results[good].value["square"] == 4
-        assert results[dies].failure.startswith("its process ended (killed? out of memory?)")
-        assert len(notes) == 2 and notes[0].endswith("tried once more")
+        assert results[dies].failure == "its process ended: it was killed (out of memory?)"
+        assert len(notes) == 2 and notes[0].endswith("tried once more, alone")
 
 
 def run_in_process(folder, *numbers, **options):

@@ -1,0 +1,169 @@
+"""Computes a group of jobs and says what happens: the part that all executors share.
+
+Whoever computes sends `Event`s: to the same process, through a pipe, a file, or a cluster. While a job computes without
+a word, a thread reports from time to time that it is alive, as long as its process uses the processor: a process
+that is stopped, or that waits for something that never comes, is silent.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from ecsuite.config import ConfigError, DamagedError, DivergedError
+from ecsuite.corpus import CorpusError
+from ecsuite.file_formats import FormatError
+from ecsuite.jobs.job import Context, JobFunction, Resources, SentJob, Stopped, canonical, import_function
+from ecsuite.jobs.store import Store
+
+USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
+"""Errors of inputs, which end the whole work: no other try would help."""
+SECONDS_BETWEEN_SIGNS = 15.0
+"""How often a job that computes reports that it is alive."""
+LEAST_ACTIVITY = 0.01
+"""Share of the time that a living process uses the processor; what runs beside a job uses less."""
+SECONDS_BETWEEN_REPORTS = 0.2
+"""How often a job reports progress; some would after every update."""
+Group = Sequence[SentJob]
+"""Jobs of one function that are computed together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """What happened to a group."""
+
+    kind: Literal[
+        "started", "alive", "progress", "kept", "ended", "failed", "died", "lost", "stopped", "queued"
+    ]
+    """kept: one of its results; ended: all of it; died: its process ended without a word; lost: its machine did;
+    queued: an engine put it back."""
+    group: int
+    """The number that the group was submitted with."""
+    text: str = ""
+    """progress: what it is doing; kept: the digest of the job; failed, died, lost: the message."""
+    share: float = 0.0
+    """progress: the share that is done, 0 to 1."""
+    error: str = ""
+    """failed: the name of the exception's class."""
+
+
+class Executor(Protocol):
+    """A place where jobs are computed; events are reported by `poll`."""
+
+    @property
+    def num_slots(self) -> int:
+        """Most groups at the same time."""
+
+    def submit(self, number: int, group: Group, resources: Resources) -> None:
+        """Take a group, whose events have this number, and which needs this."""
+
+    def poll(self, seconds: float) -> None:
+        """Compute, or wait at most about this long, and report events."""
+
+    def cancel(self, number: int, reason: str) -> None:
+        """End a group that has started, and report that it died for this reason."""
+
+    def stop(self) -> None:
+        """Ask all groups to stop, or leave them to an engine."""
+
+    def close(self) -> None:
+        """End what is left here."""
+
+
+Engine = Callable[[Store, Callable[[Event], None]], Executor]
+"""Makes an executor outside of this machine from the store and from what is told of events."""
+
+
+def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
+    """Compute a group, and keep each result in the store that holds those which the jobs read.
+
+    Yields:
+        Each job when its result is kept.
+
+    Raises:
+        ConfigError: If the function has another version on this machine than where the jobs were planned.
+    """
+    began = time.monotonic()
+    function = import_function(group[0].function)
+    _require_version(function, group[0])
+    inputs = [store.receive(job, function) for job in group]
+
+    def keep(job: SentJob, value: Any, failure: str | None = None) -> SentJob:
+        store.write(job, value, seconds=time.monotonic() - began, failure=failure)
+        return job
+
+    try:
+        if function.many is None:
+            (job,) = group
+            yield keep(job, function.function(**inputs[0], context=context))
+        else:
+            for index, value in function.many(inputs, context):
+                yield keep(group[index], value)
+    except DivergedError as error:
+        if len(group) > 1:
+            raise  # not known which one: each is computed alone
+        yield keep(group[0], None, str(error))  # every other try would end in the same way
+
+
+def compute_and_report(
+    number: int, group: Group, store: Store, report: Callable[[Event], None], should_stop: Callable[[], bool]
+) -> None:
+    """Compute a group, and report everything that happens to it; `report` is called by several threads."""
+    last, scratch = 0.0, store.scratch(group[0])
+
+    def report_progress(label: str, share: float) -> None:
+        nonlocal last
+        if share >= 1 or time.monotonic() - last > SECONDS_BETWEEN_REPORTS:
+            last = time.monotonic()
+            report(Event(kind="progress", group=number, text=label, share=share))
+
+    context = Context(scratch=scratch, report_progress=report_progress, should_stop=should_stop)
+    report(Event(kind="started", group=number))
+    try:
+        with signs_of_life(lambda: report(Event(kind="alive", group=number))):
+            for job in compute(group, store, context):
+                report(Event(kind="kept", group=number, text=job.digest))
+    except Stopped:
+        report(Event(kind="stopped", group=number))
+    except Exception as error:
+        kind, text = type(error).__name__, str(error)
+        if kind not in USERS_ERRORS:
+            scratch.mkdir(parents=True, exist_ok=True)
+            (scratch / "error.txt").write_text(traceback.format_exc())
+            text = f"{kind}: {text.partition(chr(10))[0]} ({scratch / 'error.txt'})"
+        report(Event(kind="failed", group=number, text=text, error=kind))
+    else:
+        report(Event(kind="ended", group=number))
+
+
+@contextmanager
+def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_SIGNS) -> Iterator[None]:
+    """Call `report` in another thread every so many seconds in which this process used the processor."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        before = time.process_time()
+        while not is_over.wait(seconds):
+            now = time.process_time()
+            if now - before > LEAST_ACTIVITY * seconds:
+                report()
+            before = now
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _require_version(function: JobFunction, job: SentJob) -> None:
+    if canonical(function.version) != job.key["version"]:
+        raise ConfigError(
+            f"{job.function}: another version of ecsuite is installed where the job is computed than where it was "
+            "planned; expected the same on all machines"
+        )
