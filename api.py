@@ -271,7 +271,8 @@ def sweep(
     Args:
         study: A YAML file, or its content: `{"base": "disc_tiny", "vary": {"channel.max_len": [2, 4]}, "seeds": 3}`.
         out: The folder; None: `runs/NAME`.
-        on: here, local (a process for each core), local:N, or slurm.
+        on: here, local (a process for each core), local:N, slurm, or ray; options after commas, as in
+            `ray,address=head:6379,cpus=2`.
         slurm: Options of sbatch, such as `partition=low,time=2:00:00`.
         device: auto, cpu or cuda.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
@@ -301,6 +302,7 @@ def sweep(
             folder=folder / STORE,
             num_workers=place.num_workers or num_cores(),
             engine=place.engine,
+            seconds_silent=place.seconds_silent,
             progress=progress or reporter.progress,
             note=note or reporter.note,
             should_stop=should_stop,

@@ -59,6 +59,7 @@ def run_study(
                 folder=cache,
                 num_workers=place.num_workers or (num_cores() if device == "cpu" else 1),
                 engine=place.engine,
+                seconds_silent=place.seconds_silent,
                 retries=retries,
                 progress=reporter.progress,
                 note=reporter.note,

@@ -1,14 +1,19 @@
-"""Where jobs are computed, by name: `here`, `local`, `local:8`, `slurm`."""
+"""Where jobs are computed, by name and options: `here`, `local:8`, `slurm,partition=low`, `ray,address=head:6379`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import partial
 
-from ecsuite.config import ConfigError
+from ecsuite.config import ConfigError, unknown_name
 from ecsuite.jobs.computing import Engine
-from ecsuite.jobs.slurm import Slurm, slurm_options
+from ecsuite.jobs.graph import SECONDS_SILENT
+from ecsuite.jobs.ray import Ray, RayOptions
+from ecsuite.jobs.slurm import Slurm, options_of, slurm_options
 
 MAX_WORKERS = 1000
 """Most processes of one command on this machine."""
+SILENT = "silent"
+"""Option of every place but `here`: minutes without a sign of life after which a job is taken to hang."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,25 +24,59 @@ class Place:
     """Most processes of this machine; None: one for each core."""
     engine: Engine | None = None
     """Computes elsewhere."""
+    seconds_silent: float = SECONDS_SILENT
+    """See `Runner`."""
 
 
 def place_of(on: str, slurm: str | None = None) -> Place:
     """The place that `--on` names.
 
     Args:
-        on: `here` (this process), `local` (a process for each core), `local:8`, or `slurm`.
+        on: `here` (this process), `local` (a process for each core), `local:8`, `slurm` or `ray`; then options, such as
+            `ray,address=head:6379,cpus=2` or `local:8,silent=10`.
         slurm: Options of sbatch: `partition=low,time=2:00:00`.
 
     Raises:
         ConfigError: If there is no such place, or an option is not valid.
     """
-    if slurm is not None and on != "slurm":
+    name, comma, text = on.partition(",")
+    if slurm is not None and name != "slurm":
         raise ConfigError(f"--slurm: not read by --on {on}; read by --on slurm")
-    if on == "here":
+    options = options_of(f"--on {on}", text) if comma else {}
+    kind, colon, number = name.partition(":")
+    is_local = kind == "local" and (not colon or (number.isdecimal() and 0 < int(number) <= MAX_WORKERS))
+    if not is_local and name not in ("here", "slurm", "ray"):
+        raise ConfigError(
+            f"--on {on}: expected here, local, local:N with N from 1 to {MAX_WORKERS:,}, slurm or ray"
+        )
+    minutes = options.pop(SILENT, None) if name != "here" else None
+    seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
+    if name == "slurm":
+        return Place(engine=partial(Slurm, options=slurm_options(slurm) | options), seconds_silent=seconds)
+    if name == "ray":
+        return Place(engine=partial(Ray, options=_ray_options(on, options)), seconds_silent=seconds)
+    for option in options:
+        raise unknown_name(f"option of --on {name}", option, [SILENT] if is_local else [])
+    if name == "here":
         return Place(num_workers=1)
-    if on == "slurm":
-        return Place(engine=partial(Slurm, options=slurm_options(slurm)))
-    kind, colon, number = on.partition(":")
-    if kind == "local" and (not colon or (number.isdecimal() and 0 < int(number) <= MAX_WORKERS)):
-        return Place(num_workers=int(number) if colon else None)
-    raise ConfigError(f"--on {on}: expected here, local, local:N with N from 1 to {MAX_WORKERS:,}, or slurm")
+    return Place(num_workers=int(number) if colon else None, seconds_silent=seconds)
+
+
+def _ray_options(on: str, options: Mapping[str, str]) -> RayOptions:
+    names = [field.name for field in fields(RayOptions)]
+    values: dict[str, str | float] = {}
+    for name, value in options.items():
+        if name not in names:
+            raise unknown_name("option of --on ray", name, [*names, SILENT])
+        values[name] = value if name == "address" else _number(on, name, value, least=0)
+    return RayOptions(**values)  # type: ignore[arg-type]
+
+
+def _number(on: str, name: str, text: str, *, least: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not least <= number < 1e6:
+        raise ConfigError(f"--on {on}: {name}={text}: expected a number of at least {least:g}")
+    return number

@@ -7,7 +7,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def visible_gpus() -> tuple[str, ...]:
-    """The GPUs that this process may use: those of `CUDA_VISIBLE_DEVICES`, else `0`, `1`, …"""
+    """The GPUs that this process may use: those of `CUDA_VISIBLE_DEVICES`, else all, as `0`, `1`."""
     chosen = os.environ.get(VISIBLE)
     if chosen is not None:
         names = [name.strip() for name in chosen.split(",") if name.strip()]

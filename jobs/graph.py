@@ -134,6 +134,8 @@ class Runner:
             plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
             for job in plan.kept:
                 store.remove_leftovers(job)
+            running = _Running(self, store, plan)
+            stack.callback(running.close)
             total = len(plan.kept) + len(plan.missing)
             if plan.missing and self.announces:
                 processes = min(self.num_workers, len(plan.missing))
@@ -145,8 +147,6 @@ class Runner:
                 self.note(f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} {what}")
             elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
-            running = _Running(self, store, plan)
-            stack.callback(running.close)
             running.run()
             results = {job: running.results[job] for job in jobs}
             if needs_arrays:
@@ -263,7 +263,9 @@ class _Running:
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
         if self.runner.engine is not None:
             return True
-        return not used or (num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= max(1, len(self.gpus)))
+        return not used or (
+            num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= max(1, len(self.gpus))
+        )
 
     def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
         """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
@@ -353,7 +355,9 @@ class _Running:
                 self.heard[number] = heard + asleep
             elif now - heard > self.runner.seconds_silent:
                 duration = duration_text(self.runner.seconds_silent)
-                self.executor.cancel(number, f"it hung: no progress and no use of the processor for {duration}")
+                self.executor.cancel(
+                    number, f"it hung: no progress and no use of the processor for {duration}"
+                )
 
     def end(self, job: Job, result: Result) -> None:
         """Take note of a kept result, and let others read it."""

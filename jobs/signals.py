@@ -50,6 +50,17 @@ def exit_at_sigterm() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Restore the present handlers of signals afterwards: a library may set its own."""
+    before = _usual_handlers("SIGINT", "SIGTERM", "SIGUSR1")
+    try:
+        yield
+    finally:
+        for number, usual in before.items():
+            signal.signal(number, usual)
+
+
 def _usual_handlers(*names: str) -> dict[int, Any]:
     """The present handlers of those signals that this system has and this thread can handle."""
     if threading.current_thread() is not threading.main_thread():

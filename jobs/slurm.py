@@ -126,6 +126,9 @@ class Slurm:
             self.last_check = time.monotonic()
             self._check()
 
+    def cancel(self, number: int, reason: str) -> None:
+        """Cancel the task that computes a group."""
+
     def stop(self) -> None:
         """Leave the tasks to Slurm, where they go on, and say so."""
         ids = sorted({task.slurm_id.partition("_")[0] for task in self.tasks.values()})
@@ -226,16 +229,20 @@ def slurm_options(text: str | None) -> dict[str, str]:
     Raises:
         ConfigError: If a piece has no `=`, or the time is not one.
     """
-    options = dict(DEFAULTS)
-    for piece in (text or "").split(","):
+    options = DEFAULTS | options_of(f"--slurm {text}", text or "")
+    minutes_of(options["time"])
+    return options
+
+
+def options_of(place: str, text: str) -> dict[str, str]:
+    """Options from `partition=low,gres=gpu:1`; `ConfigError` that begins with the place if a piece has no `=`."""
+    options = {}
+    for piece in text.split(","):
         key, equals, value = piece.strip().partition("=")
         if not equals and piece.strip():
-            raise ConfigError(
-                f"--slurm {text}: expected KEY=VALUE, such as partition=low, got {piece.strip()}"
-            )
+            raise ConfigError(f"{place}: expected KEY=VALUE, such as partition=low, got {piece.strip()}")
         if equals:
             options[key.strip().lstrip("-").replace("-", "_")] = value.strip()
-    minutes_of(options["time"])
     return options
 
 

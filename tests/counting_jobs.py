@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,8 @@ def misbehave(*, how: str, mark: Path | None = None, context) -> str:
         mark.write_text("")
     if how == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+    if how == "hang":
+        threading.Event().wait()
     if how == "diverge":
         raise DivergedError("the loss is nan at step 3")
     if how == "refuse":

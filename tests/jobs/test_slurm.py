@@ -143,19 +143,10 @@ def test_options():
         ("0", 1),
     ):
         assert minutes_of(text) == minutes
+    assert place_of("slurm,partition=low").engine.keywords["options"] == {"time": "60", "partition": "low"}
     for text in ("low", "time=soon", "time=1:2:3:4", "time="):
         with pytest.raises(ConfigError, match="--slurm"):
             slurm_options(text)
-
-
-def test_places():
-    assert place_of("here").num_workers == 1 and place_of("local:3").num_workers == 3
-    assert place_of("local").num_workers is None and place_of("slurm", "partition=low").engine is not None
-    for on in ("local:0", "local:x", "cluster", "here:2"):
-        with pytest.raises(ConfigError, match=f"--on {on}: expected here, local"):
-            place_of(on)
-    with pytest.raises(ConfigError, match="--slurm: not read by --on local; read by --on slurm"):
-        place_of("local", "partition=low")
 
 
 def test_without_slurm_the_remedy_is_told(tmp_path, monkeypatch):

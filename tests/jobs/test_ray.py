@@ -1,0 +1,159 @@
+"""Jobs in Ray, on a cluster of two nodes of this machine: the same bytes, also when a node or the command is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from counting_jobs import LOG, fill, misbehave, square, total
+
+from ecsuite.config import ConfigError
+from ecsuite.jobs.engines import place_of
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ecsuite[ray]'")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+STUDY = """
+base: disc_tiny
+vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
+seeds: 2
+set: {training.num_epochs: 3, training.checkpoint_every: 8}
+score: [topsim]
+"""
+TESTS = str(Path(__file__).parents[1])
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path_factory):
+    """Two nodes with a CPU each."""
+    from ray.cluster_utils import Cluster
+
+    # What the processes of nodes see; they are started by Ray, not by this process.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
+    monkeypatch.setenv(LOG, str(tmp_path_factory.mktemp("log") / "log.txt"))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    sizes = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    cluster = Cluster(initialize_head=True, head_node_args=sizes | {"include_dashboard": False})
+    cluster.second = cluster.add_node(**sizes)
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.fixture
+def on(cluster):
+    return f"ray,address={cluster.address}"
+
+
+def corpora(folder):
+    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
+
+
+def scores(folder):
+    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """Starts a sweep as another process, as users do."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+
+    def sweep(on, out):
+        command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", on, "--out", out]
+        return subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    return sweep
+
+
+def when_results(folder, number):
+    """Wait until there are so many results."""
+    end = time.monotonic() + 300
+    while len(list(folder.glob("jobs/results/*.json"))) < number:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_sweep_has_the_same_bytes_although_a_node_is_lost(cluster, on, sweep, tmp_path):
+    here = sweep("here", "here")
+    assert here.wait() == 0, here.stderr.read()
+    there = sweep(on, "there")
+    when_results(tmp_path / "there", 3)
+    cluster.second.kill_raylet()  # with SIGKILL, and all its processes end
+    out, err = there.communicate()
+    assert there.returncode == 0, err
+    assert len(corpora(tmp_path / "here")) == 12 and corpora(tmp_path / "here") == corpora(tmp_path / "there")
+    assert scores(tmp_path / "here") == scores(tmp_path / "there")
+    assert "raylet" not in out and "Traceback" not in err
+    assert "its node in Ray was lost; computed elsewhere" in " ".join(err.split())
+
+
+def test_a_killed_command_computes_nothing_twice(on, sweep, tmp_path):
+    first = sweep(on, "there")
+    when_results(tmp_path / "there", 5)
+    first.kill()
+    first.wait()
+    kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("there/jobs/results/*.json")}
+    second = sweep(on, "there")
+    assert second.wait() == 0, second.stderr.read()
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept and len(kept) < 24
+    assert len(corpora(tmp_path / "there")) == 12 and not list(tmp_path.glob("there/jobs/ray/*"))
+
+
+def test_ctrl_c_writes_checkpoints(on, sweep, tmp_path):
+    first = sweep(on, "there")
+    when_results(tmp_path / "there", 1)
+    first.send_signal(signal.SIGINT)
+    assert first.wait() == 130
+    assert not list(tmp_path.glob("there/jobs/ray/*"))
+    second = sweep(on, "there")
+    assert second.wait() == 0 and len(corpora(tmp_path / "there")) == 12
+
+
+def test_nodes_that_do_not_see_the_folder_send_their_results(on, tmp_path, monkeypatch):
+    """The folder has another name for this process than for the nodes."""
+    parts = [Job(square, number=number) for number in range(6)]
+    jobs = [Job(total, parts=parts), Job(fill, size=5)]
+    monkeypatch.setattr("ecsuite.jobs.ray.mark_of", lambda lock: "ray/nowhere")
+    results = Runner(folder=tmp_path / "kept", engine=place_of(on).engine).run(jobs, needs_arrays=True)
+    assert [results[job].value for job in jobs] == [55, {"size": 5}]
+    assert results[jobs[1]].arrays.is_file()
+
+
+def test_a_killed_and_a_hanging_job_are_tried_once_more(on, tmp_path):
+    told = []
+    dies = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
+    hangs, good = Job(misbehave, how="hang"), Job(square, number=2)
+    runner = Runner(folder=tmp_path / "kept", engine=place_of(on).engine, note=told.append, seconds_silent=10)
+    results = runner.run([dies, hangs, good])
+    assert results[dies].value == "done" and results[good].value["square"] == 4
+    assert results[hangs].failure == "it hung: no progress and no use of the processor for 10 s"
+    assert sorted(note.partition(":")[2] for note in told)[-1].endswith("tried once more")
+
+
+def test_without_a_cluster_a_line_says_what_to_type(tmp_path, ecsuite, monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    for options, said in (
+        ("", "no cluster of Ray runs here; name one"),
+        (",address=127.0.0.1:9", "no cluster of Ray answers"),
+    ):
+        code, _, err = ecsuite("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
+        assert code == 2 and said in err and not Path("there").exists()
+
+
+def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"--on ray: pip install 'ecsuite\[ray\]'"):
+        Runner(folder=tmp_path, engine=place_of("ray").engine).run([Job(square, number=1)])
