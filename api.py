@@ -290,7 +290,6 @@ def sweep(
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
-    from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.signals import stop_signals
 
@@ -300,7 +299,7 @@ def sweep(
     with Reporter(folder) as reporter, stop_signals() as should_stop:
         runner = Runner(
             folder=folder / STORE,
-            num_workers=place.num_workers or num_cores(),
+            num_workers=place.workers_for(chosen.device.type),
             engine=place.engine,
             seconds_silent=place.seconds_silent,
             progress=progress or reporter.progress,

@@ -77,7 +77,9 @@ Workers = Annotated[
 On = Annotated[
     str | None,
     advanced(
-        group=COMPUTING, metavar="PLACE", help="here, local:N, or slurm; default a process for each core."
+        group=COMPUTING,
+        metavar="PLACE",
+        help="here, local:N, slurm, or ray,address=HOST:6379; default a process for each core.",
     ),
 ]
 Slurm = Annotated[

@@ -33,7 +33,7 @@ def run_study(
     Args:
         measure: Runs the study and returns what it found.
         cache: Folder of kept results.
-        workers: Most processes; None: one for each core, or one for a GPU.
+        workers: Most processes; None: one for each core, or for each GPU.
         device: Type of the device on which the jobs compute.
         quiet: Whether neither progress nor notes are shown.
         announces: Whether a note says before the first job how many there are.
@@ -45,7 +45,6 @@ def run_study(
         ConfigError: If there is no such place, or `workers` are asked for as well.
     """
     from ecsuite.jobs.engines import Place, place_of
-    from ecsuite.jobs.executors import num_cores
     from ecsuite.jobs.graph import Runner
 
     if on is not None and workers is not None:
@@ -57,7 +56,7 @@ def run_study(
         return measure(
             Runner(
                 folder=cache,
-                num_workers=place.num_workers or (num_cores() if device == "cpu" else 1),
+                num_workers=place.workers_for(device),
                 engine=place.engine,
                 seconds_silent=place.seconds_silent,
                 retries=retries,

@@ -6,6 +6,8 @@ from functools import partial
 
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.jobs.computing import Engine
+from ecsuite.jobs.executors import num_cores
+from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.graph import SECONDS_SILENT
 from ecsuite.jobs.ray import Ray, RayOptions
 from ecsuite.jobs.slurm import Slurm, options_of, slurm_options
@@ -21,11 +23,17 @@ class Place:
     """Where jobs are computed."""
 
     num_workers: int | None = None
-    """Most processes of this machine; None: one for each core."""
+    """Most processes of this machine; None: one for each core, or for each GPU."""
     engine: Engine | None = None
     """Computes elsewhere."""
     seconds_silent: float = SECONDS_SILENT
     """See `Runner`."""
+
+    def workers_for(self, device: str) -> int:
+        """Most processes of this machine for jobs on a type of device: cpu or cuda."""
+        if self.num_workers is not None:
+            return self.num_workers
+        return num_cores() if device == "cpu" else max(1, len(visible_gpus()))
 
 
 def place_of(on: str, slurm: str | None = None) -> Place:

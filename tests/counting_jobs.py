@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save
 
 from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus
-from ecsuite.jobs.job import Outcome, Resources, Result, Stopped, job_function
+from ecsuite.jobs.job import Location, Outcome, Resources, Result, Stopped, job_function
 
 LOG = "ECSUITE_TEST_LOG"
 
@@ -54,13 +54,13 @@ def count_symbols(*, corpus: Corpus, context) -> int:
 
 
 @job_function(version=1)
-def misbehave(*, how: str, mark: Path | None = None, context) -> str:
+def misbehave(*, how: str, mark: Location | None = None, context) -> str:
     """Fail in one of several ways; with a mark only at the first call."""
     log(f"misbehave {how}")
-    if mark is not None and mark.exists():
+    if mark is not None and mark.path.exists():
         return "done"
     if mark is not None:
-        mark.write_text("")
+        mark.path.write_text("")
     if how == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "hang":
@@ -118,3 +118,12 @@ def use_the_gpu(*, number: int, context) -> int:
         time.sleep(0.1)
     mark.unlink()
     return number
+
+
+@job_function(version=1, resources=lambda **_: Resources(num_gpus=1, num_threads=2))
+def seen_gpu(*, number: int, together: int, context) -> str:
+    """The GPUs that its process sees; ends when so many have begun."""
+    log(f"gpu {number}")
+    while Path(os.environ[LOG]).read_text().count("gpu") < together:
+        time.sleep(0.01)
+    return os.environ["CUDA_VISIBLE_DEVICES"]

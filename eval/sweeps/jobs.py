@@ -16,10 +16,12 @@ from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.study import Study, Variant
 from ecsuite.formats import read_corpus
 from ecsuite.games.training_jobs import Game, train_in_job
-from ecsuite.jobs.job import Context, Job, Location, Outcome, Result, job_function
+from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 
 VERSION = 1
 """Increased whenever the same inputs would give another result."""
+GPU_SHARE = 0.25
+"""Share of a GPU that a training run uses: agents are small."""
 SCORES = "scores.json"
 """The file of a run folder with its scores."""
 KEPT = (".jsonl", ".json", ".yaml")
@@ -30,6 +32,7 @@ KEPT = (".jsonl", ".json", ".yaml")
     version=VERSION,
     work=lambda *, game, **_: game.work,
     label=lambda *, game, **_: f"train {game.name}, seed {game.seed}",
+    resources=lambda *, device, **_: Resources(num_gpus=GPU_SHARE if device == "cuda" else 0),
 )
 def train_game(*, game: Game, folder: Location, device: str, context: Context) -> Outcome:
     """Train a game.

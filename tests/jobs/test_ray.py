@@ -14,9 +14,10 @@ from counting_jobs import LOG, fill, misbehave, square, total
 from ecsuite.config import ConfigError
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job
+from ecsuite.jobs.job import Job, Location
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ecsuite[ray]'")
+psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
@@ -28,7 +29,7 @@ STUDY = """
 base: disc_tiny
 vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
 seeds: 2
-set: {training.num_epochs: 3, training.checkpoint_every: 8}
+set: {training.num_epochs: 6, training.checkpoint_every: 8}
 score: [topsim]
 """
 TESTS = str(Path(__file__).parents[1])
@@ -85,11 +86,24 @@ def when_results(folder, number):
         time.sleep(0.05)
 
 
+def when_computing(node):
+    """Wait until a node computes a job."""
+    (raylet,) = node.all_processes["raylet"]
+    end = time.monotonic() + 120
+    while not any(
+        "compute_on_node" in " ".join(process.cmdline())
+        for process in psutil.Process(raylet.process.pid).children(recursive=True)
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def test_a_sweep_has_the_same_bytes_although_a_node_is_lost(cluster, on, sweep, tmp_path):
     here = sweep("here", "here")
     assert here.wait() == 0, here.stderr.read()
     there = sweep(on, "there")
     when_results(tmp_path / "there", 3)
+    when_computing(cluster.second)
     cluster.second.kill_raylet()  # with SIGKILL, and all its processes end
     out, err = there.communicate()
     assert there.returncode == 0, err
