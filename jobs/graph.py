@@ -187,7 +187,7 @@ class _Running:
         self.tries: Counter[Job] = Counter()
         self.losses: Counter[Job] = Counter()
         self.alone: set[Job] = set()  # jobs that may have failed for lack of memory
-        self.heard: dict[int, float] = {}  # by number, when a group that has started gave a sign of life
+        self.last_signs: dict[int, float] = {}  # by number, when a group that has started gave a sign of life
         self.last_look = time.monotonic()
         self.num_groups = 0
         self.done, self.total = (
@@ -296,11 +296,11 @@ class _Running:
     def handle(self, event: Event) -> None:
         """Take note of what happened to a group."""
         group = self.groups[event.group]
-        self.heard[event.group] = time.monotonic()
+        self.last_signs[event.group] = time.monotonic()
         if event.kind in ("started", "alive"):
             return
         if event.kind == "queued":
-            del self.heard[event.group]
+            del self.last_signs[event.group]
             return
         if event.kind == "progress":
             self.latest[event.group] = event
@@ -315,7 +315,7 @@ class _Running:
                 self.runner.note(f"{job.label}: {result.failure}")
             self.end(job, result)
         else:
-            del self.groups[event.group], self.heard[event.group]
+            del self.groups[event.group], self.last_signs[event.group]
             self.latest.pop(event.group, None)
             if event.kind == "failed" and event.error in USERS_ERRORS:
                 raise USERS_ERRORS[event.error](event.text)
@@ -350,10 +350,10 @@ class _Running:
         """End groups that have not given a sign of life for too long."""
         now = time.monotonic()
         asleep, self.last_look = now - self.last_look, now
-        for number, heard in list(self.heard.items()):
+        for number, sign in list(self.last_signs.items()):
             if asleep > SECONDS_ASLEEP:
-                self.heard[number] = heard + asleep
-            elif now - heard > self.runner.seconds_silent:
+                self.last_signs[number] = sign + asleep
+            elif now - sign > self.runner.seconds_silent:
                 duration = duration_text(self.runner.seconds_silent)
                 self.executor.cancel(
                     number, f"it hung: no progress and no use of the processor for {duration}"
