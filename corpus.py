@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from ecsuite.config import CorpusError as CorpusError
 
+_BLOCK = 1 << 16
+"""Rows taken at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
@@ -52,12 +55,14 @@ class Ragged:
 
     def take(self, rows: NDArray[np.int64]) -> "Ragged":
         """These rows, by their indices, shape (num_taken,)."""
-        lengths = self.lengths[rows]
-        ends = np.cumsum(lengths)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
-            self.offsets[rows] - (ends - lengths), lengths
-        )
-        return Ragged.from_lengths(self.values[places], lengths)
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(self.lengths[rows], out=offsets[1:])
+        values = np.empty(offsets[-1], dtype=np.int32)
+        for start in range(0, len(rows), _BLOCK):  # limits memory
+            some, bounds = rows[start : start + _BLOCK], offsets[start : start + _BLOCK + 1]
+            shifts = np.repeat(self.offsets[some] - bounds[:-1], np.diff(bounds))
+            values[bounds[0] : bounds[-1]] = self.values[np.arange(bounds[0], bounds[-1]) + shifts]
+        return Ragged(values, offsets)
 
     def before(self, value: int) -> "Ragged":
         """Truncate each row before the first occurrence of `value`."""

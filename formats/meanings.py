@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import decode, encode, is_text
+
+_MAX_KNOWN = 1 << 16
+"""Lines that are remembered, to limit memory."""
 
 
 def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
@@ -27,27 +31,46 @@ def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
 
 
 def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
-    """Add meanings and concepts. All lines must have the keys, length and type of the first valid line."""
+    """Add meanings and concepts. All lines must have the keys, length and type of the first valid line.
+
+    Most lines repeat others, so each is decoded once, and further lines are looked up.
+    """
     errors = ErrorList(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
-    meanings: list[list[Any]] = []
-    concepts, first, num_lines = Rows(names), dict[str, Any](), 0
+    concepts, first, num_lines, num_distinct = Rows(names), dict[str, Any](), 0, 0
+    known: dict[bytes, int] = {}
+    distinct: list[dict[str, Any]] = []
+    meanings: list[NDArray[Any]] = []
+    places = [np.zeros(0, np.int64)]
 
-    def parse(line: bytes) -> dict[str, Any]:
-        return _meaning_line(decode(line), first)
+    def place_of(line: bytes) -> int:
+        """The number of a line among the different ones."""
+        place = known.get(line)
+        if place is None:
+            distinct.append(_meaning_line(decode(line), first))
+            place = num_distinct + len(distinct) - 1
+            if place < _MAX_KNOWN:
+                known[line] = place
+        return place
 
-    for number, lines in chunks(path):
-        parsed = errors.parse(lines[:-1].split(b"\n"), number, parse)
-        meanings += [line.get("meaning", []) for line in parsed]
-        concepts.extend([line.get("concepts", []) for line in parsed])
-        num_lines += lines.count(b"\n")
+    for number, block in chunks(path):
+        lines = block[:-1].split(b"\n")
+        found = list(map(known.get, lines))
+        places.append(np.array(errors.parse(lines, number, place_of) if None in found else found, np.int64))
+        if distinct:
+            meanings.append(np.array([line.get("meaning", []) for line in distinct]))
+            concepts.extend([line.get("concepts", []) for line in distinct])
+            num_distinct += len(distinct)
+            distinct.clear()
+        num_lines += len(lines)
     errors.check()
     if num_lines != len(corpus.messages):
         expected_lines = len(corpus.messages)
         raise CorpusError(f"{path.name}: expected {expected_lines} lines, one per message, got {num_lines}")
+    rows = np.concatenate(places)
     if "meaning" in first:
-        corpus = replace(corpus, meanings=np.array(meanings))
+        corpus = replace(corpus, meanings=np.concatenate(meanings)[rows])
     if "concepts" in first:
-        corpus = replace(corpus, concepts=concepts.ragged(), concept_names=tuple(concepts.names))
+        corpus = replace(corpus, concepts=concepts.ragged().take(rows), concept_names=tuple(concepts.names))
     return corpus
 
 

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from languages import rows_of
 
 from ecsuite.atomic_files import SECONDS_UNTIL_ABANDONED, remove_abandoned, write_atomically
@@ -18,6 +20,19 @@ def test_from_rows_and_back():
     assert rows_of(ragged) == [[4, 5], [], [6]]
     assert ragged.lengths.tolist() == [2, 0, 1]
     assert len(Ragged.from_rows([])) == 0
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=8), st.data())
+def test_rows_are_taken_in_any_order(rows, data):
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9))
+    assert rows_of(Ragged.from_rows(rows).take(np.array(chosen, np.int64))) == [rows[i] for i in chosen]
+
+
+def test_more_rows_than_a_block_are_taken():
+    rows = Ragged.from_lengths(np.arange(300_000, dtype=np.int32), np.tile([1, 0, 2], 100_000))
+    taken = rows.take(np.arange(len(rows))[::-1])
+    assert len(taken) == len(rows) and taken[0].tolist() == [299_998, 299_999]
+    assert taken[len(rows) - 1].tolist() == [0] and taken.lengths.tolist() == rows.lengths[::-1].tolist()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ equal numbers: all distances here are free of rounding errors.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,13 @@ def edit_distance(messages: Ragged) -> Distance:
     # As strings: rapidfuzz compares items of other types by hashes, which can collide.
     codes = messages.reindexed()[0].values
     text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    rows = [text[begin:end] for begin, end in pairwise(messages.offsets.tolist())]
     lengths = messages.lengths
 
     def distance(left: Ints, right: Ints) -> Floats:
-        queries, choices = ([rows[row] for row in side.tolist()] for side in (left, right))
+        used, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+        spans = zip(messages.offsets[used].tolist(), messages.offsets[used + 1].tolist(), strict=True)
+        rows = [text[begin:end] for begin, end in spans]
+        queries, choices = ([rows[row] for row in side.tolist()] for side in np.split(place, 2))
         edits = process.cpdist(queries, choices, scorer=Levenshtein.distance, dtype=np.int32)
         return np.asarray(2.0 * edits / np.maximum(1, lengths[left] + lengths[right]))
 

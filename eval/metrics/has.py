@@ -6,7 +6,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.resampling import resample, take_rows
+from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 2
 THRESHOLD = 0.8
@@ -39,7 +39,7 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
     value, num_segments, length = _figures(content, THRESHOLD)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        return np.array(_figures(take_rows(content, rows), THRESHOLD))
+        return np.array(_figures(content.take(rows), THRESHOLD))
 
     (found, shuffled_segments, shuffled_length) = resample(
         statistic,

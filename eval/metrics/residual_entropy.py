@@ -12,7 +12,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.statistics.contingency import renumbered, tally
+from ecsuite.eval.statistics.contingency import joint_codes, renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
@@ -29,8 +29,6 @@ MAX_ROWS_RESAMPLED = 1_000
 
 _TOLERANCE = 1e-9
 """Differences of entropies below this, in bits, are rounding errors."""
-_MAX_CODES = 1 << 62
-"""Upper bound of codes, to avoid integer overflow."""
 
 Partition = tuple[int, ...]
 """The attribute that each position is assigned to, (num_positions,)."""
@@ -216,13 +214,9 @@ class Entropies:
 
     def _codes(self, positions: tuple[int, ...]) -> Ints:
         """Joint codes of the symbols at some positions, small enough for fast counting."""
-        codes, bound = np.zeros(self.num_messages, np.int64), 1
-        for position in positions:
-            if bound * self._num_symbols[position] > _MAX_CODES:
-                codes, distinct = renumbered(codes, bound)
-                bound = len(distinct)
-            codes = codes * self._num_symbols[position] + self.columns[position]
-            bound *= self._num_symbols[position]
+        chosen = list(positions)
+        sizes = [self._num_symbols[position] for position in chosen]
+        codes, bound = joint_codes(self.columns[chosen], sizes, self.num_messages)
         return codes if bound <= 4 * self.num_messages else renumbered(codes, bound)[0]
 
 

@@ -8,7 +8,7 @@ from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.resampling import Uncertainty, resample, take_rows
+from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
 VERSION = 2
 
@@ -38,7 +38,7 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
         return np.array([_correlation(parts), _correlation(messages)])
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        return figures(take_rows(content, rows))
+        return figures(content.take(rows))
 
     values = figures(content).tolist()
     found: list[Uncertainty | None] = [None, None]

@@ -1,19 +1,32 @@
 """Contingency tables from flat codes: dense tables for few codes, sorting for many."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.counting import Ints, entropy
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _TABLE = 1 << 22
 """Maximum size of a dense table; larger tables do not fit the CPU cache, and sorting is faster."""
+_MAX_CODES = 1 << 62
+"""Upper bound of codes, to avoid integer overflow."""
+_SPARSE = 64
+"""Table entries per code above which sorting is faster."""
+
+
+def entropy(counts: NDArray[Any]) -> float:
+    """Plug-in entropy in bits of the distribution given by counts: -sum p log2 p."""
+    counts = counts[counts > 0]
+    share = counts / counts.sum()
+    return max(0.0, -float(share @ np.log2(share)))
 
 
 def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,)."""
-    if bound > _TABLE:
+    if _is_sorted(codes, bound):
         return np.unique(codes, return_counts=True)
     counts = np.bincount(codes, minlength=1)
     present = np.flatnonzero(counts)
@@ -27,12 +40,39 @@ def tally(codes: Ints) -> Ints:
 
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     """The codes renumbered 0, 1, … in ascending order, and the original code of each; codes as for `counted`."""
-    if bound > _TABLE:
+    if _is_sorted(codes, bound):
         originals, dense = np.unique(codes, return_inverse=True)
         return dense, originals
     is_used = np.zeros(bound, bool)
     is_used[codes] = True
-    return (np.cumsum(is_used) - 1)[codes], np.flatnonzero(is_used)
+    originals = np.flatnonzero(is_used)
+    place = np.empty(bound, np.int64)
+    place[originals] = np.arange(len(originals))
+    return place[codes], originals
+
+
+def joint_codes(columns: Iterable[Ints], sizes: Iterable[int], num_rows: int) -> tuple[Ints, int]:
+    """One code for the values of all columns in a row, in the order of the rows of values, and their bound.
+
+    Args:
+        columns: Codes from 0, each (num_rows,).
+        sizes: The number of values of each column, an upper bound of its codes.
+        num_rows: Number of rows.
+    """
+    codes, bound = np.zeros(num_rows, np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if bound * size > _MAX_CODES:
+            codes, distinct = renumbered(codes, bound)
+            bound = len(distinct)
+        codes *= size
+        codes += column
+        bound *= size
+    return codes, bound
+
+
+def _is_sorted(codes: NDArray[Any], bound: int) -> bool:
+    """Whether codes are counted by sorting instead of in a dense table."""
+    return bound > min(_TABLE, _SPARSE * max(1024, len(codes)))
 
 
 def conditional_entropies(

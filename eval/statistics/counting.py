@@ -1,8 +1,10 @@
 """Counting for the corpus metrics: dense ids, labels of rows, entropies.
 
-All functions work on flat arrays; the only Python loop is over rows, not over symbols.
+All functions work on flat arrays, without a Python loop over rows or symbols.
 """
 
+import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -10,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.statistics.contingency import Floats as Floats
+from ecsuite.eval.statistics.contingency import Ints as Ints
+from ecsuite.eval.statistics.contingency import entropy as entropy
+from ecsuite.eval.statistics.contingency import joint_codes, renumbered
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
-def entropy(counts: NDArray[Any]) -> float:
-    """Plug-in entropy in bits of the distribution given by counts: -sum p log2 p."""
-    counts = counts[counts > 0]
-    share = counts / counts.sum()
-    return max(0.0, -float(share @ np.log2(share)))
+_MAX_BITS = 160
+"""Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
 
 
 def row_of(rows: Ragged) -> Ints:
@@ -29,6 +28,31 @@ def row_of(rows: Ragged) -> Ints:
 
 def row_labels(rows: Ragged) -> Ints:
     """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
+    longest, num_values = int(rows.lengths.max(initial=0)), int(rows.values.max(initial=0)) + 2
+    if longest * math.log2(num_values) > _MAX_BITS:
+        return _row_labels_by_content(rows)
+    group, num_groups = joint_codes(_position_codes(rows, longest), [num_values] * longest, len(rows))
+    group, distinct = renumbered(group, num_groups)
+    first = np.empty(len(distinct), np.int64)
+    first[group[::-1]] = np.arange(len(rows) - 1, -1, -1)  # of equal indices the last is kept
+    label = np.empty_like(first)
+    label[np.argsort(first)] = np.arange(len(first))
+    return label[group]
+
+
+def _position_codes(rows: Ragged, longest: int) -> Iterator[Ints]:
+    """The value at each position plus 1, (num_rows,); 0 after the end."""
+    lengths, starts = rows.lengths, rows.offsets[:-1]
+    for position in range(longest):
+        present = np.flatnonzero(lengths > position)
+        column = np.zeros(len(rows), np.int64)
+        column[present] = rows.values[starts[present] + position]
+        column[present] += 1
+        yield column
+
+
+def _row_labels_by_content(rows: Ragged) -> Ints:
+    """`row_labels` of long rows, by a dictionary of them."""
     data = rows.values.tobytes()
     ends = (rows.offsets * rows.values.itemsize).tolist()
     seen: dict[bytes, int] = {}
@@ -55,8 +79,17 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
     columns = flat(meanings).T
     codes = np.zeros(columns.shape, np.int64)
     for attribute, column in enumerate(columns):
-        codes[attribute] = np.unique(column, return_inverse=True)[1]
+        codes[attribute] = _codes(column)
     return codes.T
+
+
+def _codes(column: NDArray[Any]) -> Ints:
+    """The values of a column, (num_rows,), numbered in ascending order."""
+    if column.dtype.kind == "i" and len(column):
+        least, most = int(column.min()), int(column.max())
+        if most - least < 1 << 31:
+            return renumbered(column.astype(np.int64) - least, most - least + 1)[0]
+    return np.unique(column, return_inverse=True)[1]
 
 
 def concept_sets(corpus: Corpus) -> Ragged | None:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.differences import ALPHA
 
@@ -222,11 +221,3 @@ def jackknife_interval(
 def _student(num_draws: int) -> float:
     """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
     return float(stats.t.ppf(1 - ALPHA / 2, num_draws - 1))
-
-
-def take_rows(rows: Ragged, chosen: Ints) -> Ragged:
-    """Some rows of a ragged array, in the given order."""
-    lengths = rows.lengths[chosen]
-    ends = np.cumsum(lengths)
-    places = np.arange(int(lengths.sum())) + np.repeat(rows.offsets[chosen] - (ends - lengths), lengths)
-    return Ragged.from_lengths(rows.values[places], lengths)

@@ -278,3 +278,19 @@ def test_meanings_unlike_the_first(tmp_path, line):
     assert fault_of(tmp_path) == message
     (tmp_path / "meanings.jsonl").write_bytes(b'{"meaning": [0, 1]}\n' * 3)
     assert fault_of(tmp_path) == "meanings.jsonl: expected 2 lines, one per message, got 3"
+
+
+@pytest.mark.parametrize("remembered", [0, 1, 1 << 16])
+def test_meanings_that_recur_are_read_once(tmp_path, monkeypatch, remembered):
+    """However many different lines are remembered; each faulty line is counted."""
+    monkeypatch.setattr("ecsuite.formats.meanings._MAX_KNOWN", remembered)
+    lines = ['{"meaning": [0, 1], "concepts": ["a"]}', '{"meaning": [2, 3], "concepts": []}']
+    chosen = [0, 1, 1, 0, 1]
+    (tmp_path / "corpus.jsonl").write_text("[1]\n" * 5)
+    (tmp_path / "meanings.jsonl").write_text("".join(f"{lines[line]}\n" for line in chosen))
+    corpus = read_corpus(tmp_path)
+    assert corpus.meanings.tolist() == [[[0, 1], [2, 3]][line] for line in chosen]
+    assert corpus.concepts.lengths.tolist() == [1, 0, 0, 1, 0] and corpus.concept_names == ("a",)
+    lines[1] = '{"meaning": [2], "concepts": []}'
+    (tmp_path / "meanings.jsonl").write_text("".join(f"{lines[line]}\n" for line in chosen))
+    assert fault_of(tmp_path).endswith("(and 2 more)")

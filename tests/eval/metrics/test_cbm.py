@@ -15,7 +15,6 @@ from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.resampling import take_rows
 from ecsuite.formats import read_corpus
 
 SAMPLE = Path(__file__).parents[3].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
@@ -210,7 +209,7 @@ def noisy_corpus(rng, num_rows, noise, num_concepts=10):
 def test_a_part_of_a_corpus_is_matched_anew():
     corpus = noisy_corpus(np.random.default_rng(0), 60, 0.7)
     rows = np.arange(0, 60, 2)
-    part = score(*(take_rows(each, rows) for each in (corpus.messages, corpus.concepts)))
+    part = score(*(each.take(rows) for each in (corpus.messages, corpus.concepts)))
     assert paired_score(translate(corpus))(rows, rows) == part.value
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered, tally
+from ecsuite.eval.statistics.contingency import conditional_entropies, counted, joint_codes, renumbered, tally
 
 codes = st.lists(st.integers(0, 20), max_size=30).map(lambda values: np.array(values, np.int64))
 
@@ -18,6 +18,15 @@ def test_counted_and_renumbered(bound, codes):
     dense, originals = renumbered(codes, bound)
     assert (dense.tolist(), originals.tolist()) == (inverse.tolist(), values.tolist())
     assert tally(codes).tolist() == counts.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=20))
+def test_joint_codes_are_equal_where_rows_are(rows):
+    """Also where the product of the sizes is beyond an integer."""
+    for size in (10, 1 << 40):
+        codes, bound = joint_codes(np.array(rows).T, [size] * 3, len(rows))
+        assert codes.max() < bound
+        assert (codes[:, None] == codes).tolist() == [[row == other for other in rows] for row in rows]
 
 
 def test_conditional_entropies():

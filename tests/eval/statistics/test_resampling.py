@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from ecsuite.corpus import Corpus, Ragged
@@ -19,7 +17,6 @@ from ecsuite.eval.statistics.resampling import (
     num_draws,
     prediction_interval,
     resample,
-    take_rows,
 )
 
 
@@ -168,13 +165,6 @@ def test_the_reference_value_is_compared_with_the_null(all_draws):
 def test_no_interval_without_two_halves_or_where_one_has_no_value():
     for parts in ([], [0.5], [0.5, np.nan]):
         assert jackknife_interval(0.6, np.array(parts), 50, UNIT) is None
-
-
-@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=8), st.data())
-def test_take_rows(rows, data):
-    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9))
-    taken = take_rows(Ragged.from_rows(rows), np.array(chosen, np.int64))
-    assert [row.tolist() for row in (taken[i] for i in range(len(taken)))] == [rows[i] for i in chosen]
 
 
 def test_slow_statistics_have_fewer_draws(all_draws):

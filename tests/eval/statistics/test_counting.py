@@ -1,0 +1,32 @@
+"""Labels of rows and codes of attributes, beside plain Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.statistics.counting import attribute_codes, row_labels
+
+
+@pytest.mark.parametrize("highest", [3, 1 << 30])
+@given(st.data())
+def test_rows_are_numbered_in_order_of_first_occurrence(highest, data):
+    """Of short rows of few symbols, and of long ones of many, which are compared as a whole."""
+    values = st.sampled_from([0, 1, 2, highest])
+    rows = data.draw(st.lists(st.lists(values, max_size=12), min_size=1, max_size=12))
+    distinct = list(dict.fromkeys(map(tuple, rows)))
+    assert row_labels(Ragged.from_rows(rows)).tolist() == [distinct.index(tuple(row)) for row in rows]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.bool_, "U8"])
+def test_attribute_values_are_numbered_in_ascending_order(kind):
+    columns = np.array([[-3, 100], [7, 100], [-3, 0], [127, 5]]).astype(kind)
+    codes = attribute_codes(Corpus([[0]] * 4, meanings=columns))
+    assert codes.T.tolist() == [[sorted(set(c)).index(v) for v in c] for c in columns.T.tolist()]
+
+
+def test_attribute_values_may_be_far_apart():
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    codes = attribute_codes(Corpus([[0]] * 3, meanings=np.array([[most], [least], [0]])))
+    assert codes.tolist() == [[2], [0], [1]]
