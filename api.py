@@ -46,7 +46,7 @@ def train(
         game: The name of a shipped experiment, a YAML file, or an experiment.
         out: The run folder; None: `runs/NAME`.
         resume: Whether to continue an unfinished run in the folder.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
         overrides: Values by `section.key`, such as `{"channel.vocab_size": 20}`.
         log: Loggers of the figures: csv, tensorboard, wandb, or `./mine.py:MyLogger`.
         trust_code: Whether the foreign parts of a config that a run wrote are imported.
@@ -208,7 +208,7 @@ def icy(
         seeds: How many, or which.
         cache: Folder of finished runs, which are not computed again.
         workers: Number of processes; a script that asks for more than one needs `if __name__ == "__main__":`.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
         **settings: Further settings of a study, such as `protocol`, `role`, `grammars`, `receivers`, `channels`,
@@ -274,7 +274,7 @@ def sweep(
         on: here, local (a process for each core), local:N, slurm, or ray; options after commas, as in
             `ray,address=head:6379,cpus=2`.
         slurm: Options of sbatch, such as `partition=low,time=2:00:00`.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
 

@@ -1,39 +1,57 @@
-"""Selection of device and precision, and of the implementation of fp32 matrix products."""
+"""Selection of device, precision and kernels; what a computation must not take from its surroundings."""
 
+import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
 from ecsuite.config import ConfigError, unknown_name
 
-DEVICES = ("auto", "cpu", "cuda")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
-PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
-"""Precision of matrix products and activations by name; parameters and optimizer states are always fp32."""
+PRECISIONS = {"bf16": torch.bfloat16, "tf32": torch.float32, "fp32": torch.float32}
+"""Type of activations by the name of a precision; parameters and optimizer states are always fp32.
+
+The factors of matrix products are rounded to bf16 (7 bits after the point), tf32 (10 bits; CUDA only), or not at all.
+"""
+WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
+"""The variable by which cuBLAS is given memory of its own for each stream, without which sums come in any order."""
 
 
 def choose_device(name: str) -> torch.device:
-    """The device for `auto`, `cpu` or `cuda`.
+    """The device for `auto` (CUDA, else the CPU), `cpu`, `cuda` or `mps` (the GPU of a Mac).
 
     Raises:
         ConfigError: If the name is unknown or the device is not available.
     """
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
-    if name == "cuda" and not torch.cuda.is_available():
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    is_missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}
+    if is_missing.get(name, False):
         raise ConfigError(
-            "--device cuda: this machine has no CUDA device that torch can use; try --device auto"
+            f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
         )
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+    return torch.device(name)
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """Resolve `auto` to bf16 where the hardware supports bf16 products natively, else to fp32."""
+    """Resolve `auto` to bf16 where the hardware supports bf16 products natively, else to fp32.
+
+    Raises:
+        ConfigError: If it is tf32, and the device is not CUDA.
+    """
+    if name == "tf32" and device.type != "cuda":
+        raise ConfigError(f"precision tf32: expected a CUDA device, got {device.type}; try fp32 or auto")
     if name != "auto":
         return name
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    if device.type == "mps":
+        return "fp32"
     return "bf16" if _cpu_has("avx512_bf16") or _cpu_has("amx_tile") else "fp32"
 
 
@@ -45,10 +63,13 @@ def products_precision(name: str, device: torch.device) -> str:
         device: Device of the products.
 
     Returns:
-        tf32 on CUDA (factors of 10 bits after the point), bf16 on CPUs with AMX (7 bits), else fp32.
+        tf32 on CUDA, bf16 on CPUs with AMX, else fp32.
+
+    Raises:
+        ConfigError: If it is tf32, and the device is not CUDA.
     """
-    if name == "fp32":
-        return name
+    if choose_precision(name, device) == "fp32" or device.type == "mps":
+        return "fp32"
     return "tf32" if device.type == "cuda" else "bf16" if _cpu_has("amx_tile") else "fp32"
 
 
@@ -63,6 +84,9 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
     Args:
         device: Device of the products.
         precision: See `products_precision`; sums are always in fp32.
+
+    Raises:
+        ConfigError: If the body asks for an operation that MPS lacks; the line names it.
     """
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     is_exact = precision == "fp32"
@@ -74,9 +98,55 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
     torch.set_float32_matmul_precision(setting)
     try:
         yield
+    except NotImplementedError as error:
+        if device.type != "mps":
+            raise
+        raise _missing_operation(error) from error
     finally:
         torch.set_float32_matmul_precision(before[0])
         torch.backends.cudnn.allow_tf32 = before[1]
+
+
+def unrounded_products(device: torch.device) -> AbstractContextManager[None]:
+    """Products in fp32 also on CUDA, where torch's own setting rounds the factors of convolutions to TF32."""
+    return nullcontext() if device.type == "cpu" else routed_products(device)
+
+
+@contextmanager
+def deterministic_kernels(device: torch.device, *, is_asked: bool) -> Iterator[None]:
+    """On CUDA, let torch use only kernels that repeat to the byte, if this is asked for; restored on exit.
+
+    On CPU there is nothing to choose: kernels repeat to the byte with the same number of threads.
+
+    Raises:
+        ConfigError: If CUDA was in use before without the memory that this needs, or has no such kernel of an
+            operation; the line names it.
+    """
+    if not is_asked or device.type != "cuda":
+        yield
+        return
+    if WORKSPACE not in os.environ and torch.cuda.is_initialized():
+        raise ConfigError(
+            f"training.deterministic: set {WORKSPACE}=:4096:8 before this program first uses CUDA"
+        )
+    os.environ.setdefault(WORKSPACE, ":4096:8")
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    except RuntimeError as error:
+        found = re.search(r"(\w+) does not have a deterministic implementation", str(error))
+        if found is None:
+            raise
+        raise ConfigError(
+            f"training.deterministic: torch has no deterministic {found[1]}, which an agent needs; train without it, "
+            "or on the CPU, which repeats to the byte"
+        ) from error
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 @contextmanager
@@ -91,10 +161,10 @@ def computing(
         seed: Seed of torch's global generators, from which dropout draws.
         num_threads: Threads of products on the CPU; sums depend on their number.
     """
-    devices = [torch.cuda.current_device()] if device.type == "cuda" else []
+    used = {"cuda": lambda: [torch.cuda.current_device()], "mps": lambda: [0]}.get(device.type, list)()
     with (
         routed_products(device, precision),
-        torch.random.fork_rng(devices=devices),
+        torch.random.fork_rng(devices=used, device_type=device.type if used else "cuda"),
         fixed_threads(num_threads),
     ):
         torch.manual_seed(seed)
@@ -110,6 +180,26 @@ def fixed_threads(number: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def global_generators(device: torch.device) -> list[torch.Generator]:
+    """Torch's global generators from which a computation on a device may draw, as dropout does."""
+    if device.type == "cuda":
+        return [torch.default_generator, torch.cuda.default_generators[device.index]]
+    if device.type == "mps":
+        return [torch.default_generator, torch.mps._get_default_mps_generator()]
+    return [torch.default_generator]
+
+
+def _missing_operation(error: NotImplementedError) -> Exception:
+    """What users are told of an operation that MPS lacks; torch falls back to the CPU only if it is asked to."""
+    found = re.search(r"operator '([^']+)'", str(error))
+    if found is None:
+        return error
+    return ConfigError(
+        f"--device mps: torch has no {found[1]} for MPS; set PYTORCH_ENABLE_MPS_FALLBACK=1, so that it is computed "
+        "on the CPU, or use --device cpu"
+    )
 
 
 def _cpu_has(feature: str) -> bool:

@@ -41,7 +41,7 @@ OF_COMMANDS: Mapping[str, Mapping[str, str | None]] = {
 }
 """By command, the parameters whose values are of another kind there; None: of none."""
 CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "": {"device": ("auto", "cpu", "cuda"), "protocol": ("strict", "published-2024", "head-2024-12")},
+    "": {"device": ("auto", "cpu", "cuda", "mps"), "protocol": ("strict", "published-2024", "head-2024-12")},
     "baseline": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
     "convert": {"to": ("csv", "egg", "elcc", "hf")},
     "correlate": {"metric": ("chrf", "bleu")},

@@ -81,7 +81,8 @@ def icy(
         float | None, advanced(group="Training", help="Share of meanings held out for a test.")
     ] = None,
     precision: Annotated[
-        str | None, advanced(group="Training", help="fp32, or bf16: rounded where that is faster.")
+        str | None,
+        advanced(group="Training", help="fp32; bf16: rounded where that is faster; tf32: on CUDA."),
     ] = None,
     early_stop: Annotated[
         bool | None,

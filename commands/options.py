@@ -46,7 +46,9 @@ Json = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print no progress and no notes.")
 ]
-Device = Annotated[str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help="auto, cpu or cuda.")]
+Device = Annotated[
+    str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help="auto, cpu, cuda or mps.")
+]
 _SEED = typer.Option(callback=_require_usable, help="Seed of every random draw.")
 Seed = Annotated[int, _SEED]
 OptionalSeed = Annotated[int | None, _SEED]

@@ -16,7 +16,7 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device
+from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
@@ -117,7 +117,7 @@ class Run:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
             assignments: The same as texts, `task.num_distractors=20`, which take precedence.
             receiver_from: Run folder of another receiver, of the same shape, which takes the place of this one.
-            device: auto, cpu or cuda.
+            device: auto, cpu, cuda or mps.
 
         Returns:
             The measures of each evaluation: `valid`, and further ones by name where the world has them.
@@ -137,11 +137,11 @@ class Run:
         if receiver_from is not None:
             weights = agent_weights(Path(receiver_from), "receiver", self.note)
             set_agent_weights(game, "receiver", weights, str(receiver_from))
-        game.to(choose_device(device))
-        others = world.extra_evaluations()
-        return {"valid": evaluate(game, world, experiment)} | {
-            name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()
-        }
+        place = choose_device(device)
+        game.to(place)
+        others = {"valid": (world, "valid")} | world.extra_evaluations()
+        with unrounded_products(place):
+            return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
 
     @torch.inference_mode()
     def speak(self, meanings: ArrayLike) -> list[list[int]]:

@@ -30,8 +30,11 @@ class TrainingOptions:
     """Passes over the training examples."""
     batch_size: Count = 1024
     """Examples per step."""
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it."""
+    precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, else
+    fp32; tf32: products of fp32 whose factors CUDA rounds to 10 bits after the point."""
+    deterministic: bool = False
+    """On CUDA, only kernels that repeat to the byte, which may be slower; the CPU always repeats."""
     evaluate_every: Count = 32
     """Steps between evaluations."""
     checkpoint_every: Count = 32

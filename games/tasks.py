@@ -82,9 +82,11 @@ class Discrimination(nn.Module):
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
         """Compare scores with the target's place. See `Task`."""
-        labels = truth.labels.int().argmax(-1)[:, None].expand(-1, len(answer))  # (batch, num_ends)
-        loss = cross_entropy(answer.permute(1, 2, 0), labels, reduction="none").t()
-        return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels.t()).float()})
+        labels = truth.labels.int().argmax(-1)  # (batch,)
+        # Not `cross_entropy` of three dimensions, of which CUDA has no deterministic kernel.
+        likelihoods = answer.permute(1, 2, 0).log_softmax(1)
+        loss = -likelihoods.gather(1, labels[:, None, None].expand(-1, 1, len(answer)))[:, 0].t()
+        return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels).float()})
 
     def chance(self) -> Mapping[str, float]:
         """accuracy: one divided by the number of candidates."""

@@ -13,7 +13,13 @@ from typing import Any
 import torch
 
 from ecsuite.config import DivergedError
-from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
+from ecsuite.devices import (
+    PRECISIONS,
+    choose_device,
+    choose_precision,
+    deterministic_kernels,
+    routed_products,
+)
 from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
@@ -44,6 +50,7 @@ from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training_notes import (
     ESTIMATE_AFTER,
     description,
+    devices_of_run,
     note_on_time_left,
     progress_label,
     steps_of_the_end,
@@ -73,7 +80,7 @@ def train(
         experiment: What to train.
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
         loggers: Take the figures of every evaluation; see `ecsuite.games.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
             the corpus count as so many steps as they are likely to take.
@@ -150,6 +157,7 @@ def _train(
     prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
     state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
     step, sums, valid = state["step"], state["sums"], state["valid"]
+    devices = devices_of_run(state.get("devices", []), target_device, step, note)
     log, log_lines = open_log(folder / "log.jsonl", step, state["log_lines"], note)
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
@@ -164,6 +172,7 @@ def _train(
 
     config = experiment.to_tree()
     provenance: dict[str, Any] = {"config": config, "versions": versions(target_device)}
+    provenance |= {"devices": devices} if len(devices) > 1 else {}
 
     def means() -> dict[str, float]:
         """Of the training batches since the last evaluation at a multiple of `evaluate_every`."""
@@ -187,6 +196,7 @@ def _train(
             "log_lines": log_lines,
             "sums": {name: float(each) for name, each in sums.items()},
             "valid": valid,
+            "devices": devices,
         }
         if best is not None:
             state["best"] = best.to_json()
@@ -209,6 +219,7 @@ def _train(
         log,
         started(loggers, config, folder, step) as tell,
         routed_products(target_device, settings.precision),
+        deterministic_kernels(target_device, is_asked=settings.deterministic),
     ):
         while step < num_steps and stopped == "epochs":
             epoch = step // steps_per_epoch

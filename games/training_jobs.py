@@ -62,7 +62,12 @@ class Game:
 
     def job_key(self) -> Any:
         """Every setting but the description and the paths of data files."""
-        return identity(self.experiment)
+        tree = identity(self.experiment)
+        if not tree["training"][
+            "deterministic"
+        ]:  # so that results from before there was this setting keep their keys
+            del tree["training"]["deterministic"]
+        return tree
 
 
 def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Result:
@@ -71,7 +76,7 @@ def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Res
     Args:
         game: What to train.
         folder: The run folder.
-        device: cpu or cuda.
+        device: cpu, cuda or mps.
         context: See `Context`.
 
     Raises:

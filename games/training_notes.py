@@ -1,8 +1,9 @@
 """What a run says of itself: what is trained, how far it is, and how long it will take."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -54,6 +55,27 @@ def description(
         f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {game.device.type}{threads}",
         f"{begin} of {min(training.batch_size, world.num_train):,} rounds; written to {folder}",
     ]
+
+
+def devices_of_run(
+    former: Sequence[Mapping[str, Any]], device: torch.device, step: int, note: Callable[[str], None]
+) -> list[Mapping[str, Any]]:
+    """The types of devices that a run has had, each with the step from which on; a change is told.
+
+    Args:
+        former: Those of its checkpoint; none in a new run, and in a run of a version that did not save them.
+        device: The present one.
+        step: Steps done.
+        note: Told of a change.
+    """
+    if former and former[-1]["device"] == device.type:
+        return list(former)
+    if former:
+        note(
+            f"the run was on {former[-1]['device']} up to step {step} and goes on on {device.type}: from there its "
+            "noise is drawn otherwise, so that the result is not that of a run on one device"
+        )
+    return [*former, {"device": device.type, "from_step": step}]
 
 
 def _objects(world: World) -> str:

@@ -1,11 +1,20 @@
 """The device and the precision are what they are called."""
 
+import os
+
 import pytest
 import torch
 
 from ecsuite import devices
 from ecsuite.config import ConfigError
-from ecsuite.devices import choose_device, choose_precision, products_precision, routed_products
+from ecsuite.devices import (
+    WORKSPACE,
+    choose_device,
+    choose_precision,
+    deterministic_kernels,
+    products_precision,
+    routed_products,
+)
 from ecsuite.eval.icy.report import precision_notes
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
@@ -20,9 +29,15 @@ def test_devices_and_precisions():
     assert choose_precision("auto", cpu) in ("bf16", "fp32")
     with pytest.raises(ConfigError, match="unknown device 'gpu'; did you mean 'cpu'"):
         choose_device("gpu")
-    if not torch.cuda.is_available():
-        with pytest.raises(ConfigError, match="no CUDA device that torch can use; try --device auto"):
-            choose_device("cuda")
+    for name in ("cuda", "mps"):
+        if not torch.get_device_module(name).device_count():
+            said = f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
+            with pytest.raises(ConfigError, match=said):
+                choose_device(name)
+    with pytest.raises(
+        ConfigError, match="precision tf32: expected a CUDA device, got cpu; try fp32 or auto"
+    ):
+        choose_precision("tf32", cpu)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +45,7 @@ def test_devices_and_precisions():
     [
         (CUDA, False, "fp32", "fp32", "highest", False),
         (CUDA, False, "bf16", "tf32", "high", True),
+        (CUDA, False, "tf32", "tf32", "high", True),
         (CPU, True, "fp32", "fp32", "highest", True),
         (CPU, True, "bf16", "bf16", "medium", True),
         # Without AMX `medium` is only faster: it rounds nothing.
@@ -60,6 +76,36 @@ def test_medium_rounds_nothing_without_amx():
     assert error < 1e-3 < 2**-9 * exact.abs().max(), (
         "factors of bf16 would be wrong by about 2^-9 of the values"
     )
+
+
+def test_only_deterministic_kernels_are_chosen_on_cuda_and_only_while_asked(monkeypatch):
+    monkeypatch.delenv(WORKSPACE, raising=False)
+    with deterministic_kernels(CPU, is_asked=True), deterministic_kernels(CUDA, is_asked=False):
+        assert not torch.are_deterministic_algorithms_enabled() and WORKSPACE not in os.environ
+    with deterministic_kernels(CUDA, is_asked=True):
+        assert torch.are_deterministic_algorithms_enabled() and os.environ[WORKSPACE] == ":4096:8"
+    assert not torch.are_deterministic_algorithms_enabled()
+    monkeypatch.delenv(WORKSPACE)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    with pytest.raises(
+        ConfigError, match="set CUBLAS_WORKSPACE_CONFIG=:4096:8 before this program first uses"
+    ):
+        with deterministic_kernels(CUDA, is_asked=True):
+            pass
+
+
+def test_an_operation_that_mps_lacks_is_named():
+    missing = NotImplementedError(
+        "The operator 'aten::cumsum' is not currently implemented for the MPS device. If ..."
+    )
+    with pytest.raises(
+        ConfigError, match="--device mps: torch has no aten::cumsum for MPS; set PYTORCH_ENABLE_MPS"
+    ):
+        with routed_products(torch.device("mps")):
+            raise missing
+    with pytest.raises(NotImplementedError):
+        with routed_products(CPU):
+            raise missing
 
 
 @pytest.mark.parametrize(("has_amx", "used"), [(False, "fp32"), (True, "bf16")])

@@ -1,11 +1,13 @@
 """Everything that computes with torch, once on the device that `pytest --device` names; other tests are of the CPU."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 import torch
 
+from ecsuite.config import ConfigError
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.models import make_agent, parse_model
@@ -77,6 +79,42 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     stopped = play("disc_tiny", folder=tmp_path, should_stop=lambda: next(stops))
     assert stopped.step == 3
     assert play("disc_tiny", folder=tmp_path, resume=True).step == 8
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [["channel.kind=gumbel"], ["channel.kind=reinforce", "sender.kind=transformer", "receiver.kind=cnn"]],
+)
+def test_deterministic_kernels_are_enough_for_a_game(tmp_path, monkeypatch, changes):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # also where CUDA was used before
+    play("disc_tiny", "training.deterministic=true", *changes, folder=tmp_path)
+
+
+def test_what_has_no_deterministic_kernel_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    with pytest.raises(ConfigError, match="torch has no deterministic adaptive_max_pool2d_backward_cuda"):
+        play("shape_gs", "training.deterministic=true", folder=tmp_path)
+
+
+def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
+    stops, notes = iter([None, "interrupt"]), []
+    experiment = load_experiment("disc_tiny", [*SMALL, "training.precision=fp32"])
+    train(
+        experiment,
+        tmp_path,
+        device="cpu",
+        progress=lambda *_: None,
+        note=notes.append,
+        should_stop=lambda: next(stops),
+    )
+    assert not notes
+    train(experiment, tmp_path, resume=True, device="cuda", progress=lambda *_: None, note=notes.append)
+    (line,) = notes
+    assert line.startswith(
+        "the run was on cpu up to step 2 and goes on on cuda: from there its noise is drawn"
+    )
+    devices = json.loads((tmp_path / "metadata.json").read_text())["devices"]
+    assert devices == [{"device": "cpu", "from_step": 0}, {"device": "cuda", "from_step": 2}]
 
 
 @pytest.mark.parametrize(

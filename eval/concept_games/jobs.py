@@ -41,7 +41,7 @@ def play_and_score(*, game: Game, folder: Location, device: str, context: Contex
     Args:
         game: The experiment, with its seed.
         folder: Parent of the run folder; a run that was stopped there goes on.
-        device: cpu or cuda.
+        device: cpu, cuda or mps.
         context: See `Context`.
 
     Returns:

@@ -77,7 +77,7 @@ def load_study(
         seeds: Replace the seeds of the study; None keeps them.
         rows: Names of the rows to keep; all if empty.
         assignments: `section.key=value` for every game, applied after the settings of the study.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
 
     Raises:
         ConfigError: If there is no such study, or a key, a value or a row's name is wrong.

@@ -154,7 +154,7 @@ def train_end_to_end(
         feeds_back_samples: See `EndToEndAgents`.
         protocol: Batch size, optimiser settings and hidden size.
         max_steps: Number of updates.
-        device: cpu or cuda.
+        device: cpu, cuda or mps.
         report_progress: Called with label and progress.
 
     Returns:

@@ -55,7 +55,7 @@ class Study:
     config: StudyConfig
     """What was asked."""
     device: str
-    """cpu or cuda."""
+    """cpu, cuda or mps."""
     models: tuple[str, ...]
     """Canonical names; in `end-to-end` the senders."""
     receivers: tuple[str, ...]
@@ -95,7 +95,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
 
     Args:
         config: What is asked.
-        device: cpu or cuda.
+        device: cpu, cuda or mps.
 
     Raises:
         ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, or a

@@ -75,8 +75,8 @@ class StudyConfig:
     """Maximum norm of a gradient; none: no clipping. The paper says 5.0; its program does not clip."""
     held_out: float = 0.0
     """Fraction of meanings that are held out from training and evaluated at the end."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: factors of matrix products may be rounded; what they are rounded to depends on the device."""
+    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
+    """bf16: factors of matrix products may be rounded; to what, depends on the device. tf32: on CUDA only."""
     early_verdict: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from floor to target."""
     hidden_size: int = 128

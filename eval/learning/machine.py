@@ -20,7 +20,7 @@ FULL_THREADS = 8
 class Machine:
     """Settings of a computation that can change the last digits of its result; fixed when a study is made."""
 
-    device: Literal["cpu", "cuda"]
+    device: Literal["cpu", "cuda", "mps"]
     """Where the model is."""
     precision: Literal["bf16", "fp32"]
     """Precision of matrix products and activations."""
@@ -32,7 +32,7 @@ class Machine:
         """The machine of a study.
 
         Args:
-            device: auto, cpu or cuda.
+            device: auto, cpu, cuda or mps.
             precision: auto, bf16 or fp32.
             is_reduced: Whether the models are smaller than the paper's.
 
@@ -65,7 +65,7 @@ class Machine:
 
 def training_resources(*, machine: Machine, **_: Any) -> Resources:
     """What a job that trains a model needs."""
-    return Resources(num_threads=machine.num_threads, memory=4.0, num_gpus=int(machine.device == "cuda"))
+    return Resources(num_threads=machine.num_threads, memory=4.0, num_gpus=int(machine.device != "cpu"))
 
 
 def followed(context: Context, label: str, *, share: float = 1.0) -> Followed:

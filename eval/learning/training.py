@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.config import DivergedError
+from ecsuite.devices import global_generators
 from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
 from ecsuite.jobs.job import Stopped
 
@@ -80,7 +81,7 @@ def train(
     )
     # Only checkpoints need their states.
     generators = (
-        [] if followed.checkpoint is None else [*generators, *_global_generators(parameters[0].device)]
+        [] if followed.checkpoint is None else [*generators, *global_generators(parameters[0].device)]
     )
     position, saver = Position(), None
     if followed.checkpoint is not None:
@@ -152,9 +153,3 @@ def compile_if_wide(model: nn.Module, width: int, device: torch.device) -> None:
     """Compile a model in place, if it is wide enough for this to pay, on a GPU."""
     if device.type == "cuda" and width >= COMPILED_WIDTH:
         model.compile()
-
-
-def _global_generators(device: torch.device) -> list[torch.Generator]:
-    """Torch's global generators, from which dropout draws."""
-    on_gpu = [torch.cuda.default_generators[device.index]] if device.type == "cuda" else []
-    return [torch.default_generator, *on_gpu]

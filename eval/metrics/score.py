@@ -35,7 +35,7 @@ class Options:
     targets: Path | None = None
     """Folder of target texts for XferBench; None means the embedded artificial languages."""
     device: str = "auto"
-    """`auto`, `cpu` or `cuda`."""
+    """`auto`, `cpu`, `cuda` or `mps`."""
     runner: Runner = field(default_factory=Runner)
     """How XferBench is run: the folder of kept results, processes, and who is told of progress."""
 

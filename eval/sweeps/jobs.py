@@ -40,7 +40,7 @@ def train_game(*, game: Game, folder: Location, device: str, context: Context) -
     Args:
         game: The experiment, with its seed.
         folder: Parent of the run folder; a run that was stopped there goes on.
-        device: cpu or cuda.
+        device: cpu, cuda or mps.
         context: See `Context`.
 
     Returns:

@@ -95,7 +95,7 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
 
     Args:
         file: A YAML file, or its content.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
 
     Raises:
         ConfigError: If a key, a value or a combination is not valid; the message names the run.

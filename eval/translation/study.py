@@ -82,7 +82,7 @@ def make_study(
         setting: full, frozen or reduced.
         preset: A name in `PRESETS`.
         seed: See `Study`.
-        device: `auto`, `cpu` or `cuda`.
+        device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
         ConfigError: If packages are missing, a name is unknown, the pairs can't be used, or the corpus is empty.

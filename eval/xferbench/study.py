@@ -55,7 +55,7 @@ def make_study(
         preset: How much compute.
         seeds: Seeds of initial weights, dropout and the order of the data.
         protocol: A name in `PROTOCOLS`.
-        device: `auto`, `cpu` or `cuda`.
+        device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
         ConfigError: If a seed is not usable, or a name is unknown.

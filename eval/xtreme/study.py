@@ -152,7 +152,7 @@ def make_study(
         texts: Folder of texts of the languages; None for the tagged sentences of the tasks; not read with `model`.
         human: A text in a human language, for an additional control; not read with `model`.
         seeds: Seeds; empty for as many as the preset says.
-        device: `auto`, `cpu` or `cuda`.
+        device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
         ConfigError: If a name is unknown, data that are needed are missing, or a setting is not read.

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.devices import choose_device
+from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.games.worlds.hub_data import stay_offline_without_network
 from ecsuite.memory import require_memory
 
@@ -51,7 +51,7 @@ def encode_folder(
     Args:
         folder: Contains the images, or subfolders of images.
         encoder: `random`, a folder, or a name on the Hugging Face hub.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or mps.
         progress: Called as `progress(label, images done, images in total)`.
 
     Raises:
@@ -171,7 +171,8 @@ def _encode(
     """Feature vectors of images, (num_images, width)."""
     pixels = processor(images=list(images), return_tensors="pt")["pixel_values"]
     try:
-        found = model(pixel_values=pixels.to(device))
+        with unrounded_products(device):
+            found = model(pixel_values=pixels.to(device))
         pooled = getattr(found, "pooler_output", None)
         if pooled is None:
             pooled = found.last_hidden_state.mean(1)

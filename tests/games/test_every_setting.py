@@ -38,6 +38,7 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
         "there are no metrics",
         lambda tree: not tree["evaluation"]["metrics"],
     ),
+    "training.deterministic": ("the CPU always repeats to the byte", lambda tree: True),
     "world.held_out": (
         "rules of one pair are never held out",
         lambda tree: tree["world"].get("rule_length") == 1,
