@@ -46,12 +46,14 @@ def run_study(
     """
     from ecsuite.jobs.engines import Place, place_of
     from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.slurm_tasks import remove_ended
 
     if on is not None and workers is not None:
         raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
     by_number = on is None and slurm is None
     place = Place(num_workers=workers) if by_number else place_of(on or "local", slurm)
     remove_abandoned(cache)
+    remove_ended(cache)
     with Reporter(cache_dir=cache, quiet=quiet) as reporter, stop_signals() as should_stop:
         return measure(
             Runner(

@@ -44,7 +44,7 @@ def sweep(
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
-    from ecsuite.jobs.slurm import slurm_options
+    from ecsuite.jobs.slurm_options import slurm_options
 
     share = None if part is None else read_part(part)
     if print_sbatch:

@@ -10,7 +10,8 @@ from ecsuite.jobs.executors import num_cores
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.graph import SECONDS_SILENT
 from ecsuite.jobs.ray import Ray, RayOptions
-from ecsuite.jobs.slurm import Slurm, options_of, slurm_options
+from ecsuite.jobs.slurm import Slurm
+from ecsuite.jobs.slurm_options import options_of, slurm_options
 
 MAX_WORKERS = 1000
 """Most processes of one command on this machine."""

@@ -1,301 +1,298 @@
-"""Slurm: groups of jobs as tasks of job arrays, through submitit (extra `slurm`).
+"""Slurm: groups of jobs in tasks of job arrays, through submitit (extra `slurm`).
 
-The nodes share the folder of kept results. A task is sent an import path and JSON, as a local process is; it writes
-its results into the store, and what happened into `slurm/` there, which this process reads. So tasks go on when this
-process ends, and the next one takes them up instead of submitting them again:
-
-    slurm/TOKEN.task.json       the jobs of a task, and its number in Slurm
-    slurm/TOKEN.progress.json   what it is doing
-    slurm/TOKEN.end.json        its events, when it has ended
-    slurm/logs/                 submitit's files, with the output of each task
-
-A task that is preempted and requeued, or whose time ends, goes on from the checkpoints of its jobs.
+The nodes share the folder of kept results. A task writes its results into the store, and what happened into `slurm/`
+there, which this process reads; see `slurm_tasks`. So tasks go on when this process ends, and the next one takes their
+groups up instead of submitting them again. A task that is preempted and requeued, or whose time ends, goes on from the
+checkpoints of its jobs.
 """
 
 import getpass
 import json
 import logging
+import re
 import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, missing_extra
-from ecsuite.jobs.computing import Event, Group, compute_and_report
+from ecsuite.jobs.computing import Event, Group
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT
-from ecsuite.jobs.job import Resources, SentJob
+from ecsuite.jobs.job import Resources, hash_of
+from ecsuite.jobs.slurm_options import minutes_of
+from ecsuite.jobs.slurm_tasks import END, JOBS, PROGRESS, TASK, Work, groups_in, remove, take, taken_by
 from ecsuite.jobs.store import Store
 
 MAX_TASKS = 500
-"""Most tasks at the same time in Slurm; arrays of more than 1,000 are refused by its default."""
+"""Most groups at the same time in Slurm; arrays of more than 1,000 tasks are refused by its default."""
+SHARE_FOR_MORE = 0.1
+"""Share of its time in which a task takes further groups; the rest suffices for nearly every one."""
 SECONDS_BETWEEN_CHECKS = 10.0
 """How often Slurm is asked which tasks it has."""
-SECONDS_OF_PROGRESS = 5.0
-"""How often a task says what it is doing."""
+SECONDS_TO_CANCEL = 5.0
+"""How long a second Ctrl-C cancels what is queued."""
 NUM_MISSES = 2
 """After how many checks a task without a result, and that Slurm does not know, has died: shared files may be late."""
-DEFAULTS = {"time": "60"}
-"""Options of sbatch unless others are given: minutes of a task."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
-    """A group in Slurm."""
-
-    number: int
-    """The number that the group was submitted with."""
-    token: str
-    """The name of its files."""
-    slurm_id: str
-    """Its number in Slurm, such as `34_0`."""
-
-
-class Work:
-    """What a task computes; called by submitit on a node."""
-
-    def __call__(self, folder: str, token: str, group: list[dict[str, Any]]) -> None:
-        """Compute a group.
-
-        Args:
-            folder: The store.
-            token: The name of the task's files.
-            group: The jobs, as JSON values.
-        """
-        files, last = Path(folder) / "slurm", 0.0
-        if not (files / f"{token}.task.json").exists():
-            return  # queued again by Slurm after it had ended, and its result was taken
-        events: list[dict[str, Any]] = []
-
-        def report(event: Event) -> None:
-            nonlocal last
-            if event.kind != "progress":
-                events.append(asdict(event))
-            elif time.monotonic() - last > SECONDS_OF_PROGRESS:
-                last = time.monotonic()
-                _write(files / f"{token}.progress.json", asdict(event))
-
-        jobs = [SentJob(**each) for each in group]
-        compute_and_report(0, jobs, Store(Path(folder)), report, lambda: False)
-        _write(files / f"{token}.end.json", events)
-
-    def checkpoint(self, folder: str, token: str, group: list[dict[str, Any]]) -> Any:
-        """Called by submitit shortly before the time of the task ends: the task is queued again, as it was."""
-        return import_module("submitit.helpers").DelayedSubmission(self, folder, token, group)
 
 
 class Slurm:
-    """Computes in tasks of Slurm; see `Local` for the methods."""
+    """Computes in tasks of Slurm; see `Executor` for the methods."""
 
     num_slots = MAX_TASKS
 
     def __init__(self, store: Store, report: Callable[[Event], None], options: Mapping[str, str]) -> None:
-        self.store, self.report = store, report
+        _require_slurm()
+        self.store, self.report, self.options = store, report, options
         self.files = store.folder.resolve() / "slurm"
-        self.executor = _executor(self.files / "logs", options)
-        self.files.mkdir(parents=True, exist_ok=True)
-        self.pending: list[tuple[int, Group]] = []
-        self.tasks: dict[str, Task] = {}
-        self.misses: dict[str, int] = {}
+        self.pending: list[tuple[int, Group, Resources]] = []
+        self.groups: dict[str, int] = {}  # by name, the number that a group was submitted with
+        self.pools: dict[str, Resources] = {}
+        self.told: dict[str, bytes] = {}  # by name, the last progress that was read
+        self.misses: Counter[str] = Counter()
         self.last_check = time.monotonic()
-        self.former = self._former_tasks()
+        self.former = self._former_groups()
 
     def submit(self, number: int, group: Group, resources: Resources) -> None:
         """Take a group; the next `poll` submits it, unless a task of an earlier command computes it."""
-        token = self.former.pop(_name_of(group), None)
-        if token is not None:
-            self.tasks[token] = Task(number=number, token=token, slurm_id=self._slurm_id(token))
+        name, pool = self.former.pop(_name_of(group), None), self._pool_of(resources)
+        if name is not None and not name.startswith(pool) and take(self.files, name, ""):
+            remove(self.files, name)  # it waits in Slurm with other options
+            name = None
+        if name is None:
+            self.pending.append((number, group, resources))
         else:
-            self.pending.append((number, group))
+            self.groups[name] = number
 
     def poll(self, seconds: float) -> None:
-        """Submit what is pending as one array, wait, and report what happened."""
+        """Submit what is pending, wait, and report what happened."""
         if self.pending:
             self._submit_all()
         time.sleep(seconds)
-        ended = {file.name.removesuffix(".end.json") for file in self.files.glob("*.end.json")}
-        for token in [token for token in self.tasks if token in ended]:
-            self._end(token, json.loads((self.files / f"{token}.end.json").read_bytes()))
-        if time.monotonic() - self.last_check > SECONDS_BETWEEN_CHECKS and self.tasks:
+        ended = {file.name.removesuffix(END) for file in self.files.glob(f"*{END}")}
+        for name in [name for name in self.groups if name in ended]:
+            self._end(name, json.loads((self.files / f"{name}{END}").read_bytes()))
+        if ended:
+            self._cancel_surplus()
+        if time.monotonic() - self.last_check > SECONDS_BETWEEN_CHECKS and self.groups:
             self.last_check = time.monotonic()
             self._check()
 
     def cancel(self, number: int, reason: str) -> None:
         """Cancel the task that computes a group."""
+        for name in [name for name, each in self.groups.items() if each == number]:
+            _cancel([task] if (task := taken_by(self.files, name)) else [])
+            self._end(name, [asdict(Event(kind="died", group=0, text=reason))])
 
     def stop(self) -> None:
-        """Leave the tasks to Slurm, where they go on, and say so."""
-        ids = sorted({task.slurm_id.partition("_")[0] for task in self.tasks.values()})
-        if ids:
-            self.store.note(
-                f"{len(self.tasks)} tasks go on in Slurm; the same command takes their results; to cancel them: "
-                f"scancel {' '.join(ids)}"
-            )
-        for number in [
-            *(task.number for task in self.tasks.values()),
-            *(number for number, _ in self.pending),
-        ]:
-            self.report(Event(kind="stopped", group=number))
-        self.tasks.clear()
+        """Leave the tasks to Slurm, where they go on, and say so; a second Ctrl-C cancels those that wait there."""
+        names, numbers = list(self.groups), [number for number, *_ in self.pending]
+        numbers += self.groups.values()
+        self.groups.clear()
         self.pending.clear()
+        try:
+            if names:
+                self.store.note(
+                    f"{len(names)} groups of jobs go on in Slurm; the same command takes their results; Ctrl-C again "
+                    "now cancels what has not begun"
+                )
+                time.sleep(SECONDS_TO_CANCEL)
+        except KeyboardInterrupt:
+            free = self._withdraw(names)
+            tasks = sorted({task for name in names if (task := taken_by(self.files, name))})
+            self.store.note(
+                f"{len(free)} cancelled"
+                + (f"; to end the others: scancel {' '.join(tasks)}" if tasks else "")
+            )
+        for number in numbers:
+            self.report(Event(kind="stopped", group=number))
 
     def close(self) -> None:
-        """Remove what is left of tasks whose results others took; those that run belong to Slurm."""
-        for token in self.former.values():
-            if (self.files / f"{token}.end.json").exists():
-                self._remove(token)
+        """Remove what is left of groups whose results others took; what runs belongs to Slurm."""
+        for name in self.former.values():
+            if (self.files / f"{name}{END}").exists():
+                remove(self.files, name)
+        self._withdraw(self.groups)  # after an error that ends the work
 
     def _submit_all(self) -> None:
         pending, self.pending = self.pending, []
-        tokens = [secrets.token_hex(8) for _ in pending]
-        groups = [[asdict(job) for job in group] for _, group in pending]
-        folder = str(self.store.folder.resolve())
-        for token, (_, group) in zip(tokens, pending, strict=True):
-            _write(self.files / f"{token}.task.json", {"group": _name_of(group), "slurm_id": ""})
-        try:
-            with self.executor.batch():
-                jobs = [
-                    self.executor.submit(Work(), folder, *each) for each in zip(tokens, groups, strict=True)
-                ]
-            ids = [str(job.job_id) for job in jobs]
-        except Exception as error:  # of submitit, whose classes differ between its versions
-            for token in tokens:
-                self._remove(token)
-            said = " ".join(str(error).split())
-            raise ConfigError(f"--on slurm: sbatch refused the jobs: {said:.300}") from None
-        for token, slurm_id, (number, group) in zip(tokens, ids, pending, strict=True):
-            _write(self.files / f"{token}.task.json", {"group": _name_of(group), "slurm_id": slurm_id})
-            self.tasks[token] = Task(number=number, token=token, slurm_id=slurm_id)
+        by_resources: defaultdict[Resources, list[tuple[int, Group]]] = defaultdict(list)
+        for number, group, resources in pending:
+            by_resources[resources].append((number, group))
+        for resources, groups in by_resources.items():
+            pool = self._pool_of(resources)
+            names = [f"{pool}-{time.time_ns()}-{secrets.token_hex(4)}" for _ in groups]
+            self.files.mkdir(parents=True, exist_ok=True)
+            for name, (number, group) in zip(names, groups, strict=True):
+                content = {"group": _name_of(group), "jobs": [asdict(job) for job in group]}
+                write_atomically(self.files / f"{name}{JOBS}", json.dumps(content).encode())
+                self.groups[name] = number
+            self._submit_tasks(pool, len(names))
 
-    def _end(self, token: str, events: Sequence[Mapping[str, Any]]) -> None:
-        """Report the events of a task that has ended, and remove its files."""
-        task = self.tasks.pop(token)
+    def _submit_tasks(self, pool: str, number: int) -> None:
+        try:
+            executor = _executor(self.files / "logs", self.options, self.pools[pool], f"ecsuite-{pool}")
+            arguments = (str(self.files.parent), pool, SHARE_FOR_MORE * 60 * minutes_of(self.options["time"]))
+            with executor.batch():
+                for _ in range(number):
+                    executor.submit(Work(), *arguments)
+        except Exception as error:  # of submitit, whose classes differ between its versions
+            said = " ".join(str(error).split())
+            raise ConfigError(f"--on slurm: sbatch refused the jobs: {said:.200}") from None
+
+    def _pool_of(self, resources: Resources) -> str:
+        pool = hash_of([str(self.files), dict(self.options), asdict(resources)])[:8]
+        self.pools[pool] = resources
+        return pool
+
+    def _end(self, name: str, events: Sequence[Mapping[str, Any]]) -> None:
+        """Report the events of a group that has ended, and remove its files."""
+        number = self.groups.pop(name)
+        remove(self.files, name)
         for event in events:
-            self.report(Event(**{**event, "group": task.number}))
-        self._remove(token)
+            self.report(Event(**{**event, "group": number}))
+
+    def _cancel_surplus(self) -> None:
+        """Cancel the tasks that wait in Slurm if there is nothing left to take."""
+        for pool in [pool for pool in self.pools if not self._has_free_groups(pool)]:
+            del self.pools[pool]
+            # A task that has taken a group waits to go on with it.
+            busy = {
+                taken_by(self.files, file.name.removesuffix(TASK))
+                for file in self.files.glob(f"{pool}-*{TASK}")
+            }
+            waiting = [
+                task for task, (state, of) in (_queue() or {}).items() if of == pool and state == "PENDING"
+            ]
+            _cancel([task for task in waiting if task not in busy], "--state=PENDING")
 
     def _check(self) -> None:
-        """Report progress, and tasks that Slurm does not know any more and that gave no result."""
-        queued = _queued()
-        for token, task in list(self.tasks.items()):
-            with suppress(OSError, ValueError, TypeError):  # written while it is read, on a shared disk
-                progress = json.loads((self.files / f"{token}.progress.json").read_bytes())
-                self.report(Event(**{**progress, "group": task.number}))
-            is_known = queued is None or task.slurm_id in queued
-            self.misses[token] = 0 if is_known else self.misses.get(token, 0) + 1
-            if self.misses[token] >= NUM_MISSES and not (self.files / f"{token}.end.json").exists():
-                log = self.files / "logs" / f"{task.slurm_id}_0_log.err"
-                died = {
-                    "kind": "died",
-                    "text": f"its task {task.slurm_id} in Slurm ended without a result ({log})",
-                }
-                self._end(token, [died])
-
-    def _former_tasks(self) -> dict[str, str]:
-        """The tokens of tasks of earlier commands, by their groups; those that Slurm does not know are removed."""
-        queued = _queued()
-        found = {}
-        for file in self.files.glob("*.task.json"):
-            token = file.name.removesuffix(".task.json")
-            try:
-                entry = json.loads(file.read_bytes())
-                group, slurm_id = str(entry["group"]), str(entry["slurm_id"])
-            except (OSError, ValueError, KeyError, TypeError):
-                self._remove(token)
-                continue
-            if queued is None or slurm_id in queued or (self.files / f"{token}.end.json").exists():
-                found[group] = token
+        """Report progress, and groups whose tasks Slurm does not know any more."""
+        queue = _queue()
+        if queue is None:
+            return  # it does not answer; tasks may go on
+        for name, number in list(self.groups.items()):
+            task = taken_by(self.files, name)
+            if task is None:
+                is_known = any(of == name.partition("-")[0] for _, of in queue.values())
             else:
-                self._remove(token)
+                is_known = task in queue
+                self._tell_progress(name, number, is_running=is_known and queue[task][0] != "PENDING")
+            self.misses[name] = 0 if is_known else self.misses[name] + 1
+            if self.misses[name] >= NUM_MISSES and not (self.files / f"{name}{END}").exists():
+                self._end(name, [asdict(Event(kind="died", group=0, text=self._how_it_ended(task)))])
+
+    def _tell_progress(self, name: str, number: int, *, is_running: bool) -> None:
+        """Report what a task has written since the last look."""
+        if not is_running:
+            self.report(Event(kind="queued", group=number))
+            return
+        with suppress(OSError, ValueError, TypeError):  # written while it is read, on a shared disk
+            content = (self.files / f"{name}{PROGRESS}").read_bytes()
+            if content != self.told.get(name):
+                self.told[name] = content
+                self.report(Event(**json.loads(content)["event"] | {"group": number}))
+
+    def _how_it_ended(self, task: str | None) -> str:
+        logs = self.files / "logs"
+        if task is None:
+            return f"Slurm has no task for it; were all cancelled? See {logs}"
+        said = _run("scontrol", "show", "job", "-o", task) or ""
+        found = re.search(r"JobState=(\w+)", said)
+        state = f" ({found[1].lower().replace('_', ' ')})" if found else ""
+        return f"its task {task} in Slurm ended without a result{state}; see {logs / f'{task}_0_log.err'}"
+
+    def _withdraw(self, names: Collection[str]) -> list[str]:
+        """Remove the groups that no task has taken, and cancel the tasks that wait for one; returns them."""
+        pools = {name.partition("-")[0] for name in names}
+        free = [name for name in names if take(self.files, name, "")]
+        for name in free:
+            remove(self.files, name)
+        for pool in pools:
+            self.pools.setdefault(pool, Resources())
+        if free:
+            self._cancel_surplus()
+        return free
+
+    def _has_free_groups(self, pool: str) -> bool:
+        """Whether there is a group of any command that no task has taken."""
+        return any(not (self.files / f"{name}{TASK}").exists() for name in groups_in(self.files, pool))
+
+    def _former_groups(self) -> dict[str, str]:
+        """The groups of earlier commands that have ended, or that Slurm has tasks for; the others are removed."""
+        found: dict[str, str] = {}
+        files = list(self.files.glob(f"*{JOBS}"))
+        queue = _queue() if files else None
+        for file in files:
+            name = file.name.removesuffix(JOBS)
+            task, pool = taken_by(self.files, name), name.partition("-")[0]
+            is_known = queue is None or (
+                any(of == pool for _, of in queue.values()) if task is None else task in queue
+            )
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                if is_known or (self.files / f"{name}{END}").exists():
+                    found[str(json.loads(file.read_bytes())["group"])] = name
+                    continue
+            remove(self.files, name)
         return found
 
-    def _slurm_id(self, token: str) -> str:
-        return str(json.loads((self.files / f"{token}.task.json").read_bytes())["slurm_id"])
 
-    def _remove(self, token: str) -> None:
-        for kind in ("task", "progress", "end"):
-            (self.files / f"{token}.{kind}.json").unlink(missing_ok=True)
-
-
-def slurm_options(text: str | None) -> dict[str, str]:
-    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`.
-
-    Raises:
-        ConfigError: If a piece has no `=`, or the time is not one.
-    """
-    options = DEFAULTS | options_of(f"--slurm {text}", text or "")
-    minutes_of(options["time"])
-    return options
-
-
-def options_of(place: str, text: str) -> dict[str, str]:
-    """Options from `partition=low,gres=gpu:1`; `ConfigError` that begins with the place if a piece has no `=`."""
-    options = {}
-    for piece in text.split(","):
-        key, equals, value = piece.strip().partition("=")
-        if not equals and piece.strip():
-            raise ConfigError(f"{place}: expected KEY=VALUE, such as partition=low, got {piece.strip()}")
-        if equals:
-            options[key.strip().lstrip("-").replace("-", "_")] = value.strip()
-    return options
-
-
-def minutes_of(text: str) -> int:
-    """Minutes from Slurm's `90`, `1:30:00` or `1-12:00:00`.
-
-    Raises:
-        ConfigError: If it is none of these.
-    """
-    days, dash, clock = text.rpartition("-")
-    pieces = clock.split(":")
-    if not all(piece.isdecimal() for piece in ([days] if dash else []) + pieces) or len(pieces) > 3:
-        raise ConfigError(f"--slurm time={text}: expected minutes (90), 1:30:00 or 1-12:00:00")
-    numbers = [int(piece) for piece in pieces]
-    if dash:
-        hours, minutes = (*numbers, 0, 0)[:2]
-    else:
-        hours, minutes = (numbers[0], numbers[1]) if len(numbers) == 3 else (0, numbers[0])
-    return max(1, int(days or 0) * 24 * 60 + hours * 60 + minutes)
-
-
-def _executor(folder: Path, options: Mapping[str, str]) -> Any:
+def _require_slurm() -> None:
     if shutil.which("sbatch") is None:
         raise ConfigError(
             "--on slurm: there is no sbatch here; run the command on a login node of the cluster"
         )
     try:
-        submitit: Any = import_module("submitit")
+        import_module("submitit")
     except ImportError:
         raise missing_extra("--on slurm", "slurm") from None
     logging.getLogger("submitit").setLevel(logging.ERROR)
+
+
+def _executor(folder: Path, options: Mapping[str, str], resources: Resources, name: str) -> Any:
+    """What submits tasks that have these options, and what their jobs need unless the options say it."""
+    submitit: Any = import_module("submitit")
     folder.mkdir(parents=True, exist_ok=True)
     executor = submitit.SlurmExecutor(folder=folder, max_num_timeout=1000)
-    known = {"time": minutes_of(options["time"]), "job_name": "ecsuite", "use_srun": False}
-    more = {key: value for key, value in options.items() if key != "time"}
+    known = {"time": minutes_of(options["time"]), "job_name": name, "use_srun": False}
+    more: dict[str, Any] = {key: value for key, value in options.items() if key != "time"}
+    if resources.num_threads > 1:
+        more.setdefault("cpus_per_task", resources.num_threads)
+    if resources.num_gpus and not any("gpu" in f"{key}={value}" for key, value in more.items()):
+        more["gres"] = "gpu:1"
     setup = [f"export {name}={value}" for name, value in WORKER_ENVIRONMENT.items()]
     executor.update_parameters(**known, setup=setup, additional_parameters=more)
     return executor
 
 
-def _queued() -> set[str] | None:
-    """The tasks of this user that wait or run in Slurm; None if it does not answer."""
-    command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
+def _queue() -> dict[str, tuple[str, str]] | None:
+    """The state and the pool of each task of this user in Slurm; None if it does not answer."""
+    said = _run("squeue", "--noheader", "--array", "--format=%i|%T|%j", f"--user={getpass.getuser()}")
+    if said is None:
+        return None
+    rows = [line.split("|", 2) for line in said.splitlines()]
+    return {row[0]: (row[1], row[2].removeprefix("ecsuite-")) for row in rows if len(row) == 3}
+
+
+def _cancel(tasks: Sequence[str], *options: str) -> None:
+    for start in range(0, len(tasks), 100):
+        _run("scancel", *options, *tasks[start : start + 100])
+
+
+def _run(*command: str) -> str | None:
+    """What a command of Slurm prints; None if it fails."""
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(said.stdout.split())
 
 
 def _name_of(group: Group) -> str:
     return " ".join(sorted(job.digest for job in group))
-
-
-def _write(file: Path, content: Any) -> None:
-    write_atomically(file, json.dumps(content).encode())

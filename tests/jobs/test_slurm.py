@@ -1,19 +1,22 @@
 """Jobs in Slurm: tasks that end, die, are left behind and taken up again; on a real Slurm where there is one."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from counting_jobs import LOG, square
+from counting_jobs import LOG, square, use_the_gpu
 
 from ecsuite.config import ConfigError
 from ecsuite.jobs import slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
-from ecsuite.jobs.slurm import Slurm, minutes_of, slurm_options
+from ecsuite.jobs.slurm import Slurm
+from ecsuite.jobs.slurm_options import minutes_of, slurm_options
+from ecsuite.jobs.slurm_tasks import remove_ended, take
 
 HAS_SLURM = (
     shutil.which("sbatch") is not None
@@ -24,8 +27,13 @@ HAS_SLURM = (
 class Cluster:
     """What submitit and Slurm do, in this process: tasks wait until `run` computes them."""
 
-    def __init__(self):
-        self.waiting, self.num_submitted, self.refuses = {}, 0, False
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+        self.waiting, self.num_submitted, self.refuses, self.cancelled = {}, 0, False, []
+
+    def executor(self, folder, options, resources, name):
+        self.name, self.resources = name, resources
+        return self
 
     def batch(self):
         return self
@@ -39,35 +47,47 @@ class Cluster:
     def submit(self, function, *arguments):
         if self.refuses:
             raise RuntimeError("sbatch: error: invalid partition\nspecified: nowhere")
-        name = f"7_{self.num_submitted}"
+        self.waiting[f"7_{self.num_submitted}"] = (self.name, function, arguments)
         self.num_submitted += 1
-        self.waiting[name] = (function, arguments)
-        return type("Task", (), {"job_id": name})
 
-    def run(self):
-        for name in list(self.waiting):
-            function, arguments = self.waiting.pop(name)
+    def run(self, most=1000):
+        for name in list(self.waiting)[:most]:
+            _, function, arguments = self.waiting.pop(name)
+            self.monkeypatch.setenv("SLURM_JOB_ID", name)
             function(*arguments)
+
+    def answer(self, *command):
+        if command[0] == "squeue":
+            return "".join(f"{task}|PENDING|{name}\n" for task, (name, *_) in self.waiting.items())
+        if command[0] == "scancel":
+            self.cancelled += [task for task in command[1:] if self.waiting.pop(task, None)]
+        return "JobId=7 JobState=OUT_OF_MEMORY Reason=None" if command[0] == "scontrol" else ""
 
 
 @pytest.fixture
 def cluster(monkeypatch, tmp_path_factory):
-    cluster = Cluster()
+    cluster = Cluster(monkeypatch)
     monkeypatch.setenv(LOG, str(tmp_path_factory.mktemp("log") / "log.txt"))
-    monkeypatch.setattr(slurm, "_executor", lambda folder, options: cluster)
-    monkeypatch.setattr(slurm, "_queued", lambda: set(cluster.waiting))
+    monkeypatch.setattr(slurm, "_require_slurm", lambda: None)
+    monkeypatch.setattr(slurm, "_executor", cluster.executor)
+    monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
+    monkeypatch.setattr(slurm, "SECONDS_TO_CANCEL", 0.0)
     return cluster
 
 
 def engine(before_poll=lambda: None):
     def made(store, report):
-        place = Slurm(store, report, {})
+        place = Slurm(store, report, slurm_options(None))
         poll = place.poll
         place.poll = lambda seconds: (poll(0), before_poll())
         return place
 
     return made
+
+
+def left(folder):
+    return list((folder / "slurm").glob("*.json")) + list((folder / "slurm").glob(".*"))
 
 
 def test_results_are_those_of_the_jobs(cluster, tmp_path):
@@ -77,23 +97,77 @@ def test_results_are_those_of_the_jobs(cluster, tmp_path):
     results = runner.run(jobs)
     assert told == [f"4 jobs: 0 kept in {tmp_path}, 4 to submit"]
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4, 9] and cluster.num_submitted == 4
-    assert not list((tmp_path / "slurm").glob("*.json"))
+    assert not left(tmp_path)
     assert Runner(folder=tmp_path, engine=None).run(jobs) == results and cluster.num_submitted == 4
 
 
-def test_a_task_that_slurm_lost_is_tried_once_more(cluster, tmp_path):
+def test_short_jobs_share_a_task_and_the_tasks_that_are_left_over_are_cancelled(cluster, tmp_path):
+    jobs = [Job(square, number=number) for number in range(20)]
+    results = Runner(folder=tmp_path, engine=engine(lambda: cluster.run(1))).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [number**2 for number in range(20)]
+    assert len(cluster.cancelled) == 19 and not cluster.waiting and not left(tmp_path)
+
+
+def test_a_task_of_some_age_takes_no_further_group(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "SHARE_FOR_MORE", 0.0)
+    jobs = [Job(square, number=number) for number in range(3)]
+    Runner(folder=tmp_path, engine=engine(lambda: cluster.run(1))).run(jobs)
+    assert not cluster.cancelled
+
+
+def test_jobs_tell_slurm_what_they_need(cluster, tmp_path):
+    Runner(folder=tmp_path, engine=engine(cluster.run)).run([Job(use_the_gpu, number=1)])
+    assert cluster.resources.num_gpus == 1
+
+
+def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
     told, lost = [], []
 
     def lose_the_first():
         if lost:
             cluster.run()
         elif cluster.waiting:
+            (file,) = (tmp_path / "slurm").glob("*.jobs.json")
             lost.append(cluster.waiting.pop("7_0"))
+            take(tmp_path / "slurm", file.name.removesuffix(".jobs.json"), "7_0")
 
     job = Job(square, number=4)
     found = Runner(folder=tmp_path, engine=engine(lose_the_first), note=told.append).run([job])
     assert found[job].value["square"] == 16 and cluster.num_submitted == 2
-    assert "its task 7_0 in Slurm ended without a result" in told[0] and "tried once more" in told[0]
+    assert "its task 7_0 in Slurm ended without a result (out of memory)" in told[0]
+    assert told[0].endswith("tried once more") and not left(tmp_path)
+
+
+def test_a_group_that_no_task_takes_is_told(cluster, tmp_path):
+    told, job = [], Job(square, number=4)
+    found = Runner(folder=tmp_path, engine=engine(cluster.waiting.clear), note=told.append).run([job])
+    assert found[job].failure.startswith("Slurm has no task for it; were all cancelled?") and not left(
+        tmp_path
+    )
+
+
+def test_a_hanging_task_is_cancelled(cluster, tmp_path):
+    """It is in the queue of Slurm, and runs, but says nothing."""
+    told, job = [], Job(square, number=4)
+    commands = []
+
+    def answer(*command):
+        commands.append(command)
+        names = [file.name.removesuffix(".jobs.json") for file in (tmp_path / "slurm").glob("*.jobs.json")]
+        for name in names:
+            take(tmp_path / "slurm", name, "7_0")
+        return "".join(f"7_0|RUNNING|ecsuite-{name.partition('-')[0]}\n" for name in names)
+
+    cluster.monkeypatch.setattr(slurm, "_run", answer)
+
+    def begin():
+        for file in (tmp_path / "slurm").glob("*.jobs.json"):
+            progress = file.with_name(file.name.replace(".jobs.", ".progress."))
+            progress.write_text(json.dumps({"event": {"kind": "started", "group": 0}, "at": 1}))
+
+    runner = Runner(folder=tmp_path, engine=engine(begin), note=told.append, seconds_silent=0.3)
+    assert runner.run([job])[job].failure.startswith("it hung: no progress")
+    assert ("scancel", "7_0") in commands and len(told) == 2
 
 
 def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_path):
@@ -103,23 +177,64 @@ def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_pat
         Runner(
             folder=tmp_path, engine=engine(), note=told.append, should_stop=lambda: next(asked, "interrupt")
         ).run(jobs)
-    assert told == ["3 tasks go on in Slurm; the same command takes their results; to cancel them: scancel 7"]
-    first = cluster.waiting.pop("7_0")  # one of them ends meanwhile
-    first[0](*first[1])
+    assert told == [
+        "3 groups of jobs go on in Slurm; the same command takes their results; Ctrl-C again now cancels what has "
+        "not begun"
+    ]
+    first = cluster.waiting["7_0"]
+    cluster.run(1)  # one task computes all meanwhile
     results = Runner(folder=tmp_path, engine=engine(cluster.run)).run(jobs)
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
-    assert not list((tmp_path / "slurm").glob("*.json"))
-    first[0](*first[1])  # queued again by Slurm although its result was taken: computes nothing
-    assert not list((tmp_path / "slurm").glob("*.json"))
+    remove_ended(tmp_path)
+    assert left(tmp_path)  # another command may wait for them
+    for file in left(tmp_path):
+        os.utime(file, (0, 0))
+    remove_ended(tmp_path)
+    assert not left(tmp_path)
+    first[1](*first[2])  # queued again by Slurm although its results were taken: computes nothing
+    assert not left(tmp_path)
 
 
-def test_a_damaged_note_of_a_task_is_removed(cluster, tmp_path):
+def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypatch):
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    told, asked = [], iter([None, "interrupt"])
+    with pytest.raises(KeyboardInterrupt):
+        Runner(
+            folder=tmp_path,
+            engine=engine(lambda: monkeypatch.setattr(slurm.time, "sleep", interrupt)),
+            note=told.append,
+            should_stop=lambda: next(asked),
+        ).run([Job(square, number=1), Job(square, number=2)])
+    assert told[-1] == "2 cancelled" and len(cluster.cancelled) == 2 and not left(tmp_path)
+
+
+def test_a_task_that_is_requeued_goes_on_with_its_group(cluster, tmp_path):
+    """It had taken a group when it was preempted; another task takes no group twice."""
+    taken = []
+
+    def preempt():
+        if cluster.waiting and not taken:
+            name = min(file.name for file in (tmp_path / "slurm").glob("*.jobs.json")).removesuffix(
+                ".jobs.json"
+            )
+            taken.append(take(tmp_path / "slurm", name, "7_1"))
+        cluster.run()
+
+    jobs = [Job(square, number=number) for number in range(2)]
+    results = Runner(folder=tmp_path, engine=engine(preempt)).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [0, 1] and taken == [True]
+    assert len(Path(os.environ[LOG]).read_text().splitlines()) == 2
+
+
+def test_a_damaged_file_of_a_group_is_removed(cluster, tmp_path):
     (tmp_path / "slurm").mkdir()
-    for name, text in (("a", "{"), ("b", '{"group": "x", "slurm_id": "9_9"}'), ("c", "[]")):
-        (tmp_path / "slurm" / f"{name}.task.json").write_text(text)
+    for name, text in (("a", "{"), ("b", '{"group": "x"}'), ("c", "[]")):
+        (tmp_path / "slurm" / f"{name}-1.jobs.json").write_text(text)
     job = Job(square, number=1)
     assert Runner(folder=tmp_path, engine=engine(cluster.run)).run([job])[job].value["square"] == 1
-    assert not list((tmp_path / "slurm").glob("*.json"))
+    assert not left(tmp_path)
 
 
 def test_what_sbatch_refuses_is_one_line(cluster, tmp_path):
@@ -128,7 +243,7 @@ def test_what_sbatch_refuses_is_one_line(cluster, tmp_path):
         ConfigError, match="sbatch refused the jobs: sbatch: error: invalid partition specified"
     ):
         Runner(folder=tmp_path, engine=engine()).run([Job(square, number=1)])
-    assert not list((tmp_path / "slurm").glob("*.json"))
+    assert not left(tmp_path)
 
 
 def test_options():
