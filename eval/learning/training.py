@@ -149,7 +149,32 @@ def rate_by_share(done: float, warmup: float) -> float:
     return min(rise, max(0.0, (1 - done) / (1 - warmup)))
 
 
-def compile_if_wide(model: nn.Module, width: int, device: torch.device) -> None:
-    """Compile a model in place, if it is wide enough for this to pay, on a GPU."""
-    if device.type == "cuda" and width >= COMPILED_WIDTH:
-        model.compile()
+def compile_if_wide(
+    model: nn.Module, width: int, device: torch.device, losses: Sequence[Callable[[], Tensor]]
+) -> str | None:
+    """Compile a model in place, if it is wide enough for this to pay, on CUDA; if that fails, it stays as it was.
+
+    Args:
+        model: The model, without gradients.
+        width: Of its hidden states.
+        device: Where it is.
+        losses: The loss of a batch of each size, with which the compilation is tried; nothing of them is left.
+
+    Returns:
+        Why it is not compiled; None if it is, or there was no reason to.
+    """
+    if device.type != "cuda" or width < COMPILED_WIDTH:
+        return None
+    model.compile()
+    try:
+        with torch.random.fork_rng(devices=[device], device_type="cuda"):
+            for loss in losses:
+                loss().backward()
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # compilers raise errors of many classes
+        model._compiled_call_impl = None
+        return f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
+    finally:
+        model.zero_grad(set_to_none=True)
+    return None

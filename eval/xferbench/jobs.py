@@ -74,13 +74,13 @@ def pretrain(
 
     Returns:
         `repeats`, passes over the corpus per epoch; and `parameters`, the number of parameters without symbol
-        embeddings, which are the arrays.
+        embeddings, which are the arrays. With `not_compiled`, why, if a model was to be compiled and could not be.
 
     Raises:
         ConfigError: If the corpus does not fit the protocol.
         DivergedError: If the loss or the weights are not finite.
     """
-    rules = PROTOCOLS[protocol]
+    rules, not_compiled = PROTOCOLS[protocol], None
     generator = torch.Generator().manual_seed(seed)
     with machine.computing(seed):
         if corpus is None:
@@ -92,7 +92,7 @@ def pretrain(
                 source.repeats,
             )
             model.products = machine.dtype
-            train(
+            not_compiled = train(
                 model,
                 source.windows,
                 num_epochs=sizes.pretrain_epochs,
@@ -106,7 +106,12 @@ def pretrain(
         name: weight.cpu() for name, weight in model.state_dict().items() if name != "embedding.weight"
     }
     parameters = sum(weight.numel() for weight in weights.values())
-    return Outcome(value={"repeats": repeats, "parameters": parameters}, arrays=save(weights))
+    value = {"repeats": repeats, "parameters": parameters} | _reason(not_compiled)
+    return Outcome(value=value, arrays=save(weights))
+
+
+def _reason(not_compiled: str | None) -> dict[str, str]:
+    return {} if not_compiled is None else {"not_compiled": not_compiled}
 
 
 def _cost_of_tuning(*, tokens: Job, sizes: Tuning, **_: Any) -> float:
@@ -146,7 +151,7 @@ def tune_and_test(
 
     Returns:
         `cross_entropy`, nats per token; `test_tokens`, the number of scored tokens; and `repeats`, passes over the text
-        per epoch of fine-tuning.
+        per epoch of fine-tuning. With `not_compiled` as in `pretrain`.
 
     Raises:
         DivergedError: If the loss, the weights or the cross-entropy are not finite.
@@ -162,7 +167,7 @@ def tune_and_test(
         model.reset_embedding(target.vocab_size, generator)
         model = model.to(machine.place)
         model.products = machine.dtype
-        train(
+        not_compiled = train(
             model,
             target.tune,
             num_epochs=sizes.tune_epochs,
@@ -173,7 +178,8 @@ def tune_and_test(
             followed=followed(context, f"{text}, seed {seed}"),
         )
         value, num_scored = cross_entropy(model, target.test, sizes.batch)
-    return {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
+    found = {"cross_entropy": value, "test_tokens": num_scored, "repeats": target.repeats}
+    return found | _reason(not_compiled)
 
 
 def read_target(tokens: Result) -> Target:

@@ -40,6 +40,8 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
     failures = {} if result is None else result.failures
     warnings = [protocol.warning] if protocol.warning else []
     warnings += [f"left out: {reason}" for reason in failures.values()]
+    if result is not None and result.not_compiled is not None:
+        warnings.append(f"torch could not compile the models, which took longer ({result.not_compiled})")
     details |= {"warning": "; ".join(warnings)} if warnings else {}
     details |= {"failed": {str(seed): reason for seed, reason in failures.items()}} if failures else {}
     details |= {} if result is None else _figures(study, result)

@@ -33,6 +33,12 @@ class XferBenchResult:
         }
 
     @property
+    def not_compiled(self) -> str | None:
+        """Why a model was not compiled that was to be; None: there is none."""
+        values = [self.pretrained, *(value for values in self.tuned.values() for value in values.values())]
+        return next((value["not_compiled"] for value in values if "not_compiled" in value), None)
+
+    @property
     def means(self) -> list[float]:
         """The XferBench score of each seed."""
         return [float(np.mean(list(values.values()))) for values in self.by_seed.values()]

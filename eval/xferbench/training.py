@@ -1,8 +1,10 @@
 """Training and test of XferBench's language model."""
 
 import math
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from ecsuite.config import DivergedError
 from ecsuite.eval.learning import training
@@ -21,7 +23,7 @@ def train(
     weight_decay: float,
     generator: torch.Generator,
     followed: Followed = UNFOLLOWED,
-) -> None:
+) -> str | None:
     """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
 
     Args:
@@ -33,16 +35,28 @@ def train(
         weight_decay: Weight decay of AdamW.
         generator: Draws the order of the windows.
         followed: See `Followed`.
+
+    Returns:
+        Why the model was not compiled; None if it was, or is too small to gain by it.
     """
     device = model.positions.weight.device
     windows = windows.to(device)
     num_updates = num_epochs * -(-len(windows) // batch)
-    compile_if_wide(model, model.positions.embedding_dim, device)
     model.train()
+    everything = torch.arange(len(windows), device=device)
+    not_compiled = compile_if_wide(
+        model,
+        model.positions.embedding_dim,
+        device,
+        [
+            partial(_loss_of, model, windows, everything[:size])
+            for size in {batch, len(windows) % batch or batch}
+        ],
+    )
     training.train(
         list(model.parameters()),
         lambda: shuffled(len(windows), batch, generator),
-        lambda index: model.loss(*windows.take(index.to(device))),
+        lambda index: _loss_of(model, windows, index.to(device)),
         total=num_updates,
         lr=lr,
         schedule=lambda update: rate_by_share(update / num_updates, 0.0),
@@ -50,6 +64,12 @@ def train(
         generators=[generator],
         followed=followed,
     )
+    return not_compiled
+
+
+def _loss_of(model: LanguageModel, windows: Windows, index: Tensor) -> Tensor:
+    """The loss of some windows."""
+    return model.loss(*windows.take(index))
 
 
 @torch.no_grad()

@@ -1,14 +1,22 @@
 """Training and test of the model: learning rate, and means over tokens."""
 
+from contextlib import nullcontext
+from functools import partial
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
 
 from ecsuite.config import DivergedError
+from ecsuite.eval.learning import training
 from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.presets import NANO
+from ecsuite.eval.xferbench.report import report
+from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.training import cross_entropy, train
+from ecsuite.jobs.graph import Runner
 
 
 def windows_of(stream):
@@ -51,3 +59,49 @@ def test_a_cross_entropy_that_is_not_finite_is_an_error():
         model.norm.weight.fill_(1e38)
     with pytest.raises(DivergedError, match="the cross-entropy of the held-out text is "):
         cross_entropy(model, windows_of(np.arange(200) % 30), 16)
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Models as narrow as ours are compiled, as if this processor were a GPU; returns what a compilation does."""
+    monkeypatch.setattr(training, "COMPILED_WIDTH", 1)
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    calls = []
+
+    def compiled(fails):
+        def call(model, *arguments):
+            calls.append(fails)
+            if fails:
+                raise RuntimeError("no compiler\nis here")
+            return model._call_impl(*arguments)
+
+        monkeypatch.setattr(
+            torch.nn.Module,
+            "compile",
+            lambda model: setattr(model, "_compiled_call_impl", partial(call, model)),
+        )
+        return calls
+
+    return compiled
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_model_that_cannot_be_compiled_is_trained_as_it_is(compiling, fails):
+    calls, model = compiling(fails), model_of(5)
+    windows = windows_of(np.arange(5 * NANO.context + 1) % 5)
+    losses = [lambda: model.loss(*windows.take(torch.arange(2)))] * 2
+    before = model.loss(*windows.take(torch.arange(2))).item()
+    reason = training.compile_if_wide(model, 8, torch.device("cuda"), losses)
+    assert reason == ("RuntimeError: no compiler is here" if fails else None)
+    assert len(calls) == (1 if fails else 2)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert model.loss(*windows.take(torch.arange(2))).item() == before
+    assert len(calls) == (1 if fails else 3)
+
+
+def test_a_score_says_that_its_models_were_not_compiled(study_of, monkeypatch):
+    module = import_module("ecsuite.eval.xferbench.training")
+    monkeypatch.setattr(module, "compile_if_wide", lambda *_: "RuntimeError: no compiler")
+    study = study_of()
+    warning = report(study, measure(study, Runner())).details["warning"]
+    assert warning == "torch could not compile the models, which took longer (RuntimeError: no compiler)"
