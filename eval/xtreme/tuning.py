@@ -1,6 +1,8 @@
 """Fine-tuning: train a head, and optionally the backbone, on a task; compute logits of other examples."""
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
+from ecsuite.eval.xtreme.frozen_states import FrozenStates
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
@@ -40,23 +43,21 @@ def finetune(
         followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
+        ConfigError: If the states of a frozen backbone fit neither in memory nor on the disk.
         DivergedError: If the loss or the final weights are not finite.
         Stopped: If the training was asked to stop.
     """
     device = head.linear.weight.device
     num_updates = tuning.epochs * len(rows.batches(tuning.batch))
     backbone.train(trains_backbone)
-    # States of a frozen backbone are computed once.
-    cached_states = (
-        {} if trains_backbone else {row: each.clone() for row, each in states_of(backbone, rows, device)}
-    )
+    frozen = None if trains_backbone else _frozen_states(backbone, rows, device, followed)
 
     def loss_of(index: list[int]) -> Tensor:
         ids, mask, targets = rows.take(index, device)
-        if trains_backbone:
+        if frozen is None:
             states = backbone.states(ids, mask)  # (batch, length, width)
         else:
-            states = pad_sequence([cached_states[row] for row in index], batch_first=True)
+            states = pad_sequence(frozen.take(index, device), batch_first=True)
         return head.loss(states, mask, targets)
 
     train(
@@ -70,6 +71,13 @@ def finetune(
         generators=[generator],
         followed=followed,
     )
+
+
+def _frozen_states(backbone: Backbone, rows: Rows, device: torch.device, followed: Followed) -> FrozenStates:
+    """The states of all rows, which a backbone that is not trained computes once."""
+    folder = Path(tempfile.gettempdir()) if followed.checkpoint is None else followed.checkpoint.file.parent
+    num_bytes = 4 * rows.num_tokens * backbone.width
+    return FrozenStates(states_of(backbone, rows, device), num_bytes, folder)
 
 
 @torch.no_grad()

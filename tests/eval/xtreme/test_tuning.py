@@ -1,15 +1,19 @@
 """Fine-tuning: a head learns labels from states, for rows of any length."""
 
 import itertools
+import shutil
+import tempfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from ecsuite.config import DivergedError
+from ecsuite.config import ConfigError, DivergedError
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.xtreme import frozen_states
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
@@ -106,6 +110,30 @@ def test_the_same_seed_gives_the_same_weights_and_a_stopped_training_goes_on(mak
         with pytest.raises(Stopped):
             run(checkpoint, stops_after=5)
     assert torch.equal(run(checkpoint), run())
+
+
+def test_states_beyond_the_limit_of_memory_are_read_from_a_file_and_give_the_same_weights(make, monkeypatch):
+    def run():
+        backbone, head = make("encoder")
+        train(backbone, head, epochs=2)
+        return torch.cat([each.detach().flatten() for each in head.parameters()])
+
+    in_memory = run()
+    opened = []
+    temporary = tempfile.TemporaryFile
+    monkeypatch.setattr(frozen_states, "MOST_IN_MEMORY", 1000)
+    monkeypatch.setattr(
+        tempfile, "TemporaryFile", lambda **options: opened.append(temporary(**options)) or opened[-1]
+    )
+    assert torch.equal(run(), in_memory)
+    assert len(opened) == 1
+
+
+def test_a_disk_without_room_for_states_is_refused(make, monkeypatch):
+    monkeypatch.setattr(frozen_states, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=500))
+    with pytest.raises(ConfigError, match=r"training examples take .* GB of disk, 0\.0 GB are free"):
+        train(*make(), epochs=1)
 
 
 def test_spans_are_learnt(make):
