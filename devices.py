@@ -191,6 +191,15 @@ def global_generators(device: torch.device) -> list[torch.Generator]:
     return [torch.default_generator]
 
 
+def free_memory(device: torch.device) -> int:
+    """Bytes that are free on a device that is not the CPU."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # which is held, and not used
+        return torch.cuda.mem_get_info()[0]
+    torch.mps.empty_cache()
+    return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+
+
 def _missing_operation(error: NotImplementedError) -> Exception:
     """What users are told of an operation that MPS lacks; torch falls back to the CPU only if it is asked to."""
     found = re.search(r"operator '([^']+)'", str(error))

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ecsuite.config import ConfigError
+from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.models import make_agent, parse_model
@@ -133,6 +134,40 @@ def test_agents_learn_languages(role, model):
     outcomes = dict(learn(model, role, GEOMETRY, runs, PROTOCOL, device=torch.device("cuda")))
     assert len(outcomes) == len(runs) and all(0 <= outcome.held_out <= 1 for outcome in outcomes.values())
     assert not any(weight.is_cuda for outcome in outcomes.values() for weight in outcome.weights.values())
+
+
+@pytest.mark.device("pretended", is_open=False)
+def test_as_many_agents_learn_side_by_side_as_fit_in_memory_and_results_are_the_same(monkeypatch):
+    from pretended_cuda.device import pretended
+
+    runs = [Run(grammar="concat", seed=seed, cap=6) for seed in range(5)]
+    groups = []
+    together = acquisition._learn_side_by_side
+
+    def recorded(spec, role, geometry, runs, *others):
+        groups.append(len(runs))
+        return together(spec, role, geometry, runs, *others)
+
+    def learnt(free):
+        groups.clear()
+        with pretended(memory=(free, 2**40)):
+            outcomes = dict(learn("lstm", "sender", GEOMETRY, runs, PROTOCOL, device=torch.device("cuda")))
+        return outcomes, list(groups)
+
+    monkeypatch.setattr(acquisition, "_learn_side_by_side", recorded)
+    all_at_once, number = learnt(2**40)
+    assert number == [5]
+    in_groups, number = learnt(600_000)
+    assert number == [2, 2, 1]
+    one_by_one, number = learnt(1)
+    assert number == [1] * 5
+    for found in (in_groups, one_by_one):
+        assert found == all_at_once  # without their weights
+        assert all(
+            torch.equal(weight, all_at_once[index].weights[name])
+            for index, outcome in found.items()
+            for name, weight in outcome.weights.items()
+        )
 
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])

@@ -3,6 +3,7 @@
 All inputs of a run are functions of its seed, so results do not depend on which runs are batched together.
 """
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,14 +12,15 @@ from dataclasses import asdict, dataclass, field
 import torch
 from torch import Tensor
 
-from ecsuite.agents.spec import Role
+from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.config import DivergedError
-from ecsuite.devices import computing
+from ecsuite.devices import computing, free_memory
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
-from ecsuite.eval.icy.channels import parse_channel
+from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
 from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.learners import make_learner
+from ecsuite.eval.icy.memory import bytes_of_run, most_runs
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.icy.replicas import Replicas
@@ -64,7 +66,7 @@ def learn(
     device: torch.device | None = None,
     report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
 ) -> Iterator[tuple[int, Outcome]]:
-    """Train runs in parallel.
+    """Train runs in parallel, on a GPU as many at a time as fit in its free memory.
 
     Args:
         model: Name and options of the model.
@@ -83,8 +85,60 @@ def learn(
         DivergedError: If the loss of a run is not finite; raised when the others have ended.
     """
     device = device or torch.device("cpu")
+    spec, link, number = parse_model(role, model), parse_channel(channel), len(runs)
+    if device.type != "cpu" and number > 1:
+        number = _runs_that_fit(spec, role, geometry, runs[0], protocol, link, device)
+    diverged: list[str] = []
+    for start in range(0, len(runs), number):
+        chosen = runs[start : start + number]
+        report = functools.partial(_report_from, start, report_progress)
+        try:
+            for index, outcome in _learn_side_by_side(
+                spec, role, geometry, chosen, protocol, link, device, report
+            ):
+                yield start + index, outcome
+        except DivergedError as error:
+            diverged.append(str(error))
+    if diverged:
+        raise DivergedError("; ".join(diverged))
+
+
+def _report_from(start: int, report: RunProgressCallback, index: int, updates: int, accuracy: float) -> None:
+    """Report the state of a run by its index among all runs."""
+    report(start + index, updates, accuracy)
+
+
+def _runs_that_fit(
+    spec: AgentSpec,
+    role: Role,
+    geometry: Geometry,
+    run: Run,
+    protocol: Protocol,
+    link: SupervisedChannel,
+    device: torch.device,
+) -> int:
+    """How many runs like this one fit in the free memory of a device."""
+    with computing(device, protocol.precision, seed=run.seed):
+        agent = make_agent(spec, role, geometry, protocol.hidden_size)
+        parameters = Replicas([agent], lr=protocol.lr, clip=protocol.clip, device=device).parameters()
+        learner = make_learner(agent.to(device), geometry, link, run.seed)
+        examples = RunGroup([run], role, geometry, protocol, device).examples(0)
+        num_bytes = bytes_of_run(learner, parameters, examples)
+    return most_runs(num_bytes, free_memory(device))
+
+
+def _learn_side_by_side(
+    spec: AgentSpec,
+    role: Role,
+    geometry: Geometry,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    link: SupervisedChannel,
+    device: torch.device,
+    report_progress: RunProgressCallback,
+) -> Iterator[tuple[int, Outcome]]:
+    """Train runs that fit in memory; see `learn`."""
     last_report = time.monotonic()
-    spec = parse_model(role, model)
     diverged: list[str] = []
     with computing(device, protocol.precision, seed=runs[0].seed):
         agents = []
@@ -93,7 +147,7 @@ def learn(
             torch.manual_seed(run.seed)
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
         replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
-        learner = make_learner(agents[0].to(device), geometry, parse_channel(channel), runs[0].seed)
+        learner = make_learner(agents[0].to(device), geometry, link, runs[0].seed)
         run_group = RunGroup(runs, role, geometry, protocol, device)
         updates = 0
         while run_group.active:
@@ -104,7 +158,7 @@ def learn(
             for place in ended:
                 run = runs[run_group.active[place]]
                 diverged.append(
-                    f"{role} {model} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
+                    f"{role} {spec} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
                 )
             for place, (index, accuracy) in enumerate(
                 zip(run_group.active, examples.accuracy.tolist(), strict=True)

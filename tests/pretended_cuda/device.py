@@ -93,7 +93,14 @@ def pretended(
                 )
             )
         else:
-            enter(patch.multiple(torch.mps, **drawn, recommended_max_memory=_returns(memory[1])))
+            enter(
+                patch.multiple(
+                    torch.mps,
+                    **drawn,
+                    recommended_max_memory=_returns(memory[0]),
+                    driver_allocated_memory=_returns(0),
+                )
+            )
             enter(
                 patch.multiple(
                     torch.backends.mps, is_available=_returns(True), is_macos_or_newer=_returns(True)

@@ -10,6 +10,7 @@ from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy import learners as learners
 from ecsuite.eval.icy.acquisition import RunGroup, learn
 from ecsuite.eval.icy.batches import LanguageDataset, Run
+from ecsuite.eval.icy.memory import most_runs
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
@@ -155,3 +156,7 @@ def test_a_run_group_gives_each_run_its_own_language_and_batches():
             meanings, messages = dataset.block(updates // 64)
             assert torch.equal(examples.meanings[place], meanings[updates % 64])
             assert torch.equal(examples.messages[:, place, 0], messages[updates % 64])
+
+
+def test_runs_that_fit_in_memory():
+    assert [most_runs(100, free) for free in (0, 100, 250, 1250)] == [1, 1, 2, 10]
