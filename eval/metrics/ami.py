@@ -7,7 +7,14 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, row_labels
+from ecsuite.eval.statistics.counting import (
+    Floats,
+    Ints,
+    attribute_codes,
+    concept_sets,
+    num_labels,
+    row_labels,
+)
 from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 2
@@ -67,7 +74,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
 def _without_recurrence(**labels: Ints) -> str | None:
     """The reason why AMI is undefined if each label of one kind occurs once, or all are equal."""
     for what, label in labels.items():
-        num_distinct = len(np.unique(label))
+        num_distinct = num_labels(label)
         if num_distinct <= 1:
             return f"there is only one distinct {what}: every permutation has the same score"
         if num_distinct == len(label):

@@ -4,16 +4,18 @@ A word is a symbol, a concept an atomic part of the meaning. The rest is divided
 unmatched concepts.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
+from ecsuite.eval.metrics.phrase_counts import Group, groups_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.translation_graph import Translation, translate
-from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.cooccurrence import Count
+from ecsuite.eval.statistics.counting import Floats, Ints, num_labels, row_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
 VERSION = 2
@@ -93,9 +95,9 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "unmatched_program": int(concepts.count[unassigned].sum()),
         "total_edges": total_edges,
         "total_concepts": total_concepts,
-        "unique_messages": len(np.unique(row_labels(corpus.content()))),
+        "unique_messages": num_labels(row_labels(corpus.content())),
         "unique_words": len(words.ids),
-        "unique_phrases": len(np.unique(row_labels(corpus.concepts))),
+        "unique_phrases": num_labels(row_labels(corpus.concepts)),
         "unique_concepts": num_concepts,
     }
     value = counts["good"] / total_edges
@@ -137,29 +139,23 @@ def paired_score(translation: Translation) -> Statistic:
     # Consecutive counts are then close in memory, which is faster.
     by_word = np.argsort(words.kind, kind="stable")
     row = np.repeat(words.row[by_word], words.count[by_word])
-    phrases = _phrase_columns(concepts)
+    kind = np.repeat(words.kind[by_word], words.count[by_word])
+    num_words = translation.weights.shape[0]
+    phrases = groups_of(concepts, num_words, len(kind))
     repeats = bool((concepts.count > 1).any())
-    different = _phrase_columns(concepts.once()) if repeats else phrases
-    num_words, num_concepts = translation.weights.shape
-    cells = np.repeat(words.kind[by_word], words.count[by_word]) * (num_concepts + 1)
+    different = groups_of(concepts.once(), num_words, len(kind)) if repeats else phrases
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        partner_of, used_row, used_cells = partners, row, cells
+        partner_of, used_row, used_kind = partners, row, kind
         if len(rows) < len(words.per_row):
             partner_of = np.full(len(words.per_row), -1)
             partner_of[rows] = partners
             used = np.flatnonzero(partner_of[row] >= 0)
-            used_row, used_cells = row[used], cells[used]
+            used_row, used_kind = row[used], kind[used]
 
-        def cooccurrences(columns: Ints) -> Ints:
-            size = num_words * (num_concepts + 1)
-            tables = (
-                np.bincount(used_cells + column[partner_of][used_row], minlength=size) for column in columns
-            )
-            table = next(tables)
-            for other in tables:
-                table += other
-            return table.reshape(num_words, num_concepts + 1)[:, :-1]
+        def cooccurrences(groups: list[Group]) -> Ints:
+            tables = (group.cooccurrences(used_kind, used_row, partner_of, num_words) for group in groups)
+            return functools.reduce(np.add, tables)
 
         weights = cooccurrences(phrases)
         word, concept = best_match(weights)
@@ -174,12 +170,3 @@ def _work(translation: Translation) -> int:
     """Table entries counted by a draw; co-occurrences are sorted, so counting them is ten times as fast."""
     longest, num_tokens = int(translation.concepts.per_row.max()), int(translation.words.count.sum())
     return longest * num_tokens // 10 + translation.weights.size
-
-
-def _phrase_columns(concepts: Occurrences) -> Ints:
-    """The first, second, … concept of every phrase, shape (longest phrase, num_rows), padded with `num_kinds`."""
-    kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
-    starts = np.cumsum(concepts.per_row) - concepts.per_row
-    columns = np.full((int(concepts.per_row.max()), len(concepts.per_row)), len(concepts.ids))
-    columns[np.arange(len(kind)) - starts[row], row] = kind
-    return columns

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Ragged
+from ecsuite.eval.statistics.contingency import renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints
 
 Distance = Callable[[Ints, Ints], Floats]
@@ -31,7 +32,7 @@ def edit_distance(messages: Ragged) -> Distance:
     lengths = messages.lengths
 
     def distance(left: Ints, right: Ints) -> Floats:
-        used, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+        place, used = renumbered(np.concatenate([left, right]), len(messages))
         spans = zip(messages.offsets[used].tolist(), messages.offsets[used + 1].tolist(), strict=True)
         rows = [text[begin:end] for begin, end in spans]
         queries, choices = ([rows[row] for row in side.tolist()] for side in np.split(place, 2))

@@ -19,6 +19,8 @@ from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 2
+_BLOCK = 1 << 16
+"""Observations counted at once."""
 _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
@@ -103,14 +105,31 @@ class Observations:
         """
         totals = np.bincount(label)
         num_labels = len(totals)
-        own = label[self.row]
-        joint, count = counted(self.cell * num_labels + own, len(self.variable) * num_labels)
-        observed = np.bincount(self.variable[joint // num_labels], _weigh(count), self.num_variables)
-        seen, count = counted(self.variable[self.cell] * num_labels + own, self.num_variables * num_labels)
-        total = totals[seen % num_labels]
+        joint, count = self._counted_with(label, num_labels)
+        variable = self.variable[joint // num_labels]
+        observed = np.bincount(variable, _weigh(count), self.num_variables)
+        size = self.num_variables * num_labels
+        of_label = np.bincount(variable * num_labels + joint % num_labels, count, size).astype(np.int64)
+        seen = np.flatnonzero(of_label)
+        total, count = totals[seen % num_labels], of_label[seen]
         missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), self.num_variables)
         spent = observed + missing + _weigh(totals).sum()
         return np.asarray(np.log2(self.num_rows) - spent / self.num_rows)
+
+    def _counted_with(self, label: Ints, num_labels: int) -> tuple[Ints, Ints]:
+        """The codes cell * num_labels + label that are observed, ascending, and their counts.
+
+        A small table is counted in blocks of observations, whose codes stay in the cache.
+        """
+        size = len(self.variable) * num_labels
+        if size > _BLOCK:
+            return counted(self.cell * num_labels + label[self.row], size)
+        table = np.zeros(size, np.int64)
+        for start in range(0, len(self.cell), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            table += np.bincount(self.cell[block] * num_labels + label[self.row[block]], minlength=size)
+        present = np.flatnonzero(table)
+        return present, table[present]
 
     def disentanglement(self, attributes: Ints) -> tuple[float, int]:
         """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.

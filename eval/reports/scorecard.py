@@ -21,7 +21,7 @@ from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.full_table import full_table
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
-from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat, row_labels
+from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat, num_labels, row_labels
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.signals import end_as_requested
@@ -207,7 +207,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
     return {**known, **_training(corpus.metadata)} | {
         "num_messages": len(content),
-        "num_distinct_messages": len(np.unique(row_labels(content))),
+        "num_distinct_messages": num_labels(row_labels(content)),
         "num_empty": int((content.lengths == 0).sum()),
         "min_length": int(content.lengths.min()) if len(content) else 0,
         "max_length": int(content.lengths.max(initial=0)),
@@ -225,7 +225,7 @@ def _num_distinct_meanings(corpus: Corpus) -> int | None:
     codes, concepts = attribute_codes(corpus), concept_sets(corpus)
     if codes is not None:
         return len(np.unique(codes, axis=0))
-    return None if concepts is None or corpus.meanings is not None else len(np.unique(row_labels(concepts)))
+    return None if concepts is None or corpus.meanings is not None else num_labels(row_labels(concepts))
 
 
 def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:

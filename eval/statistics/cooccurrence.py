@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, concept_sets, row_of
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
@@ -39,7 +40,7 @@ class Occurrences:
         """Count the tokens or the types of each row."""
         kinds, ids = rows.reindexed()
         num_kinds = max(1, len(ids))
-        cell, times = np.unique(row_of(rows) * num_kinds + kinds.values, return_counts=True)
+        cell, times = counted(row_of(rows) * num_kinds + kinds.values, len(rows) * num_kinds)
         row, kind = cell // num_kinds, cell % num_kinds
         tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
         return tokens if count == "tokens" else tokens.once()

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.contingency import Floats as Floats
 from ecsuite.eval.statistics.contingency import Ints as Ints
+from ecsuite.eval.statistics.contingency import counted, joint_codes, renumbered
 from ecsuite.eval.statistics.contingency import entropy as entropy
-from ecsuite.eval.statistics.contingency import joint_codes, renumbered
 
 _MAX_BITS = 160
 """Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
@@ -38,6 +38,11 @@ def row_labels(rows: Ragged) -> Ints:
     label = np.empty_like(first)
     label[np.argsort(first)] = np.arange(len(first))
     return label[group]
+
+
+def num_labels(labels: Ints) -> int:
+    """The number of different labels of `row_labels`."""
+    return int(labels.max(initial=-1)) + 1
 
 
 def _position_codes(rows: Ragged, longest: int) -> Iterator[Ints]:
@@ -97,6 +102,8 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
     num_concepts = int(corpus.concepts.values.max()) + 1
-    members = np.unique(row_of(corpus.concepts) * num_concepts + corpus.concepts.values)
+    members, _ = counted(
+        row_of(corpus.concepts) * num_concepts + corpus.concepts.values, len(corpus.concepts) * num_concepts
+    )
     lengths = np.bincount(members // num_concepts, minlength=len(corpus.concepts))
     return Ragged.from_lengths((members % num_concepts).astype(np.int32), lengths)

@@ -139,7 +139,9 @@ def resample(
 
 def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None) -> Ints:
     """Half of the rows, or `size` of them, drawn without replacement, ascending."""
-    return np.sort(rng.permutation(num_rows)[: num_rows // 2 if size is None else size])
+    is_drawn = np.zeros(num_rows, bool)
+    is_drawn[rng.permutation(num_rows)[: num_rows // 2 if size is None else size]] = True
+    return np.flatnonzero(is_drawn)
 
 
 def num_draws(most: int, work: int) -> int:
