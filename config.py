@@ -16,6 +16,8 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from ecsuite.checksums import DamagedError as DamagedError
+from ecsuite.checksums import require_unchanged_text
 from ecsuite.file_formats import without_format
 from ecsuite.strict_yaml import MAX_CHARACTERS, Loader, StrictYamlError, load_yaml
 
@@ -39,10 +41,6 @@ class CorpusError(ValueError):
         self.num_errors = num_errors
 
 
-class DamagedError(RuntimeError):
-    """Damaged files of a run."""
-
-
 class DivergedError(ArithmeticError):
     """Training whose loss, weights or evaluation is not finite.
 
@@ -56,6 +54,8 @@ class DivergedError(ArithmeticError):
         self.outcome = outcome
 
 
+RUN_CONFIG = "config.yaml"
+"""Name of the config in a run folder."""
 NUM_CHOICES = 10
 """Most names that the error for an unknown name has."""
 LISTED = (
@@ -179,7 +179,10 @@ def decoded(data: bytes, place: object, first: int = 1) -> str:
 
     Raises:
         ConfigError: If it is not UTF-8; the message begins with the place and the line.
+        DamagedError: If it is the config that a run wrote, and was changed.
     """
+    if (file := Path(str(place))).name == RUN_CONFIG:
+        require_unchanged_text(data, file)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -143,6 +143,11 @@ COMMANDS = {
         "BibTeX of what a run, a game or a metric rests on.",
         ("runs/disc_small", "disc_small topsim posdis > references.bib"),
     ),
+    "accept": Entry(
+        COMPARE,
+        "Take files of a run that you edited as they are.",
+        ("runs/disc_small", "runs/*"),
+    ),
     "cbm": Entry(
         REPRODUCE,
         "The games and tables of the CBM paper, beside the published figures.",

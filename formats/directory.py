@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.atomic_files import write_atomically
+from ecsuite.checksums import CHECKSUM, DamagedError, changed, require_unchanged, sealed
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
 from ecsuite.formats.line_errors import show
@@ -24,6 +25,7 @@ from ecsuite.formats.strict_json import encode, is_text
 _FORMAT = "ecsuite-corpus"
 _OWN_KEYS = (
     "sha256",
+    CHECKSUM,
     "symbol_names",
     "concept_names",
     "source_format",
@@ -87,7 +89,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     for name, lines in files.items():
         write_atomically(directory / name, lines)
         hashes[name] = _sha256(directory / name)
-    write_atomically(directory / "metadata.json", encode(metadata | {"sha256": hashes}, indent=2))
+    write_atomically(directory / "metadata.json", encode(sealed(metadata | {"sha256": hashes}), indent=2))
     for name in {"meanings.jsonl", *former} - set(files):
         (directory / name).unlink(missing_ok=True)
 
@@ -112,8 +114,8 @@ def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
     hashes = manifest.get("sha256", {})
     columns = columns_in(hashes)
     for name in ("corpus.jsonl", "meanings.jsonl", *map(column_file, columns)):
-        if name in hashes and hashes[name] != (actual := _sha256(folder / name)):
-            raise CorpusError(f"{name}: expected SHA-256 {hashes[name]} (metadata.json), got {actual}")
+        if name in hashes and hashes[name] != _sha256(folder / name):
+            raise changed(folder / name)
     if manifest:
         names = manifest.get("symbol_names")
         highest = int(corpus.messages.values.max(initial=0))
@@ -134,7 +136,7 @@ def _columns_before(path: Path) -> list[str]:
     """The files of the columns of the corpus that is replaced; none where its metadata can't be read."""
     try:
         return [column_file(name) for name in columns_in(_read_manifest(path).get("sha256", {}))]
-    except CorpusError:
+    except (CorpusError, DamagedError):
         return []
 
 
@@ -146,6 +148,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path.name}: expected JSON, got an error: {error}") from None
+    require_unchanged(manifest, path)
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
     has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}

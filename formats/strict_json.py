@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ecsuite.checksums import require_unchanged
 from ecsuite.config import ConfigError
 from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
@@ -75,8 +76,11 @@ def read_json(file: Path) -> Any:
     Raises:
         ConfigError: If it cannot be read, is not strict JSON, or takes more memory than is allowed; one line that
             begins with the file's name.
+        DamagedError: If it has a checksum, and was changed.
     """
-    return parse_json(read_text(file, factor=VALUES), file)
+    value = parse_json(read_text(file, factor=VALUES), file)
+    require_unchanged(value, file)
+    return value
 
 
 def parse_json(text: str, file: Path, line: int | None = None) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ecsuite.checksums import require_unchanged
 from ecsuite.config import ConfigError, DamagedError, unknown_name
 from ecsuite.games.checkpoints import NUM_KEPT, newest_weights, with_present_names
 from ecsuite.games.sections import TrainingOptions
@@ -100,8 +101,11 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
 
 def best_step(folder: Path) -> int | None:
     """Steps of the best state, of which the corpus of a run folder is; None where it is that of the last one."""
+    file = folder / "metadata.json"
     try:
-        step = json.loads((folder / "metadata.json").read_bytes())["training"]["best_step"]
+        metadata = json.loads(file.read_bytes())
+        require_unchanged(metadata, file)
+        step = metadata["training"]["best_step"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return step if isinstance(step, int) else None

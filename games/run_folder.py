@@ -10,18 +10,19 @@ import hashlib
 import json
 import platform
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import torch
-from filelock import FileLock, Timeout
 
 from ecsuite.atomic_files import write_atomically
+from ecsuite.checksums import require_unchanged, sealed, sealed_text
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.file_formats import FORMATS
 from ecsuite.file_formats import KEY as FORMAT
@@ -30,8 +31,10 @@ from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies
 from ecsuite.games.experiment import from_tree, load_experiment
 from ecsuite.games.run_identity import identity, require_same_run, require_same_schedule, with_horizon
+from ecsuite.games.run_log import UNREADABLE, Log
 from ecsuite.games.sections import Experiment
-from ecsuite.jobs.signals import StopRequest
+from ecsuite.jobs.signals import StopRequest, end_as_requested
+from ecsuite.locks import Lock
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
@@ -48,8 +51,8 @@ SINCE_BEST = "evaluations_since_best"
 StopReason = Literal["epochs", "accuracy", "patience", "minutes", "diverged"] | StopRequest
 """Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, figures that are not finite, or
 a request to stop."""
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What is raised by reading and using damaged JSON."""
+SECONDS_BETWEEN_TRIES = 0.2
+"""How often a process that waits for a run folder looks whether it is free."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"
 """What helps where training diverges."""
 
@@ -67,29 +70,41 @@ class FolderState:
 
 
 @contextmanager
-def only_process(folder: Path) -> Iterator[None]:
+def only_process(
+    folder: Path,
+    note: Callable[[str], None],
+    should_stop: Callable[[], StopRequest | None] = lambda: None,
+) -> Iterator[None]:
     """Keep other processes from using a run folder meanwhile; the kernel ends this when the process ends.
 
-    The lock is a file beside the folder, which need not exist, and is removed at the end.
+    The lock is a file beside the folder, which need not exist, and is removed at the end. While another process has it,
+    this one waits, and says for which one.
+
+    Args:
+        folder: The run folder.
+        note: Told of the process that is waited for, and of file systems without locks.
+        should_stop: Asked while waiting.
 
     Raises:
-        ConfigError: If another process uses it.
+        ConfigError: If this process itself trains in the folder.
     """
-    file = folder.parent / f".{folder.name}.lock"
     made = [each for each in (folder.parent, *folder.parent.parents) if not each.exists()]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(file)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise ConfigError(
-            f"{folder}: another process is training in it: wait for its end, or choose another folder with --out"
-        ) from None
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock, holder = Lock(folder.parent / f".{folder.name}.lock", note), ""
+    while not lock.acquire():
+        if lock.is_of_this_process:
+            raise ConfigError(
+                f"{folder}: this process is training in it: wait for its end, or choose another folder with --out"
+            )
+        if holder != (holder := lock.holder):
+            note(f"{folder}: {holder}, is training in it: waiting for its end")
+        if (request := should_stop()) is not None:
+            end_as_requested(request)
+        time.sleep(SECONDS_BETWEEN_TRIES)
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)
-        lock.release()
+        lock.release(removes=True)
         for each in made:
             with suppress(OSError):  # not empty: the run has begun
                 each.rmdir()
@@ -188,7 +203,7 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
         for file in [*checkpoints(folder), *folder.glob("best-*.safetensors")]:
             file.unlink()
     text = f"{FORMAT}: {FORMATS['config']}\n{experiment.to_yaml()}"
-    write_atomically(folder / "config.yaml", text.encode())
+    write_atomically(folder / "config.yaml", sealed_text(text.encode()))
     keep_copies(folder, experiment.code)
     # Last, because it is what allows to replace the run.
     training = _read_metadata(folder).get("training")
@@ -196,42 +211,12 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
         (folder / "metadata.json").unlink()
 
 
-def write_divergence(
-    folder: Path, log: BinaryIO, entry: Mapping[str, Any], metadata: Mapping[str, Any]
-) -> None:
+def write_divergence(folder: Path, log: Log, entry: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     """Write the last line of the log, and the metadata unless they are those of a corpus of fewer steps."""
-    log.write(json.dumps(entry).encode() + b"\n")
-    log.flush()
+    log.write(entry)
+    log.file.flush()
     if not (folder / "corpus.jsonl").exists():
-        write_atomically(folder / "metadata.json", json.dumps(metadata, indent=2).encode() + b"\n")
-
-
-def open_log(file: Path, step: int, num_lines: int, note: Callable[[str], None]) -> tuple[BinaryIO, int]:
-    """Open a log for appending after the `num_lines` lines that were written before the checkpoint of `step`.
-
-    Lines that follow are those of a killed run, and are written again. Damaged ones cannot be, which `note` is told.
-
-    Returns:
-        The open file, and the number of lines in it.
-    """
-    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
-    kept = [line for line in lines if 0 < _step_of(line) <= step][:num_lines]
-    if len(kept) < num_lines:
-        note(
-            f"{file}: {num_lines - len(kept)} of {num_lines} evaluations are missing or damaged and left out"
-        )
-    if kept != lines:
-        write_atomically(file, kept)
-    return file.open("ab"), len(kept)
-
-
-def _step_of(line: bytes) -> int:
-    """The step of a line of the log; 0 if the line is damaged."""
-    try:
-        step = json.loads(line)["step"] if line.endswith(b"\n") else 0
-        return step if type(step) is int else 0
-    except UNREADABLE:
-        return 0
+        write_atomically(folder / "metadata.json", json.dumps(sealed(metadata), indent=2).encode() + b"\n")
 
 
 def versions(device: torch.device) -> dict[str, Any]:
@@ -249,8 +234,10 @@ def versions(device: torch.device) -> dict[str, Any]:
 def _read_metadata(folder: Path) -> dict[str, Any]:
     """The content of `metadata.json`; empty if there is none, or it is damaged."""
     try:
-        return dict(json.loads((folder / "metadata.json").read_bytes()))
-    except UNREADABLE:
+        metadata = dict(json.loads((folder / "metadata.json").read_bytes()))
+        require_unchanged(metadata, folder / "metadata.json")
+        return metadata
+    except (DamagedError, *UNREADABLE):
         return {}
 
 

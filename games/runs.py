@@ -24,6 +24,7 @@ from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.run_identity import with_data
+from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
@@ -72,7 +73,8 @@ class Run:
     @property
     def log(self) -> dict[str, NDArray[np.float64]]:
         """The learning curves: an array a figure, by `step`, `train.loss`, `valid.accuracy` and so on."""
-        file = self.folder / "log.jsonl"
+        file = self.folder / LOG
+        require_unchanged_log(self.folder)
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         scores = [{f"metrics.{name}": np.nan for name in line.get("metrics", {})} for line in lines]
         rows = [

@@ -1,6 +1,5 @@
 """The training loop: batch, loss, update; regular evaluations and checkpoints; at the end, the corpus."""
 
-import json
 import math
 import os
 import time
@@ -40,12 +39,12 @@ from ecsuite.games.run_folder import (
     check_run_folder,
     is_accuracy_reached,
     only_process,
-    open_log,
     prepare_run_folder,
     versions,
     write_divergence,
 )
 from ecsuite.games.run_identity import with_data, with_horizon
+from ecsuite.games.run_log import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training_notes import (
     ESTIMATE_AFTER,
@@ -90,12 +89,13 @@ def train(
             `preempted` with a checkpoint; None: it goes on. See `ecsuite.jobs.signals.stop_signals`.
 
     Raises:
-        ConfigError: If the experiment can't be run, or the folder holds another one, or another process uses it.
+        ConfigError: If the experiment can't be run, or the folder holds another one. Another process that uses it is
+            waited for.
         DamagedError: If the folder's checkpoints can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
-    with only_process(folder):
+    with only_process(folder, note, should_stop):
         return _train(experiment, folder, resume, device, loggers, progress, note, announce, should_stop)
 
 
@@ -155,10 +155,10 @@ def _train(
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
     prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
-    state: dict[str, Any] = saved or {"step": 0, "log_lines": 0, "sums": {}, "valid": {}}
+    state: dict[str, Any] = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
     step, sums, valid = state["step"], state["sums"], state["valid"]
     devices = devices_of_run(state.get("devices", []), target_device, step, note)
-    log, log_lines = open_log(folder / "log.jsonl", step, state["log_lines"], note)
+    log = open_log(folder / LOG, step, state[NUM_LINES], note, state.get(CHECKSUM))
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
     if stopped == "epochs" and best is not None and best.is_over:
@@ -190,10 +190,10 @@ def _train(
         return {**entry, "examples_per_second": round(speed)}
 
     def save() -> None:
-        log.flush()
-        os.fsync(log.fileno())
+        log.file.flush()
+        os.fsync(log.file.fileno())
         state = {
-            "log_lines": log_lines,
+            **log.state,
             "sums": {name: float(each) for name, each in sums.items()},
             "valid": valid,
             "devices": devices,
@@ -216,7 +216,7 @@ def _train(
         return found
 
     with (
-        log,
+        log.file,
         started(loggers, config, folder, step) as tell,
         routed_products(target_device, settings.precision),
         deterministic_kernels(target_device, is_asked=settings.deterministic),
@@ -253,8 +253,7 @@ def _train(
             if is_evaluated:
                 valid, language = finite_evaluation(), measure_language(game)
                 entry = log_entry(step)
-                log.write(json.dumps(entry).encode() + b"\n")
-                log_lines += 1
+                log.write(entry)
                 tell(entry)
                 sums = sums if step % settings.evaluate_every else {}
                 if stopped == "epochs" and is_accuracy_reached(experiment, valid):

@@ -11,8 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from ecsuite.config import DivergedError
 from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
 from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
@@ -20,6 +18,7 @@ from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.job import Job, Resources, Result
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
+from ecsuite.locks import Lock
 
 SECONDS_BETWEEN_LOOKS = 0.3
 """How often a running graph looks for requests to stop and for results of other processes."""
@@ -183,7 +182,7 @@ class _Running:
         self.waiting = dict.fromkeys(plan.missing)  # jobs that are not started, in the order of the plan
         self.groups: dict[int, list[Job]] = {}  # by number, the jobs of a group that have no result yet
         self.latest: dict[int, Event] = {}  # the last progress of each group
-        self.locks: dict[Job, FileLock] = {}
+        self.locks: dict[Job, Lock] = {}
         self.tries: Counter[Job] = Counter()
         self.losses: Counter[Job] = Counter()
         self.alone: set[Job] = set()  # jobs that may have failed for lack of memory

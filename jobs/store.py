@@ -19,7 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
 from ecsuite.atomic_files import write_atomically
@@ -28,6 +27,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.file_formats import FormatError, with_format, without_format
 from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
+from ecsuite.locks import Lock
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 """What reading a damaged file may raise."""
@@ -114,26 +114,25 @@ class Store:
         write_atomically(file, (json.dumps(with_format("kept result", entry), indent=1) + "\n").encode())
         shutil.rmtree(self.scratch(job), ignore_errors=True)
 
-    def lock(self, job: Job | SentJob) -> FileLock | None:
+    def lock(self, job: Job | SentJob) -> Lock | None:
         """The right to compute a job, until `unlock` or the end of this process; None while another has it."""
         file = self.folder / "locks" / job.digest
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(file, thread_local=False)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
+        lock = Lock(file, self.note)
+        if not lock.acquire():
+            self.note(
+                f"{self.folder}: {lock.holder}, computes jobs of it too: each is computed by one of both"
+            )
             return None
         return lock
 
-    def unlock(self, lock: FileLock, *, is_kept: bool) -> None:
+    def unlock(self, lock: Lock, *, is_kept: bool) -> None:
         """Give back the right to compute a job.
 
         If its result is kept, the file of the lock is removed: whoever locks it, or makes it anew, looks for the result
         first. Otherwise one process could lock the removed file, and another one its successor.
         """
-        if is_kept:
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
+        lock.release(removes=is_kept)
 
     def remove_leftovers(self, job: Job) -> None:
         """Remove what a process left that was killed between keeping a result and giving back its lock."""

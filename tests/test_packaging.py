@@ -40,6 +40,7 @@ def test_no_stray_module_at_the_root():
         "__init__.py",
         "api.py",
         "atomic_files.py",
+        "checksums.py",
         "cli.py",
         "components.py",
         "config.py",
@@ -48,6 +49,7 @@ def test_no_stray_module_at_the_root():
         "foreign.py",
         "foreign_files.py",
         "devices.py",
+        "locks.py",
         "memory.py",
         "messages.py",
         "randomness.py",
@@ -98,8 +100,8 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "version messages file_formats strict_yaml atomic_files corpus config memory foreign_files foreign components "
-    "devices randomness tensor_files",
+    "version messages file_formats strict_yaml atomic_files locks checksums corpus config memory "
+    "foreign_files foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",

@@ -8,6 +8,8 @@ from typing import Any
 
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, format_curves, label, new_figure, save
+from ecsuite.formats.strict_json import read_json
+from ecsuite.games.run_log import require_unchanged_log
 
 WIDTH = 6.4
 """Width of the figure in inches."""
@@ -78,6 +80,7 @@ def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
     file = folder / "log.jsonl"
     if not folder.is_dir() or not (file.is_file() or (folder / "config.yaml").is_file()):
         raise ConfigError(f"{folder}: expected a run folder with a log.jsonl")
+    require_unchanged_log(folder)
     lines = file.read_bytes().split(b"\n")[:-1] if file.is_file() else []
     entries = [_entry(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
     entries = [entry for entry in entries if entry.get("stopped") != "diverged"]
@@ -124,6 +127,6 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def _chance_level(folder: Path, measure: str) -> float | None:
     """The chance level of a measure, if it is in the metadata of the run."""
     try:
-        return float(json.loads((folder / "metadata.json").read_bytes())["chance"][measure])
+        return float(read_json(folder / "metadata.json")["chance"][measure])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

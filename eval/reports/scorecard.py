@@ -1,7 +1,7 @@
 """The scorecard: selected metrics of one corpus, as a table and as JSON."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 from rich.console import Console, Group
 
+from ecsuite.checksums import CHECKSUM, sealed
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, metric_names
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
@@ -25,6 +25,7 @@ from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.signals import end_as_requested
+from ecsuite.locks import Lock
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
@@ -176,20 +177,25 @@ def read_scores(file: Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: If it is not JSON.
+        DamagedError: If it was changed.
         FormatError: If a newer version of ecsuite wrote it.
     """
     if not file.exists():
         return {}
     before = read_json(file)
-    return without_format("scores", before, file) if isinstance(before, dict) else {}
+    if not isinstance(before, dict):
+        return {}
+    return without_format("scores", {key: before[key] for key in before if key != CHECKSUM}, file)
 
 
-def save_scores(file: Path, data: dict[str, Any]) -> None:
+def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = lambda _: None) -> None:
     """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
 
     The file is locked meanwhile, so that of two processes neither loses the other's scores.
     """
-    with FileLock(file.with_name(f".{file.name}.lock")):
+    lock = Lock(file.with_name(f".{file.name}.lock"), note)
+    lock.acquire(waits=True)
+    try:
         before = read_scores(file)
         try:
             is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
@@ -197,7 +203,9 @@ def save_scores(file: Path, data: dict[str, Any]) -> None:
         except (KeyError, TypeError):
             older = {}  # no file, or not a scores file
         newer = {(score["name"], score["signature"]): score for score in data["scores"]}
-        write_json(file, {**data, "scores": list((older | newer).values())})
+        write_json(file, sealed({**data, "scores": list((older | newer).values())}))
+    finally:
+        lock.release()
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Runs as records: settings, seed and figures, from the folder of a sweep or from any run folders; imports no code."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,7 +132,7 @@ def _of_run(folder: Path) -> Record:
     try:
         tree = parse_yaml(decoded(config.read_bytes(), config), str(config))
         metadata = folder / "metadata.json"
-        known = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
+        known = read_json(metadata) if metadata.is_file() else {}
         training = dict(known.get("training", {}))
         settings = flat({key: value for key, value in tree.items() if key not in PROVENANCE})
         values = _asked(read_scores(folder / "scores.json").get("scores", []), ())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.atomic_files import write_atomically
+from ecsuite.checksums import sealed
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
 from ecsuite.eval.sweeps.records import SWEEP, frame_of, records_of
@@ -163,5 +164,7 @@ def _complete(run: PlannedRun, training: JobResult, scores: list[dict[str, Any]]
 
 def save_sweep(folder: Path, sweep: Sweep) -> None:
     """Write the file that `ecsuite table` reads."""
-    text = json.dumps(with_format("result", sweep.to_json()), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
+    )
     write_atomically(folder / SWEEP, text.encode() + b"\n")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from ecsuite.checksums import DamagedError
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import convert
@@ -60,7 +61,7 @@ def test_names_that_no_column_has(tmp_path, name):
 def test_a_changed_column_is_refused(tmp_path):
     write_corpus(make_corpus(split=SPLIT), tmp_path)
     (tmp_path / "split.jsonl").write_text('"train"\n' * 3)
-    with pytest.raises(CorpusError, match=r"split.jsonl: expected SHA-256 .* \(metadata.json\), got"):
+    with pytest.raises(DamagedError, match=r"split.jsonl: .*damaged or edited.*ecsuite accept"):
         read_corpus(tmp_path)
     (tmp_path / "split.jsonl").unlink()
     with pytest.raises(CorpusError, match=r"cannot read .*split.jsonl: No such file"):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from languages import rows_of
 
+from ecsuite.checksums import checksum_of
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import read_corpus, write_corpus
 
@@ -77,6 +78,7 @@ def test_what_the_files_look_like(tmp_path):
     meanings = (tmp_path / "meanings.jsonl").read_text(encoding="utf-8").splitlines()
     assert meanings[0] == '{"meaning": [0, 1], "concepts": ["größe=1"]}'
     metadata = json.loads((tmp_path / "metadata.json").read_bytes())
+    assert metadata.pop("checksum") == checksum_of(metadata)
     assert list(metadata.pop("sha256")) == ["corpus.jsonl", "meanings.jsonl"]
     assert metadata == {
         "format": "ecsuite-corpus",

@@ -10,7 +10,7 @@ from torch import nn
 
 from ecsuite.config import ConfigError, DamagedError
 from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
-from ecsuite.games.run_folder import open_log
+from ecsuite.games.run_log import open_log
 
 
 def truncate(file):
@@ -134,7 +134,7 @@ def test_an_unfinished_run_wants_resume(tmp_path, small, run):
 
 def test_a_damaged_config_is_damage(finished, small, run):
     (finished / "config.yaml").write_text("world: {")
-    with pytest.raises(DamagedError, match=r"damaged run folder: .*config.yaml: not YAML"):
+    with pytest.raises(DamagedError, match=r"damaged run folder: .*config.yaml:1: not YAML"):
         run(small(), finished, resume=True)
 
 
@@ -170,14 +170,14 @@ def test_leftovers_of_a_killed_write_are_removed_and_do_not_block_a_folder(tmp_p
 def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     file, notes = tmp_path / "log.jsonl", []
     lines = [f'{{"step": {step}}}\n'.encode() for step in (4, 8, 12)]
-    log, number = open_log(file, 0, 0, notes.append)
-    with log:
-        log.write(b"".join(lines) + b'{"ste')
-    assert number == 0
+    log = open_log(file, 0, 0, notes.append)
+    with log.file:
+        log.file.write(b"".join(lines) + b'{"ste')
+    assert log.num_lines == 0
     for step, count in ((12, 3), (8, 2), (8, 1), (0, 0)):
-        log, number = open_log(file, step, count, notes.append)
-        log.close()
-        assert number == count and file.read_bytes() == b"".join(lines[:count])
+        log = open_log(file, step, count, notes.append)
+        log.file.close()
+        assert log.num_lines == count and file.read_bytes() == b"".join(lines[:count])
     assert notes == []
 
 

@@ -243,7 +243,7 @@ def test_two_runs_do_not_train_in_one_folder(tmp_path, small, run):
     def second(*_):
         if not tried:
             tried.append(True)
-            with pytest.raises(ConfigError, match=r"run: another process is training in it"):
+            with pytest.raises(ConfigError, match=r"run: this process is training in it"):
                 run(small(), tmp_path / "run", resume=True)
 
     run(small("training.num_epochs=1"), tmp_path / "run", progress=second)
