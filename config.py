@@ -133,6 +133,7 @@ def missing_extra(needs: str, extra: str) -> ConfigError:
 
 
 Count = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Natural = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Levels = Annotated[int, Meta(ge=2, le=2**63 - 1)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Positive = Annotated[float, Meta(gt=0, le=sys.float_info.max)]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.config import Positive, Weight
+from ecsuite.config import ConfigError, Positive, Weight
 from ecsuite.games.message_builders import (
     DiscreteMessageBuilder,
     MessageBuilder,
@@ -38,6 +38,15 @@ class RelaxedOptions(SymbolOptions):
     """Lower bound of the temperature."""
     straight_through: bool = False
     """One-hot symbols forward, relaxed gradient backward."""
+    trainable_temperature: bool = False
+    """The temperature begins with `temperature` and is learnt, instead of being decayed."""
+
+    def __post_init__(self) -> None:
+        """Check that the temperature changes in one way; `ConfigError` if in two."""
+        if self.trainable_temperature and self.temperature_decay != 1:
+            raise ConfigError(
+                "trainable_temperature: a learnt temperature is not decayed: set temperature_decay=1"
+            )
 
     def temperature_in(self, epoch: int) -> float:
         """Temperature in an epoch, counted from 0: multiplied by a factor per epoch, down to a minimum."""
@@ -59,6 +68,10 @@ class Channel(nn.Module, ABC):
     """Whether the sender may end a message early."""
     has_samples = True
     """Whether messages may be sampled; otherwise all modes give the same."""
+    has_policy_gradient = False
+    """Whether the sender learns from the value of the loss alone, and not from its gradient."""
+    needs_greedy_loss = False
+    """Whether `objective` asks for the loss and cost of the most likely messages."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -77,8 +90,17 @@ class Channel(nn.Module, ABC):
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
 
-    def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
-        """The objective to minimise, a scalar, from the expected loss of each example and its cost, (batch,) each."""
+    def objective(
+        self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
+        """The objective to minimise, a scalar.
+
+        Args:
+            loss: Expected loss of each example, (batch,).
+            cost: Cost of each message, (batch,).
+            message: The messages.
+            greedy: In training, loss and cost of the most likely messages, if `needs_greedy_loss`.
+        """
         return (loss + cost).mean()
 
 
@@ -115,6 +137,12 @@ class SoftChannel(SymbolChannel):
     options: RelaxedOptions
     is_noisy = False
 
+    def __init__(self, options: RelaxedOptions) -> None:
+        super().__init__(options)
+        # Its logarithm is learnt, so that it stays above 0.
+        start = torch.tensor(options.temperature).log()
+        self.log_temperature = nn.Parameter(start) if options.trainable_temperature else None
+
     def start_training_message(
         self, like: Tensor, generator: torch.Generator | None, epoch: int
     ) -> MessageBuilder:
@@ -122,9 +150,14 @@ class SoftChannel(SymbolChannel):
         return RelaxedMessageBuilder(
             self.options,
             gumbel_noise(self.options, like, generator) if self.is_noisy else None,
-            self.options.temperature_in(epoch),
+            self._temperature(epoch),
             straight_through=self.options.straight_through,
         )
+
+    def _temperature(self, epoch: int) -> float | Tensor:
+        if self.log_temperature is None:
+            return self.options.temperature_in(epoch)
+        return self.log_temperature.exp().clamp(min=self.options.temperature_min)
 
 
 class GumbelChannel(SoftChannel):
@@ -139,9 +172,12 @@ class GumbelChannel(SoftChannel):
 class ReinforceChannel(SymbolChannel):
     """Samples symbols; trained by REINFORCE, the score-function gradient (Williams 1992).
 
-    As in EGG: mean baselines of the loss and of the message's cost, and an entropy bonus. The baselines are means over
-    all steps so far and are saved with the model.
+    As in EGG: baselines of the loss and of the message's cost, and an entropy bonus. Mean baselines are over all steps
+    so far and are saved with the model; greedy ones are loss and cost of the most likely message for the same example
+    (Rennie et al. 2017, arXiv 1612.00563).
     """
+
+    has_policy_gradient = True
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(SymbolOptions):
@@ -149,6 +185,8 @@ class ReinforceChannel(SymbolChannel):
 
         entropy_coefficient: Weight = 0.1
         """Weight of the entropy bonus."""
+        baseline: Literal["none", "mean", "greedy"] = "mean"
+        """What losses are compared with: nothing, the mean so far, or the loss of the most likely message."""
 
     options: Options
     baselines: Tensor
@@ -158,6 +196,7 @@ class ReinforceChannel(SymbolChannel):
         super().__init__(options)
         self.register_buffer("baselines", torch.zeros(2))
         self.register_buffer("num_steps", torch.zeros(()))
+        self.needs_greedy_loss = options.baseline == "greedy"
 
     def start_training_message(
         self, like: Tensor, generator: torch.Generator | None, epoch: int
@@ -165,7 +204,9 @@ class ReinforceChannel(SymbolChannel):
         """See the base class."""
         return DiscreteMessageBuilder(self.options, gumbel_noise(self.options, like, generator), track=True)
 
-    def objective(self, loss: Tensor, cost: Tensor, message: Message) -> Tensor:
+    def objective(
+        self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
         """The surrogate whose gradient is the policy gradient plus the receiver's own. See the base class.
 
         mean[(cost - b_cost) log p] + mean[(loss - b_loss) log p] - coefficient mean[entropy] + mean[loss], where log p
@@ -174,10 +215,12 @@ class ReinforceChannel(SymbolChannel):
         if message.log_probability is None or message.entropy is None:  # evaluation: no policy gradient
             return super().objective(loss, cost, message)
         costs = torch.stack([loss.detach(), cost])  # (2, batch)
-        advantage = costs - self.baselines[:, None]
-        # Out of place: the backward pass still needs the baselines of this step.
-        self.num_steps = self.num_steps + 1
-        self.baselines = self.baselines + (costs.mean(1) - self.baselines) / self.num_steps
+        advantage = costs if greedy is None else costs - torch.stack(greedy)
+        if self.options.baseline == "mean":
+            advantage = costs - self.baselines[:, None]
+            # Out of place: the backward pass still needs the baselines of this step.
+            self.num_steps = self.num_steps + 1
+            self.baselines = self.baselines + (costs.mean(1) - self.baselines) / self.num_steps
         policy_loss = (advantage.sum(0) * message.log_probability).mean()
         return policy_loss - self.options.entropy_coefficient * message.entropy.mean() + loss.mean()
 

@@ -59,7 +59,7 @@ def load_experiment(
         name_or_file: `disc_small`, a path that ends in `.yaml` or `.yml`, or own data: a table of objects
             (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face (`hf:NAME`).
         overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
-        flags: Values by `section.key`, a layer above the overrides; None: not given.
+        flags: Values by `section.key`, above the overrides; those of `section.kind` below them. None: not given.
         note: Called with a line about each setting of an older file that nothing reads now.
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
@@ -71,11 +71,8 @@ def load_experiment(
         UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
-    above = [
-        ("set", settings_tree((changes or {}).items())),
-        ("--set", assignments_tree(overrides)),
-        *_flag_layers(given, flags_by_key or {}),
-    ]
+    assigned = [("set", settings_tree((changes or {}).items())), ("--set", assignments_tree(overrides))]
+    above = _with_flags(assigned, given, flags_by_key or {})
     foreign.trust(foreign.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
         given["world.objects"] = name_or_file
@@ -95,8 +92,7 @@ def load_experiment(
         given = {"world.kind": "text", **given}
     if "world.objects" in given:
         given = {**_reader([file, *(tree for _, tree in above)], given["world.objects"]), **given}
-    above[2:] = _flag_layers(given, flags_by_key or {})
-    return _read([(name_or_file, file), *above])
+    return _read([(name_or_file, file), *_with_flags(assigned, given, flags_by_key or {})])
 
 
 def _reader(trees: list[Tree], source: str) -> dict[str, str]:
@@ -108,11 +104,20 @@ def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     return {} if may_read else {"world.kind": kind}
 
 
-def _flag_layers(given: Mapping[str, Any], flags_by_key: Mapping[str, str]) -> list[tuple[str, Tree]]:
-    """A layer of each flag, named as the user wrote it."""
-    return [
-        (flags_by_key.get(key, "command line"), settings_tree([(key, value)])) for key, value in given.items()
-    ]
+def _with_flags(
+    assigned: list[tuple[str, Tree]], given: Mapping[str, Any], flags_by_key: Mapping[str, str]
+) -> list[tuple[str, Tree]]:
+    """Layers with those of flags, named as the user wrote each.
+
+    A flag that names a part, such as `--channel`, lies below the assignments, which may set its options; others lie
+    above them.
+    """
+    kinds: list[tuple[str, Tree]] = []
+    values: list[tuple[str, Tree]] = []
+    for key, value in given.items():
+        layers = kinds if key.endswith(f".{KIND}") else values
+        layers.append((flags_by_key.get(key, "command line"), settings_tree([(key, value)])))
+    return [*kinds, *assigned, *values]
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:

@@ -18,7 +18,8 @@ from ecsuite.components import Part
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.game import Game
-from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, World
@@ -37,7 +38,8 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
         batch = world.batch("train", 0)
         if foreign.is_foreign(experiment.world.kind):
             _check_batch(experiment.world.kind, world, batch)
-        optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(trial.parameters())
+        updates = WeightUpdates(experiment.optimizer, trial)
+        optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise wrong(
                 experiment.optimizer.kind, "optimizer", "a torch.optim.Optimizer", type_name(optimizer)
@@ -47,7 +49,7 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
             raise wrong(experiment.schedule.kind, "factor", "a finite number", f"{factor!r:.60}")
         noise = noise_generator(0, "train", 0, game.device)
         trial.play(batch, "train", noise).objective.backward()
-        optimizer.step()
+        updates.step(factor)
         with torch.inference_mode():
             trial.eval().play(batch, "greedy")
     except ConfigError:

@@ -5,8 +5,10 @@ them. A candidate's score is the dot product of its vector and the receiver's st
 (Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1.)
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,6 +116,10 @@ class Game(nn.Module):
         self.task = TASKS.make(task, world=world, state_size=width)
         self.loss = LOSSES.make(experiment.loss)
         _check_effects(experiment, channel)
+        if getattr(self.loss, "samples_answers", False) and not hasattr(self.task, "answers"):
+            raise ConfigError(
+                f"loss.kind: the answers of task {task.kind} can't be sampled: expected loss task"
+            )
         self.frozen: list[Any] = []
         if experiment.training.freeze_sender:
             self.frozen += [self.sender, self.sender_perception]
@@ -132,6 +138,15 @@ class Game(nn.Module):
         for module in self.frozen:
             module.eval()
         return self
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Evaluation mode, for a while."""
+        self.eval()
+        try:
+            yield
+        finally:
+            self.train()
 
     @property
     def device(self) -> torch.device:
@@ -155,19 +170,18 @@ class Game(nn.Module):
         else:
             assert batch.values is not None
             values = self._on_device(batch.values[batch.shown[:, 0]])
-        played = self.play_views(
-            self.shown(batch),
-            candidates,
-            Truth(labels=self._on_device(np.array(batch.labels)), values=values),
-            num_positive=batch.num_positive,
-            mode=mode,
-            generator=generator,
-            epoch=epoch,
-        )
+        truth = Truth(labels=self._on_device(np.array(batch.labels)), values=values)
+        play = partial(self.play_views, self.shown(batch), candidates, truth, num_positive=batch.num_positive)
+        played = play(mode=mode, generator=generator, epoch=epoch)
         loss, message = played.loss, played.message
         measures = {name: value.mean() for name, value in played.measures.items()}
+        compared: dict[str, Any] = {}
+        if mode == "train" and self.channel.needs_greedy_loss:
+            with torch.no_grad(), self._evaluating():
+                likely = play(mode="greedy")
+            compared = {"greedy": (likely.loss, likely.cost)}
         return PlayResult(
-            objective=self.channel.objective(loss, played.cost, message),
+            objective=self.channel.objective(loss, played.cost, message, **compared),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
         )
@@ -198,6 +212,9 @@ class Game(nn.Module):
         states, ends = call_receiver(self.receiver, message, self.dtype)
         answer = states if candidates is None else self.scores(states, candidates, generator)
         output = self.task(answer, truth)
+        if getattr(self.loss, "samples_answers", False):
+            given = self.task.answers(answer, generator if mode == "train" else None)  # type: ignore[attr-defined]
+            output = replace(output, answers=given, truth=truth)
         loss, cost = self.loss(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
@@ -293,6 +310,11 @@ def _check_effects(experiment: Experiment, channel: Channel) -> None:
     if length_cost and not channel.has_eos:
         raise ConfigError(
             f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {length_cost}"
+        )
+    loss = LOSSES.load(experiment.loss.kind)
+    if getattr(loss, "samples_answers", False) and not channel.has_policy_gradient:
+        raise ConfigError(
+            f"loss.kind: rewards have no gradient for channel {experiment.channel.kind}: expected channel reinforce"
         )
     if experiment.evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")

@@ -14,14 +14,9 @@ from ecsuite.config import ConfigError, DamagedError, parse_yaml
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
 from ecsuite.games.game import Game
+from ecsuite.games.optimizers import PREFIXES
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.tensor_files import digest_of
-
-PREFIXES: Mapping[Role, tuple[str, ...]] = {
-    "sender": ("sender.", "sender_perception."),
-    "receiver": ("receiver.", "receiver_perception.", "receiver_projection.", "task."),
-}
-"""How the names of an agent's weights begin."""
 
 Weights = Mapping[str, Tensor]
 

@@ -53,7 +53,7 @@ class RelaxedMessageBuilder:
         self,
         options: SymbolOptions,
         noise: Tensor | None,
-        temperature: float,
+        temperature: float | Tensor,
         *,
         straight_through: bool = False,
     ) -> None:

@@ -94,14 +94,41 @@ CHANNELS = Registry(
 
 LOSSES = Registry(
     word="loss",
-    parts={"task": ("ecsuite.games.optimization:TaskLoss", "the task's loss, and a cost per symbol")},
+    parts={
+        "task": ("ecsuite.games.losses:TaskLoss", "the task's loss, and a cost per symbol"),
+        "reward": (
+            "ecsuite.games.losses:RewardLoss",
+            "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
+        ),
+    },
+    base="builtins:object",
+    needs=("__call__",),
+)
+
+REWARDS = Registry(
+    word="reward",
+    parts={
+        "accuracy": ("ecsuite.games.losses:Correct", "1 for an answer that is right in every part, else 0"),
+        "share": (
+            "ecsuite.games.losses:ShareCorrect",
+            "the share of attributes, or of a concept's candidates, that are right",
+        ),
+    },
     base="builtins:object",
     needs=("__call__",),
 )
 
 OPTIMIZERS = Registry(
     word="optimizer",
-    parts={"adam": ("ecsuite.games.optimization:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)")},
+    parts={
+        "adam": ("ecsuite.games.optimizers:Adam", "Adam (Kingma & Ba 2015, arXiv 1412.6980)"),
+        "adamw": (
+            "ecsuite.games.optimizers:AdamW",
+            "Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)",
+        ),
+        "sgd": ("ecsuite.games.optimizers:SGD", "stochastic gradient descent, with momentum if asked for"),
+        "adagrad": ("ecsuite.games.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
+    },
     base="builtins:object",
     needs=("optimizer",),
 )
@@ -109,8 +136,13 @@ OPTIMIZERS = Registry(
 SCHEDULES = Registry(
     word="schedule",
     parts={
-        "constant": ("ecsuite.games.optimization:Constant", "the same learning rate at every step"),
-        "linear": ("ecsuite.games.optimization:Linear", "the learning rate decreases to 0 at the same rate"),
+        "constant": ("ecsuite.games.schedules:Constant", "the same learning rate at every step"),
+        "linear": ("ecsuite.games.schedules:Linear", "the learning rate decreases to 0 at the same rate"),
+        "cosine": (
+            "ecsuite.games.schedules:Cosine",
+            "the learning rate follows half a cosine, after a rise if asked for (Loshchilov & Hutter 2017)",
+        ),
+        "steps": ("ecsuite.games.schedules:Steps", "the learning rate is multiplied every so many epochs"),
     },
     base="builtins:object",
     needs=("factor", "horizon"),

@@ -29,7 +29,9 @@ class TrainingOptions:
     num_epochs: Count = 10
     """Passes over the training examples."""
     batch_size: Count = 1024
-    """Examples per step."""
+    """Examples per batch."""
+    accumulate: Count = 1
+    """Batches of a step: the weights change by the mean of their gradients."""
     precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, else
     fp32; tf32: products of fp32 whose factors CUDA rounds to 10 bits after the point."""

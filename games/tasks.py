@@ -5,29 +5,19 @@ It says by `rounds(options)` what it asks of the world, and gets either scores o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ecsuite.agents.linear import Linear
 from ecsuite.config import ConfigError, Count
 from ecsuite.games.worlds.world import RoundSpec, Variant, World
 
 SenderInput = Literal["targets", "targets_and_distractors"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskOutput:
-    """Loss and measures of the receiver's output, for each possible end of the message and each example."""
-
-    loss: Tensor
-    """In nats, (num_ends, batch)."""
-    measures: Mapping[str, Tensor]
-    """Measures to report, (num_ends, batch) each, always including `accuracy`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +28,32 @@ class Truth:
     """Which candidates are targets, (batch, num_candidates)."""
     values: Tensor | None
     """Attribute values of the first target, (batch, num_attributes); None where a task does not ask for them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answers:
+    """The receiver's answers, one for each example."""
+
+    chosen: Tensor
+    """The index of a candidate, (batch,); of several choices, each of them, (batch, num_choices)."""
+    log_probability: Tensor
+    """Log-probability of the answer, the sum over its choices, (batch,)."""
+    entropy: Tensor
+    """Entropy of the receiver's distributions in nats, the mean over the choices, (batch,)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskOutput:
+    """Loss and measures of the receiver's output, for each possible end of the message and each example."""
+
+    loss: Tensor
+    """In nats, (num_ends, batch)."""
+    measures: Mapping[str, Tensor]
+    """Measures to report, (num_ends, batch) each, always including `accuracy`."""
+    answers: Answers | None = None
+    """The receiver's answers; None unless the loss asks for them."""
+    truth: Truth | None = None
+    """What is right; None unless the loss asks for answers."""
 
 
 class Task(Protocol):
@@ -87,6 +103,10 @@ class Discrimination(nn.Module):
         likelihoods = answer.permute(1, 2, 0).log_softmax(1)
         loss = -likelihoods.gather(1, labels[:, None, None].expand(-1, 1, len(answer)))[:, 0].t()
         return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels).float()})
+
+    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
+        """One candidate for each example; see `choose`."""
+        return choose(answer[-1], generator)
 
     def chance(self) -> Mapping[str, float]:
         """accuracy: one divided by the number of candidates."""
@@ -146,6 +166,10 @@ class Reconstruction(nn.Module):
         if isinstance(self.missing, Tensor):
             logits = logits.masked_fill(self.missing, -torch.inf)
         return logits
+
+    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
+        """One value of each attribute for each example; see `choose`."""
+        return choose(self.logits(answer)[-1], generator)
 
     def values(self, states: Tensor) -> Tensor:
         """The most likely attribute values, (num_ends, batch, num_attributes)."""
@@ -207,6 +231,12 @@ class Concept(nn.Module):
             loss=loss, measures={"accuracy": correct.mean(-1), "set_accuracy": correct.amin(-1)}
         )
 
+    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
+        """Whether each candidate is taken, for each example; see `choose`."""
+        both = torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
+        answers = choose(both, generator)
+        return replace(answers, chosen=answers.chosen.bool())
+
     def chance(self) -> Mapping[str, float]:
         """accuracy: always the more frequent label. set_accuracy: one coin flip per distinct candidate."""
         majority = max(self.num_targets, self.num_distractors)
@@ -215,3 +245,24 @@ class Concept(nn.Module):
             "accuracy": majority / (self.num_targets + self.num_distractors),
             "set_accuracy": 0.5**num_guesses,
         }
+
+
+def choose(logits: Tensor, generator: torch.Generator | None) -> Answers:
+    """Choose by logits, (batch, num_options) or (batch, num_choices, num_options).
+
+    Args:
+        logits: Unnormalised log-probabilities of the options.
+        generator: Source of the samples; None: the most likely options.
+    """
+    log_probabilities = logits.float().log_softmax(-1)
+    if generator is None:
+        chosen = log_probabilities.argmax(-1)
+    else:
+        noise = torch.empty_like(log_probabilities).exponential_(generator=generator)
+        chosen = (log_probabilities.detach() - noise.log()).argmax(-1)
+    own = log_probabilities.gather(-1, chosen[..., None])[..., 0]
+    # An option with log-probability -inf contributes 0: 0 log 0 = 0.
+    entropy = -(log_probabilities.exp() * log_probabilities.clamp(min=-1e9)).sum(-1)
+    if logits.dim() == 3:
+        own, entropy = own.sum(-1), entropy.mean(-1)
+    return Answers(chosen=chosen, log_probability=own, entropy=entropy)

@@ -29,7 +29,8 @@ from ecsuite.games.game import Game, make_world
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.loggers import Logger, started
-from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
     METRICS,
@@ -122,12 +123,12 @@ def _train(
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
     for role, weights in initial.items():
         set_agent_weights(game, role, weights, str(settings.init_of(role)))
-    steps_per_epoch = -(-world.num_train // settings.batch_size)
+    batches_per_epoch = -(-world.num_train // settings.batch_size)
+    steps_per_epoch = -(-batches_per_epoch // settings.accumulate)
     if experiment.code:
         try_first_step(experiment, world, game, steps_per_epoch)
-    trained = [parameter for parameter in game.parameters() if parameter.requires_grad]
-    optimizer = OPTIMIZERS.make(experiment.optimizer).optimizer(trained)
-    rates = [group["lr"] for group in optimizer.param_groups]
+    updates = WeightUpdates(experiment.optimizer, game)
+    optimizer = updates.optimizer
     num_steps = steps_per_epoch * settings.num_epochs
     schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch)
     chance = dict(game.task.chance())
@@ -184,7 +185,8 @@ def _train(
         return {"stopped": stopped, "step": step, "num_steps": num_steps, "epoch": epoch, **valid}
 
     def log_entry(step: int) -> dict[str, Any]:
-        speed = (step - first_step) * settings.batch_size / max(time.monotonic() - began, 1e-6)
+        num_examples = (step - first_step) * settings.batch_size * settings.accumulate
+        speed = num_examples / max(time.monotonic() - began, 1e-6)
         entry = {"step": step, "epoch": step / steps_per_epoch, "train": means(), "valid": valid}
         entry |= language.entry()
         return {**entry, "examples_per_second": round(speed)}
@@ -222,24 +224,29 @@ def _train(
         deterministic_kernels(target_device, is_asked=settings.deterministic),
     ):
         while step < num_steps and stopped == "epochs":
-            epoch = step // steps_per_epoch
-            noise = noise_generator(settings.seed, "train", step, target_device)
-            buffers = [buffer.clone() for buffer in game.buffers()]
-            played = game.play(world.batch("train", step), "train", noise, epoch)
-            if not played.objective.isfinite():
-                # The batch has changed the statistics of normalisation and the baselines of the channel.
-                for buffer, before in zip(game.buffers(), buffers, strict=True):
-                    buffer.copy_(before)
-                if step > 0 and _has_finite_weights(game):
-                    save()
-                raise diverged(step + 1, f"the loss is {played.objective.item()}, so this update was skipped")
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * schedule.factor(step)
+            epoch, within = divmod(step, steps_per_epoch)
+            first = within * settings.accumulate
+            numbers = range(first, min(first + settings.accumulate, batches_per_epoch))
             optimizer.zero_grad(set_to_none=True)
-            played.objective.backward()
-            optimizer.step()
+            buffers = [buffer.clone() for buffer in game.buffers()]
+            of_step: dict[str, Any] = {}
+            for number in (epoch * batches_per_epoch + place for place in numbers):
+                noise = noise_generator(settings.seed, "train", number, target_device)
+                played = game.play(world.batch("train", number), "train", noise, epoch)
+                if not played.objective.isfinite():
+                    # The batch has changed the statistics of normalisation and the baselines of the channel.
+                    for buffer, before in zip(game.buffers(), buffers, strict=True):
+                        buffer.copy_(before)
+                    if step > 0 and _has_finite_weights(game):
+                        save()
+                    what = f"the loss is {played.objective.item()}, so this update was skipped"
+                    raise diverged(step + 1, what)
+                (played.objective / len(numbers)).backward()
+                for name, value in played.measures.items():
+                    of_step[name] = value / len(numbers) + of_step.get(name, 0.0)
+            updates.step(schedule.factor(step))
             step += 1
-            sums = {name: value + sums.get(name, 0.0) for name, value in played.measures.items()}
+            sums = {name: value + sums.get(name, 0.0) for name, value in of_step.items()}
 
             seconds, request = time.monotonic() - began, should_stop()
             if request == "preempted" or (request is not None and step < num_steps):

@@ -14,7 +14,8 @@ from torch import nn
 from ecsuite.config import ConfigError
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
-from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.training import evaluate
 from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
@@ -47,8 +48,7 @@ def every_option_is_read(trial: Trial) -> None:
     play(game, world.batch("train", 0), "train")
     play(game, world.batch("valid", 0), "greedy")
     experiment = noted.experiment
-    optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options)
-    optimizer.optimizer(game.parameters())
+    WeightUpdates(experiment.optimizer, game)
     schedule = SCHEDULES.load(experiment.schedule.kind)
     schedule(schedule.horizon(experiment.schedule.options, 2), steps_per_epoch=3).factor(1)
     unread = [option.name for option in fields(trial.part.options) if option.name not in read]

@@ -8,6 +8,7 @@ import torch
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.games.channels import SymbolChannel, gumbel_noise
+from ecsuite.games.losses import TaskLoss
 from ecsuite.games.message_builders import (
     DiscreteMessageBuilder,
     RelaxedMessageBuilder,
@@ -15,7 +16,6 @@ from ecsuite.games.message_builders import (
     as_values,
     without_eos,
 )
-from ecsuite.games.optimization import TaskLoss
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.tasks import TaskOutput
 

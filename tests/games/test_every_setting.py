@@ -79,6 +79,9 @@ OTHERS = {
     "evaluation.metrics": ["zla"],
     "evaluation.batch_size": [2],
     "schedule.num_epochs": [5],
+    "optimizer.sender_lr": [0.5],
+    "optimizer.receiver_lr": [0.5],
+    "optimizer.clip_norm": [1e-6],
     "world.held_out": [0.5],
     "world.held_out_value": ["color=a", "class=cat"],
     "world.images_per_batch": [4],  # a rule less

@@ -154,7 +154,7 @@ MISTAKES = {
     "world=text,train_data=x.txt": "--set: world.train_data and valid_data: give both files",
     "task=concept,variant=ref": "--set: task.variant: unknown value 'ref'; did you mean 'reference'? ch",
     "schedule=linear,num_epochs=0": "--set: schedule.num_epochs: expected int >= 1, got 0",
-    "schedule.kind=cosine": "--set: unknown schedule 'cosine'; did you mean 'linear'? choices: constant, linear",
+    "schedule.kind=liner": "--set: unknown schedule 'liner'; did you mean 'linear'? choices: constant, linear",
     "task.num_distractors=0": "--set: task.num_distractors: expected int >= 1, got 0",
 }  # fmt: skip
 

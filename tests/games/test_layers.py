@@ -90,3 +90,11 @@ def test_data_files_given_as_flags_are_a_world_of_text(tmp_path):
     assert load_experiment("thing_qt", flags=files).world.options.num_values == 10
     with pytest.raises(ConfigError, match=r"world.train_data and valid_data: give both files$"):
         load_experiment("disc_tiny", flags={"world.train_data": "a.txt"})
+
+
+def test_a_flag_names_the_part_whose_options_are_assigned():
+    experiment = load_experiment(
+        "disc_tiny", ["channel.entropy_coefficient=0.3"], {"channel.kind": "reinforce", "training.seed": 7}
+    )
+    assert experiment.channel.kind == "reinforce" and experiment.channel.options.entropy_coefficient == 0.3
+    assert experiment.training.seed == 7

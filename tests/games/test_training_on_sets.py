@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import override
 from ecsuite.games.game import Game, make_world
-from ecsuite.games.optimization import Adam
+from ecsuite.games.optimizers import Adam
 from ecsuite.games.training import evaluate
 
 THINGS = (

@@ -1,0 +1,143 @@
+"""What training minimises: the task's loss with a cost of the message's length, or the rewards of sampled answers."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.message import Message
+from ecsuite.components import Part
+from ecsuite.config import ConfigError, Weight
+from ecsuite.games.registry import REWARDS
+from ecsuite.games.tasks import TaskOutput, Truth
+
+
+class Correct:
+    """1 for an answer that is right in every part, else 0."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """The reward has no options."""
+
+    def __init__(self, options: Options) -> None:
+        pass
+
+    def __call__(self, chosen: Tensor, truth: Truth) -> Tensor:
+        """The reward of each answer, (batch,).
+
+        Args:
+            chosen: The index of the candidate, (batch,); of reconstruction the values, (batch, num_attributes); of
+                concepts whether each candidate was taken, (batch, num_candidates).
+            truth: What is right.
+        """
+        return _right(chosen, truth).all(-1).float()
+
+
+class ShareCorrect(Correct):
+    """The share of the parts of an answer that are right: attributes, or candidates of a concept."""
+
+    def __call__(self, chosen: Tensor, truth: Truth) -> Tensor:
+        """See the base class."""
+        return _right(chosen, truth).float().mean(-1)
+
+
+CORRECT = Part("accuracy", Correct.Options())
+"""The reward of a loss that names none."""
+
+
+def _right(chosen: Tensor, truth: Truth) -> Tensor:
+    """Which parts of the answers are right, (batch, num_parts)."""
+    if truth.values is not None:
+        return chosen == truth.values
+    if chosen.dim() == 1:
+        return chosen[:, None] == truth.labels.int().argmax(-1, keepdim=True)
+    return chosen == truth.labels.bool()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LossOptions:
+    """Options of every loss."""
+
+    length_cost: Weight = 0.0
+    """Cost added to the loss per symbol of the message, incl. EOS."""
+    length_cost_power: Weight = 0.0
+    """The cost is multiplied by the accuracy of the batch to this power, so that messages need not be short before
+    they are understood (Rita et al. 2020, arXiv 2010.01878, section 3.1: 45, with a length_cost of 0.1)."""
+
+    def __post_init__(self) -> None:
+        """Check that there is a cost to multiply; `ConfigError` if not."""
+        if self.length_cost_power and not self.length_cost:
+            raise ConfigError("length_cost_power: needs a cost, such as loss.length_cost=0.1")
+
+    def cost(self, output: TaskOutput, ends: Tensor, message: Message) -> Tensor:
+        """The cost of each message, (batch,)."""
+        cost = self.length_cost * message.length
+        if self.length_cost_power:
+            accuracy = (ends * output.measures["accuracy"]).detach().sum(0).mean()
+            cost = cost * accuracy**self.length_cost_power
+        return cost
+
+
+class TaskLoss:
+    """The task's loss in expectation over the end of the message, and a cost of the message's length."""
+
+    Options = LossOptions
+
+    def __init__(self, options: LossOptions) -> None:
+        self.options = options
+
+    def __call__(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
+        """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
+
+        Args:
+            output: Loss and measures of the task at each possible end.
+            ends: Probability of each end, (num_ends, batch).
+            message: The message.
+        """
+        return (ends * output.loss).sum(0), self.options.cost(output, ends, message)
+
+
+class RewardLoss(nn.Module):
+    """The receiver's answer is sampled and rewarded; both agents learn by REINFORCE (Williams 1992).
+
+    The loss is the negative reward, so the reward needs no gradient. The receiver's baseline is the mean reward of all
+    steps so far, saved with the model; the sender's is that of the channel. In evaluation the most likely answer is
+    given.
+    """
+
+    samples_answers = True
+    """The game gives the receiver's answers along with the output of the task."""
+    baseline: Tensor
+    num_steps: Tensor
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(LossOptions):
+        """Options of the loss."""
+
+        reward: Annotated[Part, REWARDS] = CORRECT
+        """What an answer is worth."""
+        entropy_coefficient: Weight = 0.0
+        """Weight of a bonus for the entropy of the receiver's answer."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self.options = options
+        self.reward = REWARDS.make(options.reward)
+        self.register_buffer("baseline", torch.zeros(()))
+        self.register_buffer("num_steps", torch.zeros(()))
+
+    def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
+        """The negative reward of each example, whose gradient is the receiver's policy gradient; see `TaskLoss`."""
+        answers, truth = output.answers, output.truth
+        assert answers is not None and truth is not None
+        loss = -self.reward(answers.chosen, truth).detach().float()  # (batch,)
+        if message.log_probability is not None:
+            advantage = loss - self.baseline
+            # Out of place: the backward pass still needs the baseline of this step.
+            self.num_steps = self.num_steps + 1
+            self.baseline = self.baseline + (loss.mean() - self.baseline) / self.num_steps
+            surrogate = advantage * answers.log_probability
+            surrogate = surrogate - self.options.entropy_coefficient * answers.entropy
+            loss = loss + (surrogate - surrogate.detach())
+        return loss, self.options.cost(output, ends, message)

@@ -1,0 +1,160 @@
+"""Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from ecsuite.components import Part
+from ecsuite.config import ConfigError, Positive, Share, Weight
+from ecsuite.games.registry import OPTIMIZERS
+from ecsuite.games.sections import ROLES, Role
+
+PREFIXES: Mapping[Role, tuple[str, ...]] = {
+    "sender": ("sender.", "sender_perception."),
+    "receiver": ("receiver.", "receiver_perception.", "receiver_projection.", "task."),
+}
+"""How the names of an agent's weights begin."""
+
+Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
+"""Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OptimizerOptions:
+    """Options of every optimizer."""
+
+    lr: Positive = 0.001
+    """Learning rate, which the schedule changes."""
+    sender_lr: Positive | None = None
+    """Learning rate of the sender; null: lr."""
+    receiver_lr: Positive | None = None
+    """Learning rate of the receiver; null: lr."""
+    clip_norm: Positive | None = None
+    """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
+
+
+class Adam:
+    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
+
+    Options = OptimizerOptions
+
+    def __init__(self, options: OptimizerOptions) -> None:
+        self.options = options
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        return torch.optim.Adam(parameters, lr=self.options.lr, fused=True)
+
+
+class AdamW:
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(OptimizerOptions):
+        """Options of AdamW."""
+
+        weight_decay: Weight = 0.01
+        """Share of each weight that is taken off at every step, times the learning rate."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        options = self.options
+        return torch.optim.AdamW(parameters, lr=options.lr, weight_decay=options.weight_decay, fused=True)
+
+
+class SGD:
+    """Stochastic gradient descent, with momentum (Polyak 1964) if asked for."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(OptimizerOptions):
+        """Options of gradient descent."""
+
+        momentum: Share = 0.0
+        """Share of the last update that is added to the next one."""
+        nesterov: bool = False
+        """Nesterov's momentum."""
+        weight_decay: Weight = 0.0
+        """Weight of the squared norm of the weights in the loss, halved."""
+
+        def __post_init__(self) -> None:
+            """Check that there is a momentum to change; `ConfigError` if not."""
+            if self.nesterov and self.momentum == 0:
+                raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        options = self.options
+        return torch.optim.SGD(
+            parameters,
+            lr=options.lr,
+            momentum=options.momentum,
+            nesterov=options.nesterov,
+            weight_decay=options.weight_decay,
+        )
+
+
+class Adagrad:
+    """Adagrad (Duchi et al. 2011): the rate of a weight decreases with its past gradients."""
+
+    Options = OptimizerOptions
+
+    def __init__(self, options: OptimizerOptions) -> None:
+        self.options = options
+
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters."""
+        return torch.optim.Adagrad(parameters, lr=self.options.lr)
+
+
+class WeightUpdates:
+    """Changes the weights of a game that are trained by their gradients.
+
+    Args:
+        part: The section `optimizer`; a kind of the user's own has those of `OptimizerOptions` that it declares.
+        game: Its weights are named as `PREFIXES` says.
+
+    Raises:
+        ConfigError: If an agent has a rate of its own and nothing to train.
+    """
+
+    optimizer: torch.optim.Optimizer
+
+    def __init__(self, part: Part, game: nn.Module) -> None:
+        trained = {name: each for name, each in game.named_parameters() if each.requires_grad}
+        self.parameters = list(trained.values())
+        self.clip_norm = getattr(part.options, "clip_norm", None)
+        rates = {role: getattr(part.options, f"{role}_lr", None) for role in ROLES}
+        groups = _groups(trained, rates) if any(rates.values()) else self.parameters
+        self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
+        self.rates = [group["lr"] for group in getattr(self.optimizer, "param_groups", ())]
+
+    def step(self, factor: float) -> None:
+        """Change the weights, with learning rates that are multiplied by a factor."""
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * factor
+        self.optimizer.step()
+
+
+def _groups(trained: dict[str, nn.Parameter], rates: Mapping[Role, float | None]) -> list[dict[str, Any]]:
+    """The weights of each agent with its rate, and those of neither."""
+    groups: list[dict[str, Any]] = []
+    for role, rate in rates.items():
+        own = [each for name, each in trained.items() if name.startswith(PREFIXES[role])]
+        if rate is not None and not own:
+            raise ConfigError(f"optimizer.{role}_lr: the {role} has no weights that are trained")
+        if own:
+            groups.append({"params": own} | ({} if rate is None else {"lr": rate}))
+    of_agents = tuple(prefix for prefixes in PREFIXES.values() for prefix in prefixes)
+    others = [each for name, each in trained.items() if not name.startswith(of_agents)]
+    return [*groups, {"params": others}] if others else groups

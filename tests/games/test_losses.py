@@ -1,0 +1,176 @@
+"""Losses: costs of length that wait for accuracy, rewards of sampled answers, baselines, a learnt temperature."""
+
+import pytest
+import torch
+
+from ecsuite.agents.message import Message
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.losses import Correct, LossOptions, RewardLoss, ShareCorrect, TaskLoss
+from ecsuite.games.tasks import TaskOutput, Truth, choose
+
+TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}
+SMALL = ("channel=reinforce", "training.precision=fp32", "training.batch_size=8", "channel.max_len=3")
+
+
+def game_of(name, *changes):
+    experiment = load_experiment(name, [*SMALL, *TASKS.get(name, ()), *changes])
+    world = make_world(experiment)
+    torch.manual_seed(0)
+    return Game(experiment, world), world
+
+
+def message(length, **fields):
+    return Message(symbols=torch.ones(2, len(length), dtype=torch.long), ends=None, length=length, **fields)
+
+
+def test_a_cost_of_length_waits_for_accuracy():
+    length, ends = torch.tensor([2.0, 4.0]), torch.ones(1, 2)
+    loss = TaskLoss(LossOptions(length_cost=0.1, length_cost_power=2.0))
+    for correct, expected in (([1.0, 1.0], [0.2, 0.4]), ([1.0, 0.0], [0.05, 0.1]), ([0.0, 0.0], [0.0, 0.0])):
+        output = TaskOutput(loss=torch.zeros(1, 2), measures={"accuracy": torch.tensor([correct])})
+        _, cost = loss(output, ends, message(length))
+        assert torch.allclose(cost, torch.tensor(expected))
+
+
+def test_samples_have_the_probabilities_of_the_logits():
+    logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(20000, 3)
+    answers = choose(logits, torch.Generator().manual_seed(1))
+    shares = torch.bincount(answers.chosen) / len(logits)
+    assert torch.allclose(shares, torch.tensor([0.5, 0.3, 0.2]), atol=0.015)
+    assert torch.allclose(answers.log_probability.exp(), torch.tensor([0.5, 0.3, 0.2])[answers.chosen])
+    assert answers.entropy[0].item() == pytest.approx(1.0297, abs=1e-4)
+    assert (choose(logits, None).chosen == 0).all()
+
+
+def test_rewards_of_each_task():
+    candidates = Truth(labels=torch.tensor([[0, 1], [1, 0]]), values=None)
+    assert Correct(Correct.Options())(torch.tensor([1, 1]), candidates).tolist() == [1, 0]
+    values = Truth(labels=torch.zeros(2, 1), values=torch.tensor([[2, 3], [2, 3]]))
+    chosen = torch.tensor([[2, 3], [2, 0]])
+    assert Correct(Correct.Options())(chosen, values).tolist() == [1, 0]
+    assert ShareCorrect(Correct.Options())(chosen, values).tolist() == [1, 0.5]
+    concept = Truth(labels=torch.tensor([[1, 0, 0]]), values=None)
+    assert ShareCorrect(Correct.Options())(
+        torch.tensor([[True, True, False]]), concept
+    ).item() == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_rewards_train_both_agents_in_every_task(name):
+    game, world = game_of(name, "loss=reward,entropy_coefficient=0.1")
+    played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(1))
+    assert -1 <= played.measures["loss"].item() <= 0
+    played.objective.backward()
+    without = [name for name, each in game.named_parameters() if each.grad is None or not each.grad.any()]
+    assert [each for each in without if not each.endswith("bias") and "embed" not in each] == []
+    greedy = [game.eval().play(world.batch("valid", 0), "greedy").measures["loss"].item() for _ in range(2)]
+    assert greedy[0] == greedy[1]
+
+
+def test_the_policy_gradient_of_the_receiver():
+    """Two equally likely answers; the gradient is the advantage times that of the log-probability."""
+    loss = RewardLoss(RewardLoss.Options())
+    logits = torch.zeros(1, 2, requires_grad=True)
+    truth = Truth(labels=torch.tensor([[1, 0]]), values=None)
+    answers = choose(logits, torch.Generator().manual_seed(0))
+    output = TaskOutput(
+        loss=torch.zeros(1, 1), measures={"accuracy": torch.ones(1, 1)}, answers=answers, truth=truth
+    )
+    spoken = message(torch.tensor([2.0]), log_probability=torch.zeros(1), entropy=torch.zeros(1))
+    found, cost = loss(output, torch.ones(1, 1), spoken)
+    right = answers.chosen.item() == 0
+    assert found.item() == -float(right) and cost.item() == 0
+    found.sum().backward()
+    direction = torch.tensor([[0.5, -0.5]]) if right else torch.tensor([[-0.5, 0.5]])
+    assert torch.allclose(logits.grad, -float(right) * direction)
+    assert loss.baseline.item() == -float(right) and loss.num_steps.item() == 1
+
+
+def test_a_game_of_rewards_is_learnt():
+    game, world = game_of("disc_tiny", "loss=reward", "training.batch_size=64", "channel.max_len=2")
+    optimizer = torch.optim.Adam(game.parameters(), lr=0.01)
+    noise = torch.Generator().manual_seed(1)
+    for number in range(150):
+        optimizer.zero_grad()
+        game.play(world.batch("train", number), "train", noise).objective.backward()
+        optimizer.step()
+    assert game.eval().play(world.batch("valid", 0), "greedy").measures["accuracy"] > 0.4  # 0.25 by chance
+
+
+def test_a_greedy_baseline_is_the_loss_of_the_most_likely_message():
+    game, world = game_of("disc_tiny", "channel.baseline=greedy", "receiver.perception.dropout=0.5")
+    seen = {}
+    objective = game.channel.objective
+    game.channel.objective = lambda *given, **more: (seen.update(more), objective(*given, **more))[1]
+    game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(1)).objective.backward()
+    assert game.training and not game.channel.num_steps
+    likely = game.eval().play(world.batch("train", 0), "greedy").measures["loss"]
+    assert torch.allclose(seen["greedy"][0].mean(), likely)
+
+
+def test_baselines_differ_in_the_sender_only():
+    grads = {}
+    for baseline in ("none", "mean", "greedy"):
+        game, world = game_of("disc_tiny", f"channel.baseline={baseline}")
+        for number in range(2):  # the first mean is 0, as if there were none
+            game.zero_grad()
+            played = game.play(world.batch("train", number), "train", torch.Generator().manual_seed(1))
+            played.objective.backward()
+        grads[baseline] = [
+            torch.cat([each.grad.flatten() for each in agent.parameters()])
+            for agent in (game.sender, game.receiver)
+        ]
+    for one, other in (("none", "mean"), ("mean", "greedy")):
+        assert not torch.allclose(grads[one][0], grads[other][0])
+        assert torch.allclose(grads[one][1], grads[other][1])
+
+
+def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
+    game, world = game_of(
+        "disc_tiny",
+        "channel=gumbel,temperature=1.5,trainable_temperature=true",
+        "channel.temperature_decay=1",
+    )
+    plain, _ = game_of("disc_tiny", "channel=gumbel,temperature=1.5", "channel.temperature_decay=1")
+    batch = world.batch("train", 0)
+    first, same = (each.play(batch, "train", torch.Generator().manual_seed(1)) for each in (game, plain))
+    assert torch.allclose(first.objective, same.objective)
+    first.objective.backward()
+    assert game.channel.log_temperature.grad.item() != 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (["loss=reward", "channel=gumbel"], "loss.kind: rewards have no gradient for channel gumbel"),
+        (["loss=reward,reward=acuracy"], "unknown reward 'acuracy'; did you mean 'accuracy'?"),
+        (
+            ["channel=gumbel,trainable_temperature=true,temperature_decay=0.9"],
+            "channel.trainable_temperature: a learnt",
+        ),
+        (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, text):
+    with pytest.raises(ConfigError) as error:
+        game_of("disc_tiny", *changes)
+    assert text in str(error.value)
+
+
+def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import dataclass\n\n\nclass First:\n"
+        "    @dataclass(frozen=True, kw_only=True)\n    class Options:\n        worth: float = 2.0\n\n"
+        "    def __init__(self, options):\n        self.options = options\n\n"
+        "    def __call__(self, chosen, truth):\n        return self.options.worth * (chosen == 0).float()\n"
+    )
+    experiment = load_experiment(
+        "disc_tiny", [*SMALL, "loss.kind=reward", f"loss.reward={file}:First,worth=3.0"]
+    )
+    game = Game(experiment, world := make_world(experiment))
+    loss = game.play(world.batch("train", 0), "greedy").measures["loss"].item()
+    assert loss <= 0 and loss * 8 % 3 == pytest.approx(0, abs=1e-5)
+    assert list(experiment.code) == [str(file)]

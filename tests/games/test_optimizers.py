@@ -1,0 +1,142 @@
+"""Optimizers, schedules, accumulated batches, and rates of their own."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.training import train
+from ecsuite.tensor_files import read_tensors
+
+SMALL = [
+    "training.num_examples=24", "training.batch_size=4", "training.num_epochs=2", "training.evaluate_every=2",
+    "training.checkpoint_every=1", "evaluation.num_valid=8", "evaluation.corpus_size=16", "training.precision=fp32",
+]  # fmt: skip
+
+
+def trained(folder, *changes, name="disc_tiny", stop_after=None, resume=False):
+    """Train a small run; returns its weights and its last log entry."""
+    steps = []
+
+    def should_stop():
+        steps.append(1)
+        return "preempted" if len(steps) == stop_after else None
+
+    train(
+        load_experiment(name, [*SMALL, *changes]), folder, device="cpu", resume=resume, should_stop=should_stop,
+        progress=lambda *_: None, note=lambda _: None,
+    )  # fmt: skip
+    tensors, _ = read_tensors(max(folder.glob("checkpoint-*.safetensors")))
+    return tensors, json.loads((folder / "log.jsonl").read_text().splitlines()[-1])
+
+
+def factors(*changes, steps_per_epoch=4, num_epochs=5):
+    experiment = load_experiment("disc_tiny", [f"training.num_epochs={num_epochs}", *changes])
+    part = experiment.schedule
+    options = SCHEDULES.load(part.kind).horizon(part.options, num_epochs)
+    schedule = SCHEDULES.load(part.kind)(options, steps_per_epoch=steps_per_epoch)
+    return [schedule.factor(step) for step in range(steps_per_epoch * num_epochs)]
+
+
+def test_a_cosine_begins_at_1_is_at_half_in_the_middle_and_ends_at_its_last_value():
+    found = factors("schedule=cosine,last=0.2")
+    assert found[0] == 1 and found[10] == pytest.approx(0.6) and found == sorted(found, reverse=True)
+    assert 0.2 < found[-1] < 0.21
+
+
+def test_a_warmup_rises_by_the_same_amount():
+    found = factors("schedule=cosine,warmup_steps=4")
+    assert found[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def test_steps_change_at_their_epochs_only():
+    found = factors("schedule=steps,every=2,by=0.5")
+    assert found == [1.0] * 8 + [0.5] * 8 + [0.25] * 4
+
+
+@pytest.mark.parametrize("kind", sorted(OPTIMIZERS.parts))
+def test_every_optimizer_resumes_to_the_same_weights(kind, tmp_path):
+    change = f"optimizer={kind}" + (",momentum=0.9,nesterov=true" if kind == "sgd" else "")
+    whole, _ = trained(tmp_path / "whole", change)
+    trained(tmp_path / "parts", change, stop_after=5)
+    parts, _ = trained(tmp_path / "parts", change, resume=True)
+    assert whole.keys() == parts.keys() and all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def test_an_update_of_gradient_descent_is_the_rate_times_the_gradient():
+    model = nn.Linear(2, 1)
+    before = model.weight.detach().clone()
+    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=0.5"])
+    updates = WeightUpdates(experiment.optimizer, model)
+    model(torch.ones(1, 2)).sum().backward()
+    updates.step(0.1)
+    assert torch.allclose(model.weight, before - 0.05)
+
+
+def test_clipping_scales_the_norm_of_all_gradients():
+    model = nn.Linear(3, 1, bias=False)
+    before = model.weight.detach().clone()
+    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_norm=0.5"])
+    updates = WeightUpdates(experiment.optimizer, model)
+    (100 * model(torch.ones(1, 3))).sum().backward()
+    updates.step(1.0)
+    assert (model.weight - before).norm().item() == pytest.approx(0.5, rel=1e-4)
+
+
+def test_agents_have_rates_of_their_own():
+    experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
+    game = Game(experiment, make_world(experiment))
+    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
+    assert {rates[id(each)] for each in game.sender.parameters()} == {0.1}
+    assert {rates[id(each)] for each in game.receiver.parameters()} == {0.2}
+    assert len(rates) == len(list(game.parameters()))
+
+
+def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"^optimizer\.sender_lr: the sender has no weights that are trained$"
+    ):
+        trained(tmp_path / "run", "optimizer.sender_lr=0.1", "sender.freeze=true")
+    assert not (tmp_path / "run").exists()
+
+
+def test_batches_that_are_accumulated_equal_one_large_batch_of_the_same_rounds(tmp_path):
+    """Reconstruction without noise: the rounds of a batch do not depend on how they are divided."""
+    shared = ["channel=soft", "optimizer=sgd,lr=0.1", "task=reconstruction", "training.num_examples=16"]
+    whole, _ = trained(tmp_path / "whole", *shared, "training.batch_size=16")
+    parts, _ = trained(tmp_path / "parts", *shared, "training.batch_size=4", "training.accumulate=4")
+    names = [name for name in whole if name.startswith("model.")]
+    assert names and all(torch.allclose(whole[name], parts[name], atol=1e-5) for name in names)
+    one, _ = trained(tmp_path / "one", *shared, "training.batch_size=4")
+    assert not all(torch.allclose(whole[name], one[name], atol=1e-5) for name in names)
+
+
+def test_a_step_of_accumulated_batches_at_the_end_of_an_epoch_has_those_that_are_left(tmp_path):
+    weights, last = trained(tmp_path / "whole", "training.accumulate=4")  # 6 batches an epoch
+    assert last["step"] == 4 and last["epoch"] == 2
+    trained(tmp_path / "parts", "training.accumulate=4", stop_after=3)
+    parts, _ = trained(tmp_path / "parts", "training.accumulate=4", resume=True)
+    assert all(torch.equal(weights[name], parts[name]) for name in weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("optimizer=sgd,nesterov=true", "optimizer.nesterov: needs a momentum"),
+        ("optimizer=adam,momentum=0.9", "optimizer.momentum: optimizer adam does not read it; read by sgd"),
+        ("schedule=cosine,warmup_steps=100000", "schedule.warmup_steps: expected fewer than the"),
+        ("schedule=cosine,num_epochs=1", "schedule.num_epochs: the rate is at its end after 1 epochs"),
+        ("loss.length_cost_power=45", "loss.length_cost_power: needs a cost"),
+    ],
+)
+def test_what_can_not_be_is_refused(change, message, tmp_path):
+    with pytest.raises(ConfigError) as error:
+        trained(tmp_path / "run", change)
+    assert message in str(error.value) and not (tmp_path / "run").exists()
