@@ -5,11 +5,12 @@ a word, a thread reports from time to time that it is alive, as long as its proc
 that is stopped, or that waits for something that never comes, is silent.
 """
 
+import errno
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -21,6 +22,8 @@ from ecsuite.jobs.store import Store
 
 USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
 """Errors of inputs, which end the whole work: no other try would help."""
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+"""Errors of the system that every other job would meet, too."""
 SECONDS_BETWEEN_SIGNS = 15.0
 """How often a job that computes reports that it is alive."""
 LEAST_ACTIVITY = 0.01
@@ -130,10 +133,19 @@ def compute_and_report(
         report(Event(kind="stopped", group=number))
     except Exception as error:
         kind, text = type(error).__name__, str(error)
-        if kind not in USERS_ERRORS:
-            scratch.mkdir(parents=True, exist_ok=True)
-            (scratch / "error.txt").write_text(traceback.format_exc())
-            text = f"{kind}: {text.partition(chr(10))[0]} ({scratch / 'error.txt'})"
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            kind = ConfigError.__name__
+            text = (
+                f"no room is left on the disk of {store.folder} ({error.strerror}); finished jobs are kept, and the "
+                "same command goes on when there is room"
+            )
+        elif kind not in USERS_ERRORS:
+            place = ""
+            with suppress(OSError):
+                scratch.mkdir(parents=True, exist_ok=True)
+                (scratch / "error.txt").write_text(traceback.format_exc())
+                place = f" ({scratch / 'error.txt'})"
+            text = f"{kind}: {text.partition(chr(10))[0]}{place}"
         report(Event(kind="failed", group=number, text=text, error=kind))
     else:
         report(Event(kind="ended", group=number))

@@ -3,15 +3,16 @@
 Of two processes that want the same job at the same time, one computes it and the other one waits for its result.
 """
 
+import os
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.config import DivergedError
+from ecsuite.config import DamagedError, DivergedError
 from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
 from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
 from ecsuite.jobs.gpus import visible_gpus
@@ -188,6 +189,7 @@ class _Running:
         self.alone: set[Job] = set()  # jobs that may have failed for lack of memory
         self.last_signs: dict[int, float] = {}  # by number, when a group that has started gave a sign of life
         self.last_look = time.monotonic()
+        self.opened_folder: int | None = None  # descriptor; None: it is not made yet
         self.num_groups = 0
         self.done, self.total = (
             0.0,
@@ -210,9 +212,24 @@ class _Running:
                 self.stop()
                 end_as_requested(request)
             self.start()
+            self.require_store()
             if self.waiting or self.groups:
                 self.executor.poll(SECONDS_BETWEEN_LOOKS)
                 self.end_silent_groups()
+
+    def require_store(self) -> None:
+        """Check that the folder of the store is the one that it was; `DamagedError` if not."""
+        folder = self.store.folder
+        with suppress(OSError):
+            if self.opened_folder is None:
+                self.opened_folder = os.open(folder, os.O_RDONLY)
+            if os.path.samestat(os.stat(folder), os.fstat(self.opened_folder)):
+                return
+        if self.opened_folder is not None:  # some systems cannot open folders
+            raise DamagedError(
+                f"{folder}: this folder of kept results was removed or replaced while jobs ran; the same command "
+                "computes what is missing"
+            )
 
     def start(self) -> None:
         """Start as many groups as there are places."""
@@ -379,6 +396,8 @@ class _Running:
     def close(self) -> None:
         """End all processes and give back all locks."""
         self.executor.close()
+        if self.opened_folder is not None:
+            os.close(self.opened_folder)
         for lock in self.locks.values():
             self.store.unlock(lock, is_kept=False)
 

@@ -1,6 +1,7 @@
 """Job functions of the tests; they write a line to a file each time that they compute something."""
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -65,6 +66,8 @@ def misbehave(*, how: str, mark: Location | None = None, context) -> str:
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "hang":
         threading.Event().wait()
+    if how == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     if how == "diverge":
         raise DivergedError("the loss is nan at step 3")
     if how == "refuse":
@@ -127,3 +130,28 @@ def seen_gpu(*, number: int, together: int, context) -> str:
     while Path(os.environ[LOG]).read_text().count("gpu") < together:
         time.sleep(0.01)
     return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+@job_function(version=1)
+def run_beside(*, number: int, context) -> int:
+    """Takes long enough that others run at the same time."""
+    log(f"run beside {number}")
+    time.sleep(0.3)
+    return number
+
+
+@job_function(version=1)
+def allocate(*, gigabytes: int, context) -> int:
+    """Asks for memory beyond the limit of its process."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, resource.RLIM_INFINITY))
+    try:
+        return len(bytearray(gigabytes * 2**30))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+@job_function(version=1)
+def write(*, file: Location, number: int, context) -> int:
+    with file.path.open("w") as opened:
+        opened.write("x")
+    return number

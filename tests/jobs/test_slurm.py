@@ -1,9 +1,8 @@
-"""Jobs in Slurm: tasks that end, die, are left behind and taken up again; on a real Slurm where there is one."""
+"""Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
 
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,6 @@ from ecsuite.jobs.job import Job
 from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import minutes_of, slurm_options
 from ecsuite.jobs.slurm_tasks import remove_ended, take
-
-HAS_SLURM = (
-    shutil.which("sbatch") is not None
-    and subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
-)
 
 
 class Cluster:
@@ -270,27 +264,3 @@ def test_without_slurm_the_remedy_is_told(tmp_path, monkeypatch):
         ConfigError, match="--on slurm: there is no sbatch here; run the command on a login node"
     ):
         Runner(folder=tmp_path, engine=place_of("slurm").engine).run([Job(square, number=1)])
-
-
-SWEEP = """
-base: disc_tiny
-vary: {channel.vocab_size: [5, 20]}
-set: {training.num_epochs: 2, training.checkpoint_every: 8}
-score: [topsim]
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.skipif(not HAS_SLURM, reason="no Slurm answers `sinfo` here")
-def test_a_sweep_in_a_real_slurm_has_the_same_bytes(tmp_path, ecsuite, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("study.yaml").write_text(SWEEP)
-    for on in (["here"], ["slurm", "--slurm", "time=10"]):
-        code, _, err = ecsuite("sweep", "study.yaml", "--on", *on, "--out", on[0])
-        assert code == 0, err
-    for corpus in Path("here/runs").glob("*/corpus.jsonl"):
-        other = Path("slurm").joinpath(*corpus.parts[1:])
-        assert corpus.read_bytes() == other.read_bytes()
-    scores = [json.loads(Path(place, "sweep.json").read_bytes())["runs"] for place in ("here", "slurm")]
-    assert [run["scores"] for run in scores[0]] == [run["scores"] for run in scores[1]]

@@ -1,0 +1,245 @@
+"""Jobs in a real Slurm: the same bytes, whatever is killed; skipped where no Slurm answers.
+
+Nodes that are killed must be of this machine: their daemons are found by the name of their node.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+HAS_SLURM = (
+    shutil.which("sbatch") is not None
+    and subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
+)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not HAS_SLURM, reason="no Slurm answers `sinfo` here"),
+]
+STUDY = """
+base: disc_tiny
+vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
+seeds: 2
+set: {training.num_epochs: 6, training.checkpoint_every: 8}
+score: [topsim]
+"""
+LONG = """
+base: disc_tiny
+set: {training.num_epochs: 80, training.checkpoint_every: 8}
+score: [topsim]
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a command as another process, as users do."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "long.yaml").write_text(LONG)
+
+    def start(*arguments):
+        return subprocess.Popen(
+            [sys.executable, "-m", "ecsuite.cli", *arguments],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    return start
+
+
+@pytest.fixture
+def run(start):
+    """Runs a command, which must end with code 0; what it prints."""
+
+    def run(*arguments):
+        process = start(*arguments)
+        out, err = process.communicate()
+        assert process.returncode == 0 and "Traceback" not in err, err
+        return out, " ".join(err.split())
+
+    return run
+
+
+def corpora(folder):
+    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
+
+
+def scores(folder):
+    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
+
+
+def until(found, seconds=300):
+    """Wait until something is found, and return it."""
+    end = time.monotonic() + seconds
+    while not (it := found()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return it
+
+
+def slurm(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def running():
+    return slurm("squeue", "--noheader", "--states=RUNNING", "--format=%i %N").split()
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """The sweep, computed without Slurm."""
+    folder = tmp_path_factory.mktemp("here")
+    (folder / "study.yaml").write_text(STUDY)
+    command = [
+        sys.executable,
+        "-m",
+        "ecsuite.cli",
+        "sweep",
+        "study.yaml",
+        "--on",
+        "here",
+        "--out",
+        "here",
+        "--quiet",
+    ]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "here"
+
+
+def test_a_sweep_has_the_same_bytes(run, here, tmp_path):
+    run("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
+    assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
+    assert scores(here) == scores(tmp_path / "there")
+    assert not list(tmp_path.glob("there/jobs/slurm/*.json"))
+
+
+def test_a_killed_node_loses_nothing(start, here, tmp_path):
+    """Its daemon and what it started are killed; Slurm queues its tasks again, and the node comes back later."""
+    process = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
+    until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
+    _, node = until(running)[:2]
+    (daemon,) = [
+        number
+        for number, command, _ in processes()
+        if "slurmd" in command[0] and node in command and "-D" in command
+    ]
+    command = Path(f"/proc/{daemon}/cmdline").read_text().split("\0")[:-1]
+    environment = variables(daemon)
+    for number in (daemon, *tasks_of(node)):
+        os.kill(number, signal.SIGKILL)
+    try:
+        _, err = process.communicate()
+    finally:
+        nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.Popen(command, env=environment, start_new_session=True, **nowhere)
+        until(lambda: "idle" in slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"))
+    assert process.returncode == 0, err
+    assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
+
+
+def processes():
+    """Number, command line and environment of each process of this machine."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (folder / "cmdline").read_text(errors="replace").split("\0")
+            found.append((int(folder.name), command, variables(folder.name)))
+    return found
+
+
+def variables(number):
+    texts = Path(f"/proc/{number}/environ").read_text(errors="replace").split("\0")
+    return dict(text.split("=", 1) for text in texts if "=" in text)
+
+
+def tasks_of(*nodes, name=""):
+    """The processes of tasks on nodes, with a text in their command line."""
+    return [
+        number
+        for number, command, environment in processes()
+        if environment.get("SLURMD_NODENAME") in nodes and name in " ".join(command)
+    ]
+
+
+def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):
+    run("sweep", "long.yaml", "--on", "here", "--out", "here")
+    process = start("sweep", "long.yaml", "--on", "slurm,time=10,partition=low", "--out", "there")
+    until(lambda: list(tmp_path.glob("there/runs/*/checkpoint*")))
+    slurm(
+        "sbatch",
+        "--wait",
+        "--partition=high",
+        "--array=0-1",
+        "--time=5",
+        "--output=/dev/null",
+        "--wrap=sleep 2",
+    )
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    logs = "".join(file.read_text() for file in tmp_path.glob("there/jobs/slurm/logs/*_log.*"))
+    assert "resum" in logs or "PREEMPT" in logs, logs
+    assert corpora(tmp_path / "here") == corpora(tmp_path / "there")
+
+
+def test_a_killed_command_computes_nothing_twice(start, run, tmp_path):
+    first = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
+    until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
+    first.kill()
+    first.wait()
+    kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("there/jobs/results/*.json")}
+    run("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept
+    assert len(corpora(tmp_path / "there")) == 12
+
+
+def test_ctrl_c_leaves_the_tasks_and_a_second_one_cancels_what_waits(start, tmp_path):
+    process = start("sweep", "long.yaml", "--on", "slurm,time=10", "--out", "there")
+    until(running)
+    process.send_signal(signal.SIGINT)
+    said = until(lambda: process.stderr.readline())
+    while "Ctrl-C again" not in said:
+        said += process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    tasks = re.search(r"to end the others: scancel ([0-9_ ]+)", " ".join(err.split()))
+    assert process.returncode == 130 and tasks, err
+    slurm("scancel", *tasks[1].split())
+    until(lambda: not slurm("squeue", "--noheader"))
+
+
+def test_a_killed_and_a_stopped_task_are_tried_once_more(start, here, tmp_path):
+    process = start("sweep", "study.yaml", "--on", "slurm,time=10,silent=1", "--out", "there")
+    for how in (signal.SIGKILL, signal.SIGSTOP):
+        before = len(list(tmp_path.glob("there/jobs/results/*.json")))
+        until(lambda before=before: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= before + 2)
+        os.kill(until(lambda: tasks_of("n1", "n2", name="submitit.core._submit"))[0], how)
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert corpora(here) == corpora(tmp_path / "there") and "tried once more" in err
+
+
+def test_a_wrong_partition_is_one_line(start, tmp_path):
+    process = start("sweep", "study.yaml", "--on", "slurm,partition=nowhere", "--out", "there")
+    _, err = process.communicate()
+    assert process.returncode == 2 and "sbatch refused the jobs" in err and "invalid partition" in err
+    assert len(err.splitlines()) == 2 and not list(tmp_path.glob("there/jobs/slurm/*.json"))
+
+
+@pytest.mark.parametrize("name", ["baseline", "icy", "cbm"])
+def test_other_commands(run, name, tmp_path):
+    commands = {
+        "baseline": ["baseline", "zipf_parentheses", "--preset", "nano", "--seeds", "1"],
+        "icy": ["icy", "--model", "fc1l", "--grammars", "perm", "--seeds", "1"],
+        "cbm": ["cbm", "small.yaml"],
+    }
+    (tmp_path / "small.yaml").write_text(
+        "rows:\n- {name: thing_gs, base: thing_gs}\nname: small\nseeds: [1]\n"
+    )
+    run(*commands[name], "--on", "slurm,time=10")

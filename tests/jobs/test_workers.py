@@ -1,0 +1,119 @@
+"""Processes that are killed, out of memory, or hang: one line, a second try alone, and the rest goes on."""
+
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from counting_jobs import LOG, allocate, misbehave, run_beside, square, write
+
+from ecsuite.config import ConfigError, DamagedError
+from ecsuite.jobs import graph
+from ecsuite.jobs.computing import signs_of_life
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Location
+
+
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+    return []
+
+
+@pytest.fixture
+def runner(tmp_path, notes):
+    return Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append)
+
+
+def logged(text):
+    file = Path(os.environ[LOG])
+    return file.read_text().count(text) if file.exists() else 0
+
+
+def test_a_killed_job_is_tried_once_more_after_the_others(runner, notes, tmp_path):
+    dies = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
+    others = [Job(run_beside, number=number) for number in range(4)]
+    results = runner.run([dies, *others])
+    assert results[dies].value == "done" and [results[job].value for job in others] == [0, 1, 2, 3]
+    assert notes == ["misbehave: its process ended: it was killed (out of memory?); tried once more, alone"]
+    assert Path(os.environ[LOG]).read_text().splitlines()[-1] == "misbehave die"
+
+
+def test_a_job_beyond_the_limit_of_memory_fails_alone(runner, notes):
+    large, good = Job(allocate, gigabytes=64), Job(square, number=3)
+    results = runner.run([large, good])
+    assert results[good].value["square"] == 9 and results[large].failure.startswith("MemoryError")
+    assert len(notes) == 2 and notes[0].endswith("tried once more, alone") and notes[1].endswith("given up")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["hang", "stop"])
+def test_a_job_that_hangs_is_ended_and_tried_once_more(tmp_path, notes, how):
+    """It waits for something that never comes, or its process was stopped by a signal."""
+    runner = Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append, seconds_silent=4)
+    hangs = Job(misbehave, how=how, mark=Location(path=tmp_path / "mark"))
+    others = [Job(square, number=number) for number in range(3)]
+    results = runner.run([hangs, *others])
+    assert results[hangs].value == "done" and [results[job].value["square"] for job in others] == [0, 1, 4]
+    (note,) = notes
+    assert note == (
+        "misbehave: it hung: no progress and no use of the processor for 5 s; tried once more, alone"
+    )
+
+
+@pytest.mark.slow
+def test_a_command_that_was_stopped_itself_takes_nobody_for_hanging(tmp_path, notes, monkeypatch):
+    """After SIGSTOP and SIGCONT, or a night with the lid closed, the last signs of life are old."""
+    monkeypatch.setattr(graph, "SECONDS_ASLEEP", 1.0)
+    runner = Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append, seconds_silent=2)
+    poll, slept = graph.Local.poll, []
+
+    def poll_late(self, seconds):
+        poll(self, seconds)
+        if self.busy and not slept and logged("run beside 0"):
+            slept.append(time.sleep(3))
+
+    monkeypatch.setattr(graph.Local, "poll", poll_late)
+    jobs = [Job(run_beside, number=number) for number in range(2)]
+    assert [result.value for result in runner.run(jobs).values()] == [0, 1] and notes == []
+
+
+def test_a_process_that_computes_is_alive_and_one_that_waits_is_not():
+    signs = []
+    with signs_of_life(lambda: signs.append("busy"), 0.1):
+        end = time.monotonic() + 30
+        while not signs and time.monotonic() < end:
+            sum(range(10_000))
+    busy, waiting = list(signs), threading.Event()
+    with signs_of_life(lambda: signs.append("idle"), 0.1):
+        waiting.wait(0.4)
+    assert busy and "idle" not in signs
+
+
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_full_disk_ends_the_work_with_one_line(tmp_path, notes, num_workers):
+    runner = Runner(folder=tmp_path / "kept", num_workers=num_workers)
+    good = Job(square, number=3)
+    runner.run([good])
+    with pytest.raises(
+        ConfigError, match=r"no room is left on the disk of .*; finished jobs are kept, and the same"
+    ):
+        runner.run([Job(write, file=Location(path=Path("/dev/full")), number=number) for number in range(2)])
+    assert runner.plan([good]).missing == ()
+
+
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_lost_store_ends_the_work_with_one_line(tmp_path, notes, num_workers):
+    runner = Runner(
+        folder=tmp_path / "kept",
+        num_workers=num_workers,
+        progress=lambda *_: shutil.rmtree(tmp_path / "kept", ignore_errors=True),
+    )
+    with pytest.raises(
+        DamagedError, match="kept: this folder of kept results was removed or replaced while jobs"
+    ):
+        runner.run([Job(square, number=number) for number in range(6)])
+    again = Runner(folder=tmp_path / "kept").run([Job(square, number=number) for number in range(6)])
+    assert [result.value["square"] for result in again.values()] == [0, 1, 4, 9, 16, 25]
