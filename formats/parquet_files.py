@@ -1,28 +1,51 @@
-"""The memory that a Parquet file takes, from its footer."""
+"""Tables of Parquet and Arrow files, as long as they take no more memory than is allowed, and hold together."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from ecsuite.memory import require_memory
+from ecsuite.memory import max_memory, require_memory
 
 VALUE = 8
 """Bytes for a value in memory; a million equal values take some bytes in a file."""
+ROWS = 4096
+"""Rows that are read at once."""
 
 
-def require_rows(file: Path) -> None:
-    """Refuse a file whose values take more memory than is allowed, before they are unpacked.
-
-    Args:
-        file: A Parquet file.
+def read_parquet(file: Path) -> Any:
+    """The table of a Parquet file.
 
     Raises:
-        ConfigError: If it takes more than is allowed.
-        OSError: If it can't be read.
-        pyarrow.ArrowException: If its footer is damaged.
+        ConfigError: If it takes more memory than is allowed.
+        OSError: If it can't be read, or is damaged.
+        pyarrow.ArrowException: If it is damaged.
     """
     from pyarrow import parquet
 
-    footer = parquet.read_metadata(file)
-    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    num_values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
-    size = sum(group.total_byte_size for group in groups)
-    require_memory(max(size, VALUE * num_values), file)
+    with parquet.ParquetFile(file) as opened:
+        # Of the footer no more than this: where it is damaged, pyarrow ends the process as it reads of single columns.
+        require_memory(VALUE * opened.metadata.num_rows * opened.metadata.num_columns, file)
+        return _table(opened.iter_batches(ROWS), opened.schema_arrow, file)
+
+
+def read_stream(file: Path) -> Any:
+    """The table of a file with an Arrow stream, such as those of a saved data set; errors as in `read_parquet`."""
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(pyarrow.memory_map(str(file))) as stream:
+        return _table(stream, stream.schema, file)
+
+
+def _table(batches: Iterable[Any], schema: Any, file: Path) -> Any:
+    import pyarrow
+
+    allowed, size, found = max_memory(), 0, []
+    for batch in batches:
+        size += batch.nbytes
+        require_memory(size, file, allowed=allowed)
+        found.append(batch)
+    table = pyarrow.Table.from_batches(found, schema)
+    table.validate(
+        full=True
+    )  # places of values may lie outside of the file, whose reading would end the process
+    return table

@@ -8,10 +8,9 @@ from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import Corpus, CorpusError
 from ecsuite.formats.line_errors import ErrorList, LineError, shorten, show_line
 from ecsuite.formats.lines import FORMATS, LineParser, ints, strings
-from ecsuite.formats.parquet_files import require_rows
+from ecsuite.formats.parquet_files import read_parquet, read_stream
 from ecsuite.formats.records import CONCEPTS, MEANINGS, MESSAGES, read_meanings
 from ecsuite.formats.rows import ID_LIMIT, Arrays, Rows
-from ecsuite.memory import max_memory, require_memory
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 
@@ -36,7 +35,7 @@ def read_table(path: Path) -> Corpus:
     """
     try:
         import pyarrow
-        from pyarrow import parquet, types
+        from pyarrow import types
     except ImportError:
         raise CorpusError(str(missing_extra(f"{path}: tables need pyarrow", "data"))) from None
     if (path / "dataset_dict.json").is_file():
@@ -48,15 +47,14 @@ def read_table(path: Path) -> Corpus:
     if not files:
         raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
     try:
-        for file in files:
-            if file.suffix != ".arrow":
-                require_rows(file)
-        tables = [_stream(file) if file.suffix == ".arrow" else parquet.read_table(file) for file in files]
+        tables = [read_stream(file) if file.suffix == ".arrow" else read_parquet(file) for file in files]
         table = pyarrow.concat_tables(tables)
         names = table.column_names
     except ConfigError as error:
         raise CorpusError(str(error)) from None
-    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own have no number
+            raise
         raise CorpusError(f"{path.name}: cannot be read as a table: {shorten(str(error))}") from None
     name = next((name for name in _COLUMNS if name in names), None)
     if name is None:
@@ -86,19 +84,6 @@ def read_table(path: Path) -> Corpus:
         metadata={"source_format": f"table, column {name}: {expected}"},
         **_meanings(table, path),
     )
-
-
-def _stream(file: Path) -> Any:
-    """The table of an Arrow stream, as long as it takes no more memory than is allowed: buffers may be compressed."""
-    import pyarrow
-
-    allowed, size, batches = max_memory(), 0, []
-    with pyarrow.ipc.open_stream(pyarrow.memory_map(str(file))) as stream:
-        for batch in stream:
-            size += batch.nbytes
-            require_memory(size, file, allowed=allowed)
-            batches.append(batch)
-        return pyarrow.Table.from_batches(batches, stream.schema)
 
 
 def _meanings(table: Any, path: Path) -> dict[str, Any]:

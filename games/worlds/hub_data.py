@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 from urllib.request import getproxies
 
 from ecsuite.config import ConfigError, missing_extra, unknown_name
+from ecsuite.formats.parquet_files import read_parquet
 
 PREFIX = "hf:"
 """What the name of a data set begins with."""
@@ -150,7 +151,7 @@ def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
     """A data set that lies in a folder, or several by their split."""
     try:
         if any((folder / name).is_file() for name in SAVED):
-            return datasets.load_from_disk(str(folder))
+            return _validated(datasets.load_from_disk(str(folder)))
         files = sorted(folder.glob("*.parquet")) or sorted(folder.glob("*/*.parquet"))
         by_split: dict[str, list[Path]] = {}
         for file in files:
@@ -162,6 +163,13 @@ def _from_folder(datasets: Any, folder: Path, source: str) -> Any:
         raise ConfigError(f"{source}: can't be read as a data set: {_line(error)}") from None
 
 
+def _validated(found: Any) -> Any:
+    """A saved data set whose files hold together; else reading of its values could end the process."""
+    for part in found.values() if hasattr(found, "values") else (found,):
+        part.data.table.validate(full=True)
+    return found
+
+
 def _refuse(source: str) -> Any:
     raise ConfigError(
         f"{source}: expected a data set in this folder: {' or '.join(SAVED)} of save_to_disk, or Parquet files"
@@ -170,9 +178,9 @@ def _refuse(source: str) -> Any:
 
 def _from_parquet(datasets: Any, files: list[Path]) -> Any:
     """A data set of Parquet files, without a copy in the cache."""
-    from pyarrow import concat_tables, parquet
+    from pyarrow import concat_tables
 
-    table = concat_tables([parquet.read_table(file) for file in files])
+    table = concat_tables([read_parquet(file) for file in files])
     return datasets.Dataset(datasets.table.InMemoryTable(table))
 
 

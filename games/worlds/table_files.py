@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.config import ConfigError, missing_extra, shown
-from ecsuite.formats.parquet_files import require_rows
+from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.separated import read_rows
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import VALUES, parse_json
@@ -126,12 +126,10 @@ def _parquet(file: Path) -> dict[str, list[Any]]:
     """The columns of a Parquet file."""
     try:
         import pyarrow
-        from pyarrow import parquet
     except ImportError:
         raise missing_extra(f"{file}: tables need pyarrow", "data") from None
     try:
-        require_rows(file)
-        table: Any = parquet.read_table(file)
+        table = read_parquet(file)
         columns = {name: table[name].to_pylist() for name in table.column_names}
     except OSError as error:
         reason = error.strerror or "damaged"

@@ -1,0 +1,147 @@
+"""The readers of users' and of kept files, each as a function of a path."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ecsuite.config import ConfigError, CorpusError, DamagedError
+from ecsuite.corpus import Corpus
+from ecsuite.downloads.downloads import read_sources
+from ecsuite.eval.comparison.score_files import gather
+from ecsuite.eval.concept_games.study import load_study as load_cbm_study
+from ecsuite.eval.reports.learning_curves import read_log
+from ecsuite.eval.sweeps.records import read_records
+from ecsuite.eval.sweeps.study import load_study as load_sweep
+from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
+from ecsuite.eval.xferbench.texts import TextFile
+from ecsuite.eval.xtreme.scoring.bitext_files import read_bucc, read_tatoeba
+from ecsuite.eval.xtreme.scoring.pair_files import read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.question_files import read_questions
+from ecsuite.eval.xtreme.scoring.submissions import read_submission
+from ecsuite.eval.xtreme.scoring.tagged_files import read_conllu, read_tagged
+from ecsuite.file_formats import FormatError
+from ecsuite.formats import read_corpus
+from ecsuite.games.checkpoints import newest_weights
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.worlds.feature_files import read_features
+from ecsuite.games.worlds.image_files import read_images
+from ecsuite.games.worlds.object_tables import read_objects
+from ecsuite.games.worlds.text_files import read_examples
+from ecsuite.grammars.frequencies import unigrams
+from ecsuite.jobs.job import Job, Outcome, job_function
+from ecsuite.jobs.store import Store
+
+REFUSALS = {ConfigError: 2, CorpusError: 2, FormatError: 2, OSError: 2, DamagedError: 3}
+"""How a command ends after these errors."""
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """A reader; its seeds are in the folder of its name, a file or a folder each."""
+
+    read: Callable[[Path], Any]
+    """Reads a seed, or raises an error of `REFUSALS`."""
+    checksummed: tuple[str, ...] = ()
+    """Patterns of the files that a checksum protects: of these no other bytes are accepted."""
+    text: bool = True
+    """Whether its files are texts, so that mistakes in them have a line."""
+
+
+@job_function(version=1)
+def count(*, corpus: Corpus, context: Any) -> Any:
+    """A job whose result and whose input are kept."""
+    raise AssertionError("a kept result needs no computation")
+
+
+KEPT_JOB = Job(count, corpus=Corpus.from_strings(["da bu", "ka"]))
+KEPT_VALUE = Outcome(value={"loss": [0.5, 0.25], "name": "é"}, arrays=b"\x02\0\0\0\0\0\0\0{}")
+"""The result; its arrays are the shortest safetensors file."""
+
+
+def kept_result(folder: Path) -> Any:
+    """The result of a store; damage means that it counts as absent, with a note."""
+    notes: list[str] = []
+    found = Store(folder, notes.append).read(KEPT_JOB, needs_arrays=True)
+    if found is None:
+        raise DamagedError("; ".join(notes) or f"{folder}: absent")
+    return found.value
+
+
+def kept_corpus(folder: Path) -> Any:
+    """The corpus that a job in another process is given."""
+    with tempfile.TemporaryDirectory() as other:
+        sent = Store(Path(other)).send(KEPT_JOB)
+    return Store(folder).receive(sent, count)
+
+
+def checkpoint(folder: Path) -> Any:
+    """The weights of the newest checkpoint that is not damaged, of which there is one."""
+    return newest_weights(folder, lambda _: None)
+
+
+def submissions(folder: Path) -> Any:
+    """All predictions of a folder, each against itself."""
+    found = []
+    for task in ("xnli", "panx", "tatoeba", "bucc2018"):
+        file = folder / task / "test-de.tsv"
+        found.append(read_submission(task, file, file))
+    found.append(read_submission("xquad", folder / "xquad" / "test-de.json", folder / "labels.json"))
+    return found
+
+
+def run_folder(folder: Path) -> Any:
+    """What tables and pictures of runs read."""
+    return read_records([folder]), read_log(folder)
+
+
+def images(file: Path) -> Any:
+    """The images of the folder of a file, which is the only one."""
+    return read_images(str(file.parent), 8)
+
+
+def texts(file: Path) -> Any:
+    """The documents of a text."""
+    return TextFile(file.name, file).documents()
+
+
+READERS = {
+    "jsonl": Reader(read=read_corpus),
+    "strings": Reader(read=read_corpus),
+    "cbm": Reader(read=read_corpus),
+    "records": Reader(read=read_corpus),
+    "symbols": Reader(read=read_corpus),
+    "corpus_folder": Reader(read=read_corpus, checksummed=("*.jsonl",)),
+    "parquet": Reader(read=read_corpus, text=False),
+    "saved_corpus": Reader(read=read_corpus, text=False),
+    "saved_objects": Reader(read=lambda folder: read_objects(str(folder)), text=False),
+    "npz": Reader(read=lambda path: read_features(str(path), 0), text=False),
+    "images": Reader(read=images, text=False),
+    "objects": Reader(read=lambda path: read_objects(str(path))),
+    "egg_rounds": Reader(read=lambda path: read_examples(str(path), several=True, num_values=4)),
+    "egg_objects": Reader(read=lambda path: read_examples(str(path), several=False, num_values=4)),
+    "game_yaml": Reader(read=lambda path: load_experiment(str(path))),
+    "sweep_yaml": Reader(read=load_sweep),
+    "study_yaml": Reader(read=lambda path: load_cbm_study(str(path))),
+    "run_folder": Reader(read=run_folder),
+    "sweep_file": Reader(read=lambda path: read_records([path])),
+    "scores": Reader(read=lambda path: gather([path], "topsim") if path.stem == "scores" else gather([path])),
+    "checkpoint": Reader(read=checkpoint, checksummed=("*",), text=False),
+    "kept_result": Reader(read=kept_result, checksummed=("*",), text=False),
+    "kept_corpus": Reader(read=kept_corpus, checksummed=("*",), text=False),
+    "texts": Reader(read=texts),
+    "words": Reader(read=lambda path: unigrams(path, 10)),
+    "translation_pairs": Reader(read=read_translation_pairs),
+    "labelled_pairs": Reader(read=lambda path: read_pairs(path, LABELS)),
+    "named_pairs": Reader(read=lambda path: read_named_pairs(path, LABELS, "de")),
+    "tagged": Reader(read=lambda path: read_tagged(path, ("DET", "NOUN", "VERB"))),
+    "conllu": Reader(read=lambda path: read_conllu([path], "es")),
+    "questions": Reader(read=read_questions),
+    "tatoeba": Reader(read=lambda folder: read_tatoeba(folder / "a.de", "en", is_sorted=False)),
+    "bucc": Reader(read=lambda folder: read_bucc(folder / "a.de")),
+    "submissions": Reader(read=submissions),
+    "downloads": Reader(read=read_sources),
+}
+"""By name."""
