@@ -1,4 +1,4 @@
-"""Tables of Parquet and Arrow files, as long as they take no more memory than is allowed, and hold together."""
+"""Tables of Parquet and Arrow files, as long as they take no more memory than is allowed."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,7 +33,11 @@ def read_stream(file: Path) -> Any:
     import pyarrow
 
     with pyarrow.ipc.open_stream(pyarrow.memory_map(str(file))) as stream:
-        return _table(stream, stream.schema, file)
+        table = _table(stream, stream.schema, file)
+    table.validate(
+        full=True
+    )  # places of values may lie outside of the file, and reading there may end the process
+    return table
 
 
 def _table(batches: Iterable[Any], schema: Any, file: Path) -> Any:
@@ -44,8 +48,4 @@ def _table(batches: Iterable[Any], schema: Any, file: Path) -> Any:
         size += batch.nbytes
         require_memory(size, file, allowed=allowed)
         found.append(batch)
-    table = pyarrow.Table.from_batches(found, schema)
-    table.validate(
-        full=True
-    )  # places of values may lie outside of the file, whose reading would end the process
-    return table
+    return pyarrow.Table.from_batches(found, schema)

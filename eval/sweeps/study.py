@@ -10,7 +10,7 @@ Every run is checked before the first one starts.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
 MAX_RUNS = 100_000
 """Most runs of a sweep."""
+MAX_COMBINATIONS = 1_000_000
+"""Most combinations of settings, of which `random` may draw some."""
 
 Settings = Mapping[str, Any]
 """Values by `section.key`."""
@@ -115,7 +117,13 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     seeds = _seeds(header.seeds, source)
     metrics = _metrics(header.score, source)
     common = _mapping(header.set, f"{source}: set")
-    combinations = _drawn(list(_combinations(header, source)), header)
+    # Lists of a hundred values each soon have more combinations than there is memory: no more of them are made.
+    combinations = list(islice(_combinations(header, source), MAX_COMBINATIONS + 1))
+    if len(combinations) > MAX_COMBINATIONS:
+        raise ConfigError(
+            f"{source}: more than {MAX_COMBINATIONS:,} combinations; expected shorter lists in vary"
+        )
+    combinations = _drawn(combinations, header)
     if len(combinations) * len(seeds) > MAX_RUNS:
         raise ConfigError(f"{source}: {len(combinations) * len(seeds):,} runs; at most {MAX_RUNS:,}")
     variants = []
@@ -185,7 +193,7 @@ def _drawn(combinations: list[Settings], header: Header) -> list[Settings]:
 
 
 def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
-    listed = list(range(FIRST_SEED, FIRST_SEED + seeds)) if type(seeds) is int else seeds
+    listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
     if not is_list or not listed or len(set(listed)) < len(listed):
         raise ConfigError(

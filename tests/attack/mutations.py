@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Sequence
 
 TOKENS = (
-    [
+    *(
         b"[",
         b"]",
         b"{",
@@ -27,8 +27,8 @@ TOKENS = (
         b"&a ",
         b"*a",
         b"- ",
-    ]
-    + [
+    ),
+    *(
         b"\xff",
         b"\xef\xbb\xbf",
         b"\xfe\xff",
@@ -36,8 +36,8 @@ TOKENS = (
         b"\xed\xa0\x80",
         b'"\\ud800"',
         "é\u2028٣\u200b".encode(),
-    ]
-    + [
+    ),
+    *(
         b"NaN",
         b"Infinity",
         b"-Infinity",
@@ -50,9 +50,9 @@ TOKENS = (
         b"{}",
         b"[]",
         b'""',
-    ]
-    + [b"9" * 5000, b"-" + b"7" * 400, b"2147483648", b"9223372036854775808", b"1e308", b"0x" + b"f" * 5000]
-    + [
+    ),
+    *(b"9" * 5000, b"-" + b"7" * 400, b"2147483648", b"9223372036854775808", b"1e308", b"0x" + b"f" * 5000),
+    *(
         b"[" * 3000,
         b"{" * 400,
         b'{"a":' * 3000,
@@ -60,18 +60,18 @@ TOKENS = (
         b"]" * 50,
         b"a" * 2000,
         b"," * 3000,
-        b"../../etc/passwd",
-    ]
-    + [
+        b"../../passwd",
+    ),
+    *(
         b"!!python/object:os.system",
         b"!!timestamp x",
         b"!!binary x",
         b"<<: *t",
         b"? [a]",
-        b"%YAML 9.9\n---\n",
+        b"%YAML 9.9\n",
         b"...\n",
-    ]
-    + [
+    ),
+    *(
         b"\x1b[31m",
         b"PAR1",
         b"\x1f\x8b",
@@ -80,7 +80,7 @@ TOKENS = (
         b"$(reboot)",
         b"%s%n",
         b"__class__",
-    ]
+    ),
 )
 """What is put into input."""
 NUMBERS = (
@@ -190,11 +190,8 @@ def _renumber(data: bytes, random_: random.Random, others: Sequence[bytes]) -> b
     if not found:
         return _flip(data, random_, others)
     number = random_.choice(found)
-    return (
-        data[: number.start()]
-        + str(random_.choice(NUMBERS) * random_.choice((1, -1))).encode()
-        + data[number.end() :]
-    )
+    other = str(random_.choice(NUMBERS) * random_.choice((1, -1))).encode()
+    return data[: number.start()] + other + data[number.end() :]
 
 
 def _resize(data: bytes, random_: random.Random, others: Sequence[bytes]) -> bytes:

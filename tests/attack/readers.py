@@ -32,6 +32,7 @@ from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.grammars.frequencies import unigrams
 from ecsuite.jobs.job import Job, Outcome, job_function
 from ecsuite.jobs.store import Store
+from ecsuite.jobs.wire import corpus_digest
 
 REFUSALS = {ConfigError: 2, CorpusError: 2, FormatError: 2, OSError: 2, DamagedError: 3}
 """How a command ends after these errors."""
@@ -44,10 +45,9 @@ class Reader:
 
     read: Callable[[Path], Any]
     """Reads a seed, or raises an error of `REFUSALS`."""
-    checksummed: tuple[str, ...] = ()
-    """Patterns of the files that a checksum protects: of these no other bytes are accepted."""
-    text: bool = True
-    """Whether its files are texts, so that mistakes in them have a line."""
+    kept: Any = None
+    """What a file of the package's own holds: changed bytes are refused, in JSON those that change what it holds; None:
+    for a user's file, of which there is no checksum."""
 
 
 @job_function(version=1)
@@ -59,6 +59,17 @@ def count(*, corpus: Corpus, context: Any) -> Any:
 KEPT_JOB = Job(count, corpus=Corpus.from_strings(["da bu", "ka"]))
 KEPT_VALUE = Outcome(value={"loss": [0.5, 0.25], "name": "é"}, arrays=b"\x02\0\0\0\0\0\0\0{}")
 """The result; its arrays are the shortest safetensors file."""
+
+
+OWN_CORPUS = ([3, 1, 0, 4, 0, 1, 5, 0], [[0, 1], [1, 1], [1, 0]], ["train", "train", "held_out"])
+
+
+def own_corpus(folder: Path) -> Any:
+    """Symbols, meanings and splits of a corpus folder; its metadata, which the user may add to, has no checksum."""
+    corpus = read_corpus(folder)
+    if corpus.meanings is None or "split" not in corpus.columns:
+        return OWN_CORPUS  # of changed metadata that name no such file
+    return corpus.messages.values.tolist(), corpus.meanings.tolist(), corpus.columns["split"].tolist()
 
 
 def kept_result(folder: Path) -> Any:
@@ -74,12 +85,14 @@ def kept_corpus(folder: Path) -> Any:
     """The corpus that a job in another process is given."""
     with tempfile.TemporaryDirectory() as other:
         sent = Store(Path(other)).send(KEPT_JOB)
-    return Store(folder).receive(sent, count)
+    return corpus_digest(Store(folder).receive(sent, count)["corpus"])
 
 
 def checkpoint(folder: Path) -> Any:
     """The weights of the newest checkpoint that is not damaged, of which there is one."""
-    return newest_weights(folder, lambda _: None)
+    found = newest_weights(folder, lambda _: None)
+    assert found is not None
+    return {name: tensor.tolist() for name, tensor in found.items()}
 
 
 def submissions(folder: Path) -> Any:
@@ -113,12 +126,12 @@ READERS = {
     "cbm": Reader(read=read_corpus),
     "records": Reader(read=read_corpus),
     "symbols": Reader(read=read_corpus),
-    "corpus_folder": Reader(read=read_corpus, checksummed=("*.jsonl",)),
-    "parquet": Reader(read=read_corpus, text=False),
-    "saved_corpus": Reader(read=read_corpus, text=False),
-    "saved_objects": Reader(read=lambda folder: read_objects(str(folder)), text=False),
-    "npz": Reader(read=lambda path: read_features(str(path), 0), text=False),
-    "images": Reader(read=images, text=False),
+    "corpus_folder": Reader(read=own_corpus, kept=OWN_CORPUS),
+    "parquet": Reader(read=read_corpus),
+    "saved_corpus": Reader(read=read_corpus),
+    "saved_objects": Reader(read=lambda folder: read_objects(str(folder))),
+    "npz": Reader(read=lambda path: read_features(str(path), 0)),
+    "images": Reader(read=images),
     "objects": Reader(read=lambda path: read_objects(str(path))),
     "egg_rounds": Reader(read=lambda path: read_examples(str(path), several=True, num_values=4)),
     "egg_objects": Reader(read=lambda path: read_examples(str(path), several=False, num_values=4)),
@@ -128,9 +141,9 @@ READERS = {
     "run_folder": Reader(read=run_folder),
     "sweep_file": Reader(read=lambda path: read_records([path])),
     "scores": Reader(read=lambda path: gather([path], "topsim") if path.stem == "scores" else gather([path])),
-    "checkpoint": Reader(read=checkpoint, checksummed=("*",), text=False),
-    "kept_result": Reader(read=kept_result, checksummed=("*",), text=False),
-    "kept_corpus": Reader(read=kept_corpus, checksummed=("*",), text=False),
+    "checkpoint": Reader(read=checkpoint, kept={"a": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]}),
+    "kept_result": Reader(read=kept_result, kept=KEPT_VALUE.value),
+    "kept_corpus": Reader(read=kept_corpus, kept=corpus_digest(KEPT_JOB.inputs["corpus"])),
     "texts": Reader(read=texts),
     "words": Reader(read=lambda path: unigrams(path, 10)),
     "translation_pairs": Reader(read=read_translation_pairs),

@@ -131,3 +131,29 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path, monkeypatch):
 def test_the_extra_that_the_remedy_names_exists():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert any(requirement.startswith("pyarrow") for requirement in project["optional-dependencies"]["data"])
+
+
+def test_places_outside_of_an_arrow_file(tmp_path):
+    """Reading there would end the process."""
+    pyarrow = pytest.importorskip("pyarrow")
+    batch = pyarrow.record_batch({"input_ids": [[3, 1], [4]]})
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    right, wrong = (np.array([0, 2, end], dtype=np.int32).tobytes() for end in (3, 99_999_999))
+    data = sink.getvalue().to_pybytes()
+    assert data.count(right) == 1
+    (tmp_path / "data-0.arrow").write_bytes(data.replace(right, wrong))
+    with pytest.raises(CorpusError, match=r"cannot be read as a table: "):
+        read_corpus(tmp_path)
+
+
+def test_a_damaged_footer_is_one_line(tmp_path):
+    write_parquet(tmp_path / "a.parquet", text=["da bu"])
+    data = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(data[:-40] + b"\xff" * 20 + data[-20:])
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "a.parquet")
+    assert str(caught.value).startswith("a.parquet: cannot be read as a table: ") and "\n" not in str(
+        caught.value
+    )
