@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.version import __version__
 
 if TYPE_CHECKING:
-    from ecsuite.api import compare, icy, list_parts, load_run, results, score, sweep, train
+    from ecsuite.api import compare, icy, list_parts, load_run, report, results, score, sweep, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
 
@@ -19,6 +19,7 @@ _PLACES = {
     "list_parts": "api",
     "load_run": "api",
     "read_corpus": "formats",
+    "report": "api",
     "results": "api",
     "score": "api",
     "sweep": "api",
@@ -37,6 +38,7 @@ __all__ = [
     "list_parts",
     "load_run",
     "read_corpus",
+    "report",
     "results",
     "score",
     "sweep",

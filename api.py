@@ -320,6 +320,43 @@ def results(*paths: str | Path) -> Any:
     return frame_of(read_records(paths))
 
 
+def report(
+    *paths: str | Path,
+    out: str | Path = "report.html",
+    base: str | None = None,
+    by: Iterable[str] | None = None,
+    metrics: Iterable[str] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write one HTML page, as `ecsuite report` does: what was run, scores, differences, curves, messages.
+
+    Args:
+        *paths: Folders of sweeps or runs, corpora, and files of scores.
+        out: The page.
+        base: What others are compared with: settings (`channel.kind=gumbel`), or the folder of a run; None: the first
+            row of the table.
+        by: Settings of a row; None: all that vary.
+        metrics: Scores of the tables; None: those that the sweep asked for.
+        title: Heading of the page; None: the names of the paths.
+
+    Returns:
+        The page.
+
+    Raises:
+        ConfigError: If a path holds nothing, a name is unknown, or Jinja is not installed.
+    """
+    from ecsuite.eval.html_report.page import write_report
+
+    return write_report(
+        paths,
+        Path(out),
+        base=base,
+        by=None if by is None else _names("by", by),
+        metrics=None if metrics is None else _names("metrics", metrics),
+        title=title,
+    ).path
+
+
 def list_parts(kind: str) -> dict[str, str]:
     """The registered parts of a kind, with a line about each.
 

@@ -133,6 +133,11 @@ COMMANDS = {
             "runs/a runs/b --csv",
         ),
     ),
+    "report": Entry(
+        COMPARE,
+        "One HTML page about runs: tables, pictures, and the messages to browse.",
+        ("runs/study", "runs/study --base channel.kind=gumbel --out study.html", "runs/a runs/b scores.json"),
+    ),
     "correlate": Entry(
         COMPARE,
         "Correlate XferBench scores with translation scores.",

@@ -22,6 +22,7 @@ FUNCTIONS = (
     "icy",
     "sweep",
     "results",
+    "report",
     "list_parts",
     "read_corpus",
     "write_corpus",

@@ -109,8 +109,8 @@ FLOORS = [
     "eval.comparison",
     "eval.reports",
     "downloads",
-    "eval.sweeps eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench eval.concept_games eval.translation "
-    "eval.xtreme.scoring eval.xtreme",
+    "eval.sweeps eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme",
     "testing",
     "api",
     "commands",
@@ -188,9 +188,12 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed |= set((ROOT / "commands" / "templates").iterdir())
+    needed |= {
+        file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
+    }
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
+        "citations.yaml",
         "layouts.yaml",
         "presets.yaml",
         "protocols.yaml",

@@ -47,7 +47,7 @@ def samples_of(corpus: Corpus, number: int = NUM_SAMPLES) -> tuple[Sample, ...]:
         others = np.setdiff1d(np.arange(len(content)), rows)
         rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
     return tuple(
-        Sample(meaning=_meaning(corpus, row), message=_message(corpus, content[row]))
+        Sample(meaning=meaning_text(corpus, row), message=_message(corpus, content[row]))
         for row in _spread(rows, number).tolist()
     )
 
@@ -66,7 +66,7 @@ def _message(corpus: Corpus, symbols: NDArray[np.int32]) -> str:
     return " ".join(str(symbol) if names is None else names[symbol] for symbol in shown)
 
 
-def _meaning(corpus: Corpus, row: int) -> str | None:
+def meaning_text(corpus: Corpus, row: int) -> str | None:
     """The concepts where they have names of their own, else the values."""
     concepts = None
     if corpus.concepts is not None:

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 import ecsuite as package
-from ecsuite.commands.cite import ECSUITE
 from ecsuite.commands.named import KINDS
 from ecsuite.config import packaged_yaml
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.reports.citations import ECSUITE
 
-TABLE = packaged_yaml("ecsuite.commands", "citations.yaml")
+TABLE = packaged_yaml("ecsuite.eval.reports", "citations.yaml")
 NEEDED = {
     "article": {"author", "title", "journal", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},

@@ -1,0 +1,47 @@
+"""`ecsuite report`: one page about runs, sweeps, corpora and scores."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import names_in
+
+
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of sweeps or runs, corpora, and files of `ecsuite score --out`."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page, a file that ends in .html.")] = Path(
+        "report.html"
+    ),
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTINGS",
+            help="What others are compared with: channel.kind=gumbel, or the folder of a run.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default all that vary."),
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Scores of the tables; default those that the sweep asked for.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+) -> None:
+    """Write one HTML page: what was run, scores, differences, learning curves, and the messages to browse."""
+    from ecsuite.eval.html_report.page import check_out, write_report
+
+    check_out(out)
+    written = write_report(
+        paths,
+        out,
+        by=None if by is None else names_in(by),
+        metrics=None if metrics is None else names_in(metrics),
+        base=base,
+        title=title,
+    )
+    print(written)

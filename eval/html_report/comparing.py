@@ -1,0 +1,174 @@
+"""Scores of settings: their table, and their differences to a base, with one correction for all of these."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ecsuite.config import ConfigError, parse_yaml, unknown_name
+from ecsuite.eval.comparison.differences import Difference, compare, corrected
+from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.html_report.overview import shown
+from ecsuite.eval.html_report.sources import Source
+from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreAbout:
+    """What is known of a score."""
+
+    name: str
+    about: str
+    """What it means, in a line; empty for a measure of the training."""
+    direction: str | None
+    """higher, lower or None: which way is better."""
+    signatures: tuple[str, ...]
+    """All its signatures; scores with several are not comparable."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Differences:
+    """Differences of settings to a base."""
+
+    base: str
+    """What they are compared with, in words."""
+    is_chosen: bool
+    """Whether the user named it."""
+    rows: tuple[tuple[str, str, Difference], ...]
+    """Setting, score and difference."""
+    reasons: tuple[str, ...]
+    """What could not be compared, and why."""
+
+    @property
+    def num_comparisons(self) -> int:
+        """Number of p-values that Holm's correction is made for."""
+        return sum(each.p_value is not None for _, _, each in self.rows)
+
+
+def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreAbout]:
+    """What is known of these scores."""
+    found = []
+    for name in names:
+        scores = [score for source in sources for score in source.scores if score["name"] == name]
+        signatures = dict.fromkeys(str(score["signature"]) for score in scores if score.get("signature"))
+        about = next((str(score["about"]) for score in scores if score.get("about")), "")
+        direction = SCORES[name][1] if name in SCORES else DIRECTIONS.get(name)
+        found.append(ScoreAbout(name=name, about=about, direction=direction, signatures=tuple(signatures)))
+    return found
+
+
+def differences(table: Table, sources: Sequence[Source], base: str | None) -> Differences | None:
+    """Differences of the rows of a table to a base.
+
+    Args:
+        table: A row for each combination of settings.
+        sources: The runs of the table.
+        base: Settings (`channel.kind=gumbel`), of which a row is compared with the row that has these and otherwise its
+            own values; or the path of a run, whose row is the base of all; None: the first row.
+
+    Returns:
+        None if there is only one row.
+
+    Raises:
+        ConfigError: If no row has these settings, or no run this path.
+    """
+    rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
+    changed, words = _base(base, rows, table.keys, sources)
+    if len(rows) < 2:
+        return None
+    pairs = []
+    for row in rows:
+        other = {**row, **changed}
+        if other != row and other in rows:
+            pairs.append((row, other))
+    found: list[tuple[str, str, Difference]] = []
+    reasons = []
+    for name in table.figures:
+        for row, other in pairs:
+            results = [_result(each, name, sources) for each in (row, other)]
+            if results[0] is None or results[1] is None:
+                continue
+            try:
+                compared = compare([results[0], results[1]], name, results[1].name)
+            except ConfigError as error:
+                reasons.append(f"{name}: {error}")
+                continue
+            found += [(label(row), name, each) for each in compared.differences]
+    adjusted = corrected([each for _, _, each in found])
+    return Differences(
+        base=words,
+        is_chosen=base is not None,
+        rows=tuple((row, name, new) for (row, name, _), new in zip(found, adjusted, strict=True)),
+        reasons=tuple(dict.fromkeys(reasons)),
+    )
+
+
+def label(settings: Settings) -> str:
+    """Settings in a line."""
+    return ", ".join(f"{key}={shown(value)}" for key, value in settings.items()) or "all runs"
+
+
+def _base(
+    base: str | None, rows: Sequence[Settings], keys: Sequence[str], sources: Sequence[Source]
+) -> tuple[dict[str, Any], str]:
+    """The settings in which a base differs from a row, and the base in words."""
+    if base is None:
+        return dict(rows[0]) if rows else {}, label(rows[0]) if rows else ""
+    if "=" not in base:
+        return _base_of_run(base, keys, sources)
+    changed = {}
+    for part in base.split(","):
+        key, equals, text = part.strip().partition("=")
+        if not equals:
+            raise ConfigError(
+                f"--base {base}: expected settings such as channel.kind=gumbel, or the path of a run"
+            )
+        if key not in keys:
+            if not keys:
+                raise ConfigError(f"--base {base}: no setting differs between these runs")
+            raise unknown_name("--base: setting", key, list(keys))
+        values = {shown(row[key]): row[key] for row in rows}
+        wanted = shown(parse_yaml(f"value: {text}", "--base")["value"]) if text else text
+        if wanted not in values:
+            raise unknown_name(f"--base: value of {key}", text, list(values))
+        changed[key] = values[wanted]
+    if not any(all(row[key] == value for key, value in changed.items()) for row in rows):
+        raise ConfigError(f"--base {base}: no run has these settings")
+    return changed, label(changed)
+
+
+def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> tuple[dict[str, Any], str]:
+    for source in sources:
+        folder = source.folder
+        if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
+            settings = {key: source.record.settings.get(key) for key in keys}
+            return settings, label(settings)
+    raise ConfigError(
+        f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
+    )
+
+
+def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | None:
+    """The values of a figure over the seeds of a row; None if there are none."""
+    values: dict[int, float] = {}
+    signatures = set()
+    for source in sources:
+        record = source.record
+        value = record.figures.get(name)
+        if value is None or any(record.settings.get(key) != wanted for key, wanted in row.items()):
+            continue
+        seed = record.seed if record.seed is not None and record.seed not in values else len(values)
+        values[seed] = float(value)
+        signatures |= {str(score.get("signature")) for score in source.scores if score["name"] == name}
+    if not values:
+        return None
+    seeds = tuple(sorted(values))
+    return Result(
+        name=label(row),
+        by_target=tuple({name: values[seed]} for seed in seeds),
+        seeds=seeds,
+        signature=" and ".join(sorted(signatures)) or name,
+    )

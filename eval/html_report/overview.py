@@ -1,0 +1,114 @@
+"""What was run: settings that vary, the settings that all runs share, versions and hardware."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ecsuite.eval.html_report.sources import Source
+from ecsuite.eval.sweeps.records import SEED
+
+FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
+"""What a run's metadata may say of the program and the machine, by their keys in `versions`."""
+NAMES = {"num_threads": "threads", "torch": "PyTorch", "python": "Python", "numpy": "NumPy"}
+"""How these are shown."""
+UNKNOWN = "not recorded"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """Something that runs have, with its values."""
+
+    name: str
+    value: str
+    is_mixed: bool = False
+    """Whether the runs differ in it, though it is no setting that was varied."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overview:
+    """What was run."""
+
+    varied: tuple[Fact, ...]
+    """The settings that vary, with all their values."""
+    facts: tuple[Fact, ...]
+    """Versions, device and precision."""
+    fixed: tuple[Fact, ...]
+    """The settings that all runs share."""
+    num_runs: int
+    num_failed: int
+    num_seeds: int
+    failures: tuple[Fact, ...]
+    """The runs that failed, and why."""
+    stopped: tuple[Fact, ...]
+    """The runs that were ended by the clock or by a request, which are not complete."""
+    num_others: int
+    """Corpora and files of scores that are no runs."""
+
+
+def overview(sources: Sequence[Source]) -> Overview:
+    """What the sources say about how they were made."""
+    runs = [source for source in sources if source.is_run]
+    keys = list(dict.fromkeys(key for run in runs for key in run.record.settings))
+    known = [run for run in runs if run.config]
+    common = known[0].config if known else {}
+    fixed = {
+        key: value
+        for key, value in common.items()
+        if key not in (*keys, SEED) and all(run.config.get(key, ...) == value for run in known)
+    }
+    return Overview(
+        varied=tuple(_varied(key, [run.record.settings.get(key) for run in runs]) for key in keys),
+        facts=_facts([source for source in sources if source.metadata]) if sources else (),
+        fixed=tuple(Fact(name=key, value=shown(value)) for key, value in fixed.items()),
+        num_runs=len(runs),
+        num_failed=sum(run.record.failure is not None for run in runs),
+        num_seeds=len({run.record.seed for run in runs}),
+        failures=tuple(
+            Fact(name=run.title, value=run.record.failure) for run in runs if run.record.failure is not None
+        ),
+        stopped=tuple(
+            Fact(name=run.title, value=f"ended by {run.record.stopped}")
+            for run in runs
+            if run.record.stopped in ("minutes", "interrupt", "diverged")
+        ),
+        num_others=len(sources) - len(runs),
+    )
+
+
+def shown(value: Any) -> str:
+    """A value of a setting as text, as YAML has it."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _varied(key: str, values: Sequence[Any]) -> Fact:
+    different = list(dict.fromkeys(map(shown, values)))
+    most = 12
+    more = f", and {len(different) - most} more" if len(different) > most else ""
+    return Fact(name=key, value=", ".join(different[:most]) + more)
+
+
+def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
+    found = []
+    for name in FACTS:
+        values = [_version(source, name) for source in sources]
+        found.append(_fact(NAMES.get(name, name), values))
+    precisions = [
+        shown(source.config.get("training.precision", UNKNOWN)) for source in sources if source.is_run
+    ]
+    return (*found, _fact("precision", precisions)) if precisions else tuple(found)
+
+
+def _version(source: Source, name: str) -> str:
+    versions = source.metadata.get("versions")
+    return shown(versions[name]) if isinstance(versions, dict) and name in versions else UNKNOWN
+
+
+def _fact(name: str, values: Sequence[str]) -> Fact:
+    counts = Counter(values)
+    if len(counts) < 2:
+        return Fact(name=name, value=next(iter(counts), UNKNOWN))
+    text = ", ".join(f"{value} ({count})" for value, count in counts.most_common())
+    return Fact(name=name, value=text, is_mixed=True)

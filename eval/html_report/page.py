@@ -1,0 +1,174 @@
+"""The page: gathers its parts, and renders the templates into one file that loads nothing."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ecsuite.atomic_files import write_atomically
+from ecsuite.config import ConfigError, missing_extra
+from ecsuite.eval.html_report.charts import chart_data
+from ecsuite.eval.html_report.comparing import about_scores, differences
+from ecsuite.eval.html_report.corpora import corpora_data, object_data
+from ecsuite.eval.html_report.overview import overview
+from ecsuite.eval.html_report.sources import Source, read_sources
+from ecsuite.eval.reports.citations import bibliography, names_in_run
+from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.eval.sweeps.tables import make_table
+from ecsuite.version import __version__
+
+PACKAGE = "ecsuite.eval.html_report"
+SCRIPTS = ("elements.js", "charts.js", "browser.js", "page.js")
+"""The script of the page, in this order."""
+MAX_LISTED = 3
+"""Most names of sources in the title."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What was written."""
+
+    path: Path
+    """The file."""
+    num_runs: int
+    num_corpora: int
+    """Corpora with a message browser."""
+    num_characters: int
+    """Size of the page."""
+
+    def __str__(self) -> str:
+        """A line that says what is in the page."""
+        runs = f"{self.num_runs} run{'' if self.num_runs == 1 else 's'}"
+        corpora = f"{self.num_corpora} corp{'us' if self.num_corpora == 1 else 'ora'}"
+        return f"{runs} and the messages of {corpora} in {self.path} ({self.num_characters / 1e6:.1f} MB)"
+
+
+def check_out(out: Path) -> None:
+    """Check before the work starts that a page can be written.
+
+    Raises:
+        ConfigError: If the name does not end in .html, the file is a folder, or Jinja is not installed.
+    """
+    if out.is_dir():
+        raise ConfigError(f"--out {out}: expected a file such as {out / 'report.html'}, got a folder")
+    if out.suffix not in (".html", ".htm"):
+        raise ConfigError(f"--out {out}: expected the name of a page, ending in .html")
+    _environment()
+
+
+def write_report(
+    paths: Iterable[str | Path],
+    out: Path,
+    *,
+    by: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    base: str | None = None,
+    title: str | None = None,
+) -> Written:
+    """Write a page about runs, sweeps, searches, corpora and files of scores.
+
+    Args:
+        paths: Their folders and files.
+        out: The page; its folder is made.
+        by: Settings of a row of the tables; None: all that vary.
+        metrics: Figures of the tables; None: accuracy, and the scores that were asked for.
+        base: Settings, or a run, that all others are compared with; None: the first row.
+        title: Heading of the page; None: the names of the paths.
+
+    Raises:
+        ConfigError: If there is nothing at a path, a setting, figure or base is unknown, or Jinja is not installed.
+    """
+    check_out(out)
+    places = [Path(path) for path in paths]
+    sources = read_sources(places)
+    runs = [source for source in sources if source.is_run]
+    others = [source for source in sources if not source.is_run]
+    table = make_table([run.record for run in runs], by=by, figures=metrics) if runs else None
+    if base is not None and table is None:
+        raise ConfigError(f"--base {base}: no runs to compare")
+    corpora, notes = corpora_data(sources)
+    text = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title or _title(places),
+            version=__version__,
+            overview=overview(sources),
+            table=table,
+            about=about_scores(runs, table.figures) if table else [],
+            has_scores=any(run.record.scores for run in runs),
+            differences=differences(table, runs, base) if table else None,
+            others=others,
+            other_about=about_scores(others, _names(others)),
+            corpora=corpora,
+            notes=notes,
+            works=bibliography(_cited(sources)),
+            first_path=str(places[0]) if places else "PATH",
+            data=_as_json(
+                {
+                    "charts": chart_data(table, runs, about_scores(runs, table.figures)) if table else None,
+                    "corpora": corpora,
+                    "objects": object_data(),
+                }
+            ),
+            **_assets(),
+        )
+    )
+    prepare_output_file(out)
+    write_atomically(out, text.encode())
+    return Written(path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=len(text))
+
+
+def _title(paths: Sequence[Path]) -> str:
+    names = [path.resolve().name for path in paths]
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(names[:MAX_LISTED]) + more
+
+
+def _names(sources: Sequence[Source]) -> list[str]:
+    return list(dict.fromkeys(str(score["name"]) for source in sources for score in source.scores))
+
+
+def _cited(sources: Sequence[Source]) -> Iterable[str]:
+    """What the sources rest on, by name."""
+    for source in sources:
+        if source.folder is not None and (source.is_run or source.metadata):
+            yield from names_in_run(source.folder)
+        yield from source.record.scores
+
+
+def _environment() -> Any:
+    """Jinja, which escapes all that it inserts."""
+    try:
+        import jinja2
+    except ImportError:
+        raise missing_extra("a report needs Jinja", "report") from None
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _assets() -> dict[str, str]:
+    """Script and style, with the hashes by which the page allows these and nothing else."""
+    templates = resources.files(PACKAGE) / "templates"
+    style = (templates / "page.css").read_text("utf-8")
+    script = "\n".join((templates / name).read_text("utf-8") for name in SCRIPTS)
+    return {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _as_json(data: Any) -> str:
+    """JSON that can stand in a script element: no character begins a tag or a comment."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

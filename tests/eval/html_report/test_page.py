@@ -1,0 +1,162 @@
+"""The page as a file: what is in it, what it must not do, and its size."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import ecsuite as ec
+from ecsuite.config import ConfigError
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def test_all_parts_are_there(study, page_of):
+    text, data = page_of(study)
+    for part in ("runs", "scores", "differences", "pictures", "messages", "works"):
+        assert f'<section id="{part}"' in text
+    assert "18 runs of 6 settings, 3 seeds" in text and "gumbel, reinforce" in text
+    assert "topsim|eos:strip|v:1" in text and "@article{brighton2006" in text and "not recorded" in text
+    charts = data["charts"]
+    assert charts["keys"] == ["channel.kind", "channel.vocab_size"] and len(charts["runs"]) == 18
+    assert list(charts["curves"]) == ["accuracy", "loss"]
+    curve = charts["curves"]["accuracy"][0]
+    assert curve["steps"] == [1, 2, 3] and curve["num_seeds"] == 3
+    assert all(
+        low <= mean <= high
+        for low, mean, high in zip(curve["low"], curve["mean"], curve["high"], strict=True)
+    )
+    assert charts["layout"]["colour_key"] == "channel.vocab_size"
+    assert charts["layout"]["panel_names"] == ["channel.kind=gumbel", "channel.kind=reinforce"]
+
+
+def test_it_loads_nothing_and_allows_only_its_own_script(study, page_of):
+    text, _ = page_of(study)
+    assert not re.search(r"(src|href)=[\"'](?!#|data:)", text)
+    assert "@import" not in text and "url(" not in text
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy
+    assert len(text) < 500_000
+
+
+def test_messages_with_their_meanings_and_translations(study, page_of):
+    _, data = page_of(study / "runs" / "gumbel-5-1")
+    [corpus] = data["corpora"]
+    first = corpus["rows"][0]
+    assert corpus["messages"][first[0]] == [1, 2] and first[2] == 2 and corpus["uses"][first[0]] == 2
+    assert [corpus["concepts"][each] for each in corpus["meanings"][first[1]]] == ["color=red"]
+    assert corpus["num_messages"] == 4 and len(corpus["rows"]) == 3
+    assert {word[0] for word in corpus["translations"].values()} == {"color=red", "shape=star"}
+    assert corpus["symbols"]["1"][1:] == ["#0072B2", "white"]
+
+
+def test_what_data_say_is_never_markup(tmp_path, write_run, page_of):
+    folder = tmp_path / "runs" / "a"
+    write_run(folder, HOSTILE, 5, 1, concepts=(f"color={HOSTILE}", "shape=star"))
+    write_run(tmp_path / "runs" / "b", "gumbel", 5, 1)
+    text, data = page_of(tmp_path, title=HOSTILE)
+    assert text.count("<script") == 2 and "<img" not in text
+    assert data["charts"]["rows"][0]["settings"] == [HOSTILE] or data["charts"]["rows"][1]["settings"] == [
+        HOSTILE
+    ]
+    assert any(HOSTILE in concept for corpus in data["corpora"] for concept in corpus["concepts"])
+
+
+@pytest.mark.slow
+def test_a_large_corpus_fits(tmp_path, page_of):
+    rng = np.random.default_rng(0)
+    lines = [[*row, 0] for row in rng.integers(1, 1000, (100_000, 10)).tolist()]
+    (tmp_path / "large.jsonl").write_text("\n".join(map(str, lines)))
+    text, data = page_of(tmp_path / "large.jsonl")
+    assert len(text) < 5_000_000
+    [corpus] = data["corpora"]
+    assert corpus["num_pairs"] == 100_000 and 1000 < len(corpus["rows"]) <= 20_000
+
+
+def test_differences_to_a_base_have_one_correction(study, page_of):
+    text, _ = page_of(study, base="channel.kind=gumbel", metrics=["topsim"])
+    part = text[text.index('id="differences"') : text.index('id="pictures"')]
+    assert "Differences to channel.kind=gumbel" in part and "all 3 comparisons" in part
+    # Only the settings without the base's value, each against the gumbel with its own size of vocabulary.
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == [
+        f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)
+    ]
+    by_path, _ = page_of(study, base=str(study / "runs" / "reinforce-20-2"), metrics=["topsim"])
+    assert (
+        "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path and "all 5 comp" in by_path
+    )
+
+
+def test_mixed_versions_are_said(tmp_path, write_run, page_of):
+    write_run(tmp_path / "a", "gumbel", 5, 1)
+    write_run(tmp_path / "b", "gumbel", 20, 1, version="0.2.0")
+    text, _ = page_of(tmp_path / "a", tmp_path / "b")
+    assert '0.1.0 (1), 0.2.0 (1) <strong class="warn">mixed' in text
+
+
+def test_a_run_without_scores_says_what_to_type(tmp_path, write_run, page_of):
+    write_run(tmp_path / "a", "gumbel", 5, 1)
+    (tmp_path / "a" / "scores.json").unlink()
+    text, _ = page_of(tmp_path / "a")
+    assert f"<code>ecsuite score {tmp_path / 'a'}</code>" in text
+
+
+def test_corpora_and_files_of_scores_stand_beside_runs(tmp_path, write_run, page_of):
+    write_run(tmp_path / "a", "gumbel", 5, 1)
+    (tmp_path / "plain.jsonl").write_text("[1,2]\n[3]\n")
+    (tmp_path / "other.json").write_text((tmp_path / "a" / "scores.json").read_text())
+    text, data = page_of(tmp_path / "a", tmp_path / "plain.jsonl", tmp_path / "other.json")
+    assert "Other sources" in text and "other.json" in text
+    assert [corpus["title"] for corpus in data["corpora"]] == ["a", "plain.jsonl"]
+
+
+def test_scores_of_different_signatures_are_not_compared(tmp_path, write_run, page_of):
+    for kind in ("gumbel", "reinforce"):
+        for seed in (1, 2):
+            write_run(tmp_path / f"{kind}{seed}", kind, 5, seed)
+    for seed in (1, 2):
+        file = tmp_path / f"reinforce{seed}" / "scores.json"
+        file.write_text(file.read_text().replace("|v:1", "|v:2"))
+    text, _ = page_of(tmp_path)
+    assert "Not compared: topsim" in text and "2 signatures" in text
+
+
+def test_the_same_input_gives_the_same_bytes(study, tmp_path):
+    first = ec.report(study, out=tmp_path / "a.html").read_bytes()
+    assert first == ec.report(study, out=tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base": "channel.knd=gumbel"}, "did you mean 'channel.kind'"),
+        ({"base": "channel.kind=gumble"}, "did you mean 'gumbel'"),
+        ({"base": "nowhere"}, "none of the runs"),
+        ({"metrics": ["topsin"]}, "did you mean 'topsim'"),
+        ({"by": ["channel.size"]}, "channel.size"),
+    ],
+)
+def test_unknown_names_are_refused_before_anything_is_written(study, tmp_path, options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        ec.report(study, out=tmp_path / "new" / "r.html", **options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_bad_paths(ecsuite, tmp_path, study):
+    (tmp_path / "empty").mkdir()
+    for arguments, said in (
+        (["empty"], "empty: no run, corpus or scores in it"),
+        (["nowhere"], "nowhere: no such file or folder"),
+        ([str(study), "--out", "empty"], "expected a file such as empty/report.html"),
+        ([str(study), "--out", "page.pdf"], "ending in .html"),
+    ):
+        code, out, err = ecsuite("report", *arguments)
+        assert (code, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+def test_the_command_says_what_it_wrote(ecsuite, tmp_path, study):
+    code, out, err = ecsuite("report", str(study), "--by", "channel.kind")
+    assert (code, err) == (0, "")
+    assert out == "18 runs and the messages of 18 corpora in report.html (0.1 MB)\n"
+    assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
