@@ -30,9 +30,10 @@ def show_rounds(game: str, plot: Path | None, rounds: int, split: str, assign: l
     if plot is not None:
         prepare_picture(plot)
     from ecsuite.games.experiment import load_experiment
-    from ecsuite.games.preview import make_preview
 
     experiment = load_experiment(game, assign or [])
+    from ecsuite.games.preview import make_preview  # torch is imported once the game is known to exist
+
     found = make_preview(experiment, num_rounds=rounds, split=split)
     if plot is None and found.has_images:
         plot = Path(f"{experiment.name}.png")

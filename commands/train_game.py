@@ -116,7 +116,6 @@ def train_game(
         "world.objects": objects,
     }
     changes = {} if init_from is None else {f"training.init_{role}": init_from for role in ROLES}
-    from ecsuite.games.training import train
     from ecsuite.jobs.signals import stop_signals
 
     folder = out
@@ -133,6 +132,8 @@ def train_game(
             )
             loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
+            from ecsuite.games.training import train  # torch is imported once the game is known to exist
+
             result = train(
                 experiment,
                 folder,

@@ -14,6 +14,7 @@ import typer.main
 from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, FORMER_OPTIONS, app, with_present_names
+from ecsuite.corpus import Corpus
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.icy.study import named_studies
@@ -25,6 +26,7 @@ from ecsuite.eval.xferbench.sources import SOURCES
 from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
 from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
+from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment, named_configs
 from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.grammars import GRAMMARS
@@ -50,6 +52,43 @@ assert not heavy, heavy
 """
     done = subprocess.run(
         [sys.executable, "-c", script.replace("HEAVY", repr(HEAVY))], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+LIGHT = [
+    "list", "list games", "list metrics", "score c.jsonl", "score c.jsonl --json --metrics cbm,topsim", "show run",
+    "convert c.jsonl c.csv --to csv", "compare c.jsonl run", "cite cbm", "score nowhere",
+    "train-game nowhere", "config nowhere", "preview nowhere", "table nowhere", "compare nowhere run",
+    "convert nowhere d.csv --to csv", "grammar nowhere", "translate nowhere",
+]  # fmt: skip
+"""Commands that train nothing, and mistakes."""
+
+
+def test_what_trains_nothing_does_not_import_torch(tmp_path):
+    """One process runs all; one that imports torch is named."""
+    script = """
+import contextlib, io, sys
+from ecsuite.cli import main
+for line in LIGHT:
+    sys.argv = ["ecsuite", *line.split()]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    assert code == (2 if "nowhere" in line else 0), (line, code)
+    heavy = {"torch", "tokenizers", "transformers", "sklearn"} & set(sys.modules)
+    assert not heavy, (line, heavy)
+"""
+    (tmp_path / "c.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    corpus = Corpus([[1, 2], [3], [1, 1]], meanings=[[0, 1], [1, 1], [0, 0]])
+    write_corpus(corpus, tmp_path / "run")
+    done = subprocess.run(
+        [sys.executable, "-c", script.replace("LIGHT", repr(LIGHT))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.learning.data import Source, Target
-from ecsuite.eval.xferbench import authors_program, strict
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
+
+if TYPE_CHECKING:
+    from ecsuite.eval.learning.data import Source, Target
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,14 +21,24 @@ class Protocol:
     """The name in signatures."""
     about: str
     """One-line description."""
-    source: Callable[[Corpus, Pretraining, int], Source]
+    source: "Callable[[Corpus, Pretraining, int], Source]"
     """Makes pretraining data from a corpus and a seed."""
-    target: Callable[[Text, TextSizes], Target]
+    target: "Callable[[Text, TextSizes], Target]"
     """Makes fine-tuning and test data from a text."""
     weight_decay: float
     """Weight decay of AdamW."""
     warning: str | None = None
     """Warning shown with its scores."""
+
+
+def _imported_later(place: str, **options: Any) -> Callable[..., Any]:
+    """A function of this package, `module:name`, with options; imported when called, as torch takes a second."""
+    module, name = place.split(":")
+
+    def function(*arguments: Any) -> Any:
+        return getattr(import_module(f"ecsuite.eval.xferbench.{module}"), name)(*arguments, **options)
+
+    return function
 
 
 PROTOCOLS = {
@@ -35,23 +47,23 @@ PROTOCOLS = {
         Protocol(
             name="strict",
             about="as the paper describes: fine-tuning and test data are disjoint, each held-out token is scored once",
-            source=strict.source,
-            target=strict.target,
+            source=_imported_later("strict:source"),
+            target=_imported_later("strict:target"),
             weight_decay=0.01,
         ),
         Protocol(
             name="published-2024",
             about="as the authors' program of September 2024, which made the published tables",
-            source=authors_program.source,
-            target=authors_program.target,
+            source=_imported_later("authors_program:source"),
+            target=_imported_later("authors_program:target"),
             weight_decay=0.0,
             warning="fine-tuning and test data overlap, untrained end tokens are scored, as for the published tables",
         ),
         Protocol(
             name="head-2024-12",
             about="as the authors' program since December 2024, which fine-tunes on its test data",
-            source=partial(authors_program.source, shuffled=True),
-            target=partial(authors_program.target, shuffled=True),
+            source=_imported_later("authors_program:source", shuffled=True),
+            target=_imported_later("authors_program:target", shuffled=True),
             weight_decay=0.0,
             warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",
         ),

@@ -9,9 +9,7 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.xferbench.presets import Preset
-from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.grammars.baselines import text_parentheses, uniform_noise, zipf_parentheses
 
@@ -58,6 +56,9 @@ def no_pretrain(request: Request) -> None:
 
 def human(request: Request) -> Corpus:
     """BPE tokens of a human language (--text), a message per line."""
+    from ecsuite.eval.learning.bpe import encode, train_bpe  # not needed to list the sources
+    from ecsuite.eval.xferbench.strict import shuffled
+
     path = _required("human", request)
     lines = shuffled(TextFile(path.name, path).documents())
     tokenizer = train_bpe(lines, request.preset.vocab_size, request.preset.bpe_bytes)

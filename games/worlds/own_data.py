@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ecsuite.config import ConfigError
 from ecsuite.games.worlds.hub_data import PREFIX, digest, has_images, is_data_set
-from ecsuite.games.worlds.image_files import digest_of_folder
 from ecsuite.games.worlds.table_files import TABLES
 
 ENDINGS = (*TABLES, ".npz")
@@ -60,6 +59,8 @@ def content_digest(source: str) -> str:
         if is_data_set(source):
             return digest(source)
         if Path(source).is_dir():
+            from ecsuite.games.worlds.image_files import digest_of_folder  # imports torch
+
             return digest_of_folder(Path(source))
         with open(source, "rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
