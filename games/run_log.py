@@ -10,8 +10,6 @@ from safetensors import SafetensorError
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.checksums import DamagedError, changed
-from ecsuite.games.checkpoints import checkpoints
-from ecsuite.tensor_files import read_tensors, values_in, write_tensors
 
 LOG = "log.jsonl"
 """Name of the file in a run folder."""
@@ -88,6 +86,9 @@ def require_unchanged_log(folder: Path) -> None:
     Raises:
         DamagedError: If lines are missing or others.
     """
+    from ecsuite.games.checkpoints import checkpoints  # imports torch, which other logs do not need
+    from ecsuite.tensor_files import values_in
+
     for checkpoint in checkpoints(folder)[:1]:
         try:
             values = values_in(checkpoint)
@@ -110,6 +111,9 @@ def accept_log(folder: Path) -> None:
     Raises:
         DamagedError: If the log or the checkpoint can't be read.
     """
+    from ecsuite.games.checkpoints import checkpoints
+    from ecsuite.tensor_files import read_tensors, write_tensors
+
     for checkpoint in checkpoints(folder)[:1]:
         tensors, values = read_tensors(checkpoint)
         try:
