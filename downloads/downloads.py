@@ -21,6 +21,7 @@ import msgspec
 
 from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.config import ConfigError
+from ecsuite.locks import Lock
 
 HUB = "huggingface.co"
 SOURCES = "sources.json"
@@ -96,6 +97,28 @@ def add_records(folder: Path, made: Mapping[str, Mapping[str, Any]]) -> None:
     write_atomically(folder / SOURCES, f"{json.dumps(records, indent=2, ensure_ascii=False)}\n".encode())
 
 
+@contextmanager
+def only_download(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
+    """Keep other processes from downloading into a folder meanwhile; waits for one that does, and says for which."""
+    lock = Lock(folder / f".{SOURCES}.lock", note)
+    if not lock.acquire():
+        note(f"{folder}: {lock.holder}, is downloading into it: waiting for its end")
+        lock.acquire(waits=True)
+    try:
+        yield
+    finally:
+        lock.release(removes=True)
+
+
+def require_recorded(folder: Path, name: str) -> None:
+    """Raise `ConfigError` for a file that exists and was not downloaded: it is not overwritten."""
+    if (folder / name).exists() and name not in read_sources(folder):
+        raise ConfigError(
+            f"{folder / name}: exists, and {SOURCES} does not have it, so it is not overwritten: move it away, or "
+            "choose another place with --out"
+        )
+
+
 def is_damaged(path: Path, record: Mapping[str, Any]) -> bool:
     """Whether the checksum of a file differs from its record."""
     with path.open("rb") as file:
@@ -144,7 +167,8 @@ def make_file(
         note: Called with messages to the user.
 
     Raises:
-        ConfigError: If the data set cannot be read; an existing file is then unchanged.
+        ConfigError: If the data set cannot be read, or there is a file that was not downloaded; an existing file is
+            then unchanged.
     """
     expected = {
         "dataset": source.dataset,
@@ -152,8 +176,21 @@ def make_file(
         "revision": source.revision,
         "asked": num_rows,
     }
-    if _is_complete(path, expected, source.unit, note):
-        return
+    with only_download(path.parent, note):
+        if not _is_complete(path, expected, source.unit, note):
+            _make_file(path, source, text_of, expected, as_line, progress, note)
+
+
+def _make_file(
+    path: Path,
+    source: Source,
+    text_of: Callable[[Mapping[str, Any]], str | None],
+    expected: dict[str, Any],
+    as_line: Callable[[str], str],
+    progress: Callable[[int], None],
+    note: Callable[[str], None],
+) -> None:
+    num_rows, new = expected["asked"], path.with_name(f".{path.name}.new")
     note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
     count = characters = 0
 
@@ -170,9 +207,10 @@ def make_file(
 
     with closing(_rows(source)) as rows:
         texts = (text for row in rows if (text := text_of(row)) is not None)
-        sha256 = write_gzip(path, lines(islice(texts, num_rows)))
+        sha256 = write_gzip(new, lines(islice(texts, num_rows)))
     made = {**expected, source.unit: count, "characters": characters, "sha256": sha256}
-    add_records(path.parent, {path.name: made})
+    add_records(path.parent, {path.name: made})  # before the file, which is then known to be of this download
+    os.replace(new, path)
     if num_rows is not None and count < num_rows:
         note(
             f"{path.name}: expected {num_rows:,} {source.unit}, {source.config} has {count:,}: all were used"
@@ -181,11 +219,12 @@ def make_file(
 
 def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable[[str], None]) -> bool:
     """Whether a file exists, agrees with its record and is undamaged; otherwise a note says why not."""
-    entry = read_sources(path.parent).get(path.name)
+    require_recorded(path.parent, path.name)
     if not path.exists():
         return False
-    if entry is None or unit not in entry:
-        reason = f"is not recorded in {SOURCES}"
+    entry = read_sources(path.parent)[path.name]
+    if unit not in entry:
+        reason = "is of another data set"
     elif any(entry.get(key) != expected[key] for key in ("dataset", "config", "revision")):
         reason = f"is {entry.get('dataset')} {entry.get('config')} at revision {entry.get('revision')}"
     elif entry.get("asked") != expected["asked"]:

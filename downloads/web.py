@@ -1,15 +1,37 @@
-"""Download of a file from the web, written atomically; an interrupted download is resumed."""
+"""Download of a file from the web, by https alone; an interrupted download is gone on with if the file is the same.
+
+Beside the partial file `NAME.part` stands `NAME.part.json`, which says of what it is a part: the address, and the
+server's ETag, date and size of the file. If one of them is another, the download begins anew and says so.
+"""
 
 import hashlib
+import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    UnknownHandler,
+)
 
+import msgspec
+
+from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError
+from ecsuite.memory import size_text
 
 _SECONDS_WITHOUT_ANSWER = 60
 _BYTES_AT_A_TIME = 1 << 20
@@ -17,62 +39,193 @@ _PARTIAL_CONTENT = 206
 _NOTHING_LEFT = 416
 
 
+class _OnlyHttps(HTTPRedirectHandler):
+    """Follows redirections to https alone."""
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if urlsplit(newurl).scheme != "https":
+            fp.close()
+            raise ConfigError(
+                f"{req.full_url}: the server leads to {newurl[:100]}, which is not https; nothing was downloaded"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _https() -> OpenerDirector:
+    """Opens https addresses; there is no handler for others."""
+    opener = OpenerDirector()
+    for handler in (
+        ProxyHandler(),
+        UnknownHandler(),
+        HTTPSHandler(),
+        HTTPDefaultErrorHandler(),
+        _OnlyHttps(),
+        HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Upstream:
+    """What the server says of a file, by which a changed one is known."""
+
+    url: str
+    """Address."""
+    etag: str | None
+    """Its ETag; None if it has none."""
+    modified: str | None
+    """Its date; None if it has none."""
+    size: int | None
+    """Bytes of the whole file; None if it is not known."""
+
+    @property
+    def validator(self) -> str | None:
+        """What `If-Range` takes: a strong ETag, or else the date."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
+
+
 def fetch(
-    url: str, path: Path, *, sha256: str | None, offline_advice: str, progress: Callable[[float], None]
+    url: str,
+    path: Path,
+    *,
+    sha256: str | None,
+    offline_advice: str,
+    progress: Callable[[float], None],
+    note: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Download a file; a partial download in `NAME.part` is continued if the server supports it.
+    """Download a file; a partial download in `NAME.part` is continued if the server still has the same file.
 
     Args:
-        url: Address of the file.
+        url: Address of the file; must begin with https://.
         path: Path to write, in an existing folder.
         sha256: Expected checksum; None if unknown.
         offline_advice: Advice for users without a network, at the end of error messages.
         progress: Called with the fraction done, 0 to 1; 0 if the server does not send the size.
+        note: Called with messages to the user.
 
     Raises:
-        ConfigError: If the address cannot be reached, the connection is lost, or the checksum differs.
+        ConfigError: If the address or one that it leads to is not https, it cannot be reached, the connection is lost,
+            there is no room, or the checksum differs.
     """
-    part = path.with_name(f"{path.name}.part")
-    start = part.stat().st_size if part.exists() else 0
+    part, record = (path.with_name(f"{path.name}{ending}") for ending in (".part", ".part.json"))
     try:
-        with _open(url, start) as response:
-            start = start if response.status == _PARTIAL_CONTENT else 0
-            length = response.headers["Content-Length"]
-            total = start + int(length) if length else 0
-            done = start
-            with part.open("ab" if start else "wb") as file:
-                while piece := response.read(_BYTES_AT_A_TIME):
-                    file.write(piece)
-                    done += len(piece)
-                    progress(done / total if total else 0.0)
+        while (reason := _fetch_part(url, part, record, progress)) is not None:
+            note(f"{url}: {reason}; downloading it from the beginning")
+            _remove(part, record)
     except HTTPError as error:
         error.close()
-        if error.code == _NOTHING_LEFT and start:
-            # The partial file is not a prefix of the file on the server.
-            part.unlink()
-            return fetch(url, path, sha256=sha256, offline_advice=offline_advice, progress=progress)
         raise ConfigError(
             f"{url}: the server answered {error.code} {error.reason}. {offline_advice}"
         ) from error
-    except (OSError, HTTPException) as error:
-        raise ConfigError(
-            f"{url}: cannot be read ({error}); run the same command again to resume. {offline_advice}"
-        ) from error
-    if done < total:
-        raise ConfigError(
-            f"{url}: connection lost after {done:,} of {total:,} bytes; run the same command again to resume. "
-            f"{offline_advice}"
-        )
+    except (OSError, HTTPException, _Lost) as error:
+        told = str(error) if isinstance(error, _Lost) else f"cannot be read ({error})"
+        raise ConfigError(f"{url}: {told}; run the same command again to resume. {offline_advice}") from error
     if sha256 is not None:
         with part.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != sha256:
-            part.unlink()
+            _remove(part, record)
             raise ConfigError(f"{url}: expected SHA-256 {sha256}, found {found}; the file has changed")
     os.replace(part, path)
+    record.unlink(missing_ok=True)
 
 
-def _open(url: str, start: int) -> Any:
-    """The response, from byte `start` if the server supports it (status 206)."""
-    headers = {"User-Agent": "ecsuite"} | ({"Range": f"bytes={start}-"} if start else {})
-    return urlopen(Request(url, headers=headers), timeout=_SECONDS_WITHOUT_ANSWER)
+def _fetch_part(url: str, part: Path, record: Path, progress: Callable[[float], None]) -> str | None:
+    """Download what is missing; returns None, or why the part that is there cannot be continued."""
+    before = _read_record(record, url) if part.exists() else None
+    start = part.stat().st_size if before is not None else 0
+    try:
+        response = open_url(_request(url, start, before))
+    except HTTPError as error:
+        if error.code != _NOTHING_LEFT or not start:
+            raise
+        error.close()
+        return "the part that is here is no part of the file on the server"
+    with response:
+        now = _upstream(url, response.headers, start if response.status == _PARTIAL_CONTENT else 0)
+        if start and now != before:
+            return "the file on the server has changed"
+        is_continued = start > 0 and response.status == _PARTIAL_CONTENT
+        done, total = start if is_continued else 0, now.size or 0
+        _require_room(part, total - done, url)
+        with _writing(part):
+            if not is_continued:
+                part.unlink(missing_ok=True)
+                write_atomically(record, f"{json.dumps(asdict(now))}\n".encode())
+            file = part.open("ab")
+        with file:
+            while piece := response.read(_BYTES_AT_A_TIME):
+                with _writing(part):
+                    file.write(piece)
+                    file.flush()
+                done += len(piece)
+                progress(done / total if total else 0.0)
+    if done < total:
+        raise _Lost(f"connection lost after {done:,} of {total:,} bytes")
+    return None
+
+
+def open_url(request: Request) -> Any:
+    """The response to a request, by https alone."""
+    if urlsplit(request.full_url).scheme != "https":
+        raise ConfigError(
+            f"{request.full_url}: expected an address that begins with https://; nothing was downloaded"
+        )
+    return _https().open(request, timeout=_SECONDS_WITHOUT_ANSWER)
+
+
+def _request(url: str, start: int, before: _Upstream | None) -> Request:
+    """Asks for the file from byte `start`, if it is still the one that it was."""
+    headers = {"User-Agent": "ecsuite"}
+    if start and before is not None:
+        headers["Range"] = f"bytes={start}-"
+        if before.validator is not None:
+            headers["If-Range"] = before.validator
+    return Request(url, headers=headers)
+
+
+def _upstream(url: str, headers: Mapping[str, str], start: int) -> _Upstream:
+    """What a response says of the file; its size is that of what it sends, and of the `start` bytes before."""
+    length = headers.get("Content-Length")
+    size = start + int(length) if length and length.isdecimal() else None
+    return _Upstream(url=url, etag=headers.get("ETag"), modified=headers.get("Last-Modified"), size=size)
+
+
+def _read_record(record: Path, url: str) -> _Upstream | None:
+    """Of what a partial file is a part; None if that is not known, or it is a part of another address."""
+    try:
+        found = msgspec.json.decode(record.read_bytes(), type=_Upstream)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return found if found.url == url else None
+
+
+def _remove(*files: Path) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _require_room(part: Path, needed: int, url: str) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if needed > free:
+        raise ConfigError(
+            f"{url}: needs {size_text(needed)} in {part.parent}, and {size_text(free)} are free: make room, or choose "
+            "another folder with --out"
+        )
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Errors of this machine's disk are told as such; what was downloaded before is kept."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: cannot be written ({error.strerror}); what was downloaded is kept: make room, then run the same "
+            "command again"
+        ) from error
+
+
+class _Lost(Exception):
+    """The connection ended before the file did."""

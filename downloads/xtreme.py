@@ -4,7 +4,11 @@
 files are not changed, only compressed (`.gz`), and `eval.xtreme.scoring.reading` reads them.
 """
 
+import errno
+import os
 import re
+import shutil
+import stat
 import tarfile
 import zipfile
 import zlib
@@ -14,7 +18,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from ecsuite.config import ConfigError, look_up, packaged_yaml
-from ecsuite.downloads.downloads import SOURCES, add_records, is_damaged, read_sources, write_gzip
+from ecsuite.downloads.downloads import (
+    SOURCES,
+    add_records,
+    is_damaged,
+    only_download,
+    read_sources,
+    require_recorded,
+    write_gzip,
+)
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.downloads.web import fetch
 from ecsuite.jobs.graph import no_progress
@@ -97,17 +109,18 @@ def prepare_xtreme(
         raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[str] = []
-    for index, origin in enumerate(origins):
-        name = origin.url.rpartition("/")[2]
+    with only_download(folder, note):
+        for index, origin in enumerate(origins):
+            name = origin.url.rpartition("/")[2]
 
-        def report_progress(share: float, name: str = name, index: int = index) -> None:
-            progress(name, index + share, len(origins))
+            def report_progress(share: float, name: str = name, index: int = index) -> None:
+                progress(name, index + share, len(origins))
 
-        made = _complete_files(folder, origin, name, note)
-        if not made:
-            made = _download_and_extract(folder, origin, name, report_progress, note)
-        paths += made
-        report_progress(1.0)
+            made = _complete_files(folder, origin, name, note)
+            if not made:
+                made = _download_and_extract(folder, origin, name, report_progress, note)
+            paths += made
+            report_progress(1.0)
     return paths
 
 
@@ -134,60 +147,102 @@ def _download_and_extract(
     note: Callable[[str], None],
 ) -> list[str]:
     note(f"{name}: downloading from {origin.url.split('/')[2] or 'this machine'}")
-    archive = folder / f".{name}"
+    archive, extracted = folder / f".{name}", folder / f".{name}.members"
     fetch(
         origin.url,
         archive,
         sha256=origin.sha256,
         offline_advice=OFFLINE_ADVICE,
         progress=lambda share: report_progress(share * _DOWNLOAD_FRACTION),
+        note=note,
     )
     made: dict[str, dict[str, Any]] = {}
+    shutil.rmtree(extracted, ignore_errors=True)  # of a killed process
     try:
-        for member, file in _members(archive, name, origin.inside):
+        for member, file in _members(archive, name, origin):
             match = re.fullmatch(origin.member, member)
             if match is not None:
                 path = f"{match.expand(origin.path)}.gz"
-                made[path] = {"url": origin.url, **_store(folder / path, file)}
+                made[path] = {"url": origin.url, **_store(extracted / path, file)}
                 report_progress(_DOWNLOAD_FRACTION)
+        if not made:
+            raise ConfigError(f"{origin.url}: expected members named {origin.member}, found none")
+        before = read_sources(folder)
+        for path, record in made.items():
+            require_recorded(folder, path)
+            if before.get(path, record).get("bytes") != record["bytes"]:
+                note(f"{path}: the file at {origin.url} has changed since it was downloaded before")
+        add_records(folder, made)  # before the files, which are then known to be of this download
+        for path in made:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(extracted / path, folder / path)
     except _DAMAGES as error:
-        archive.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise ConfigError(
+                f"{folder}: no room for the files of {name}; finished files are kept: make room, then run the same "
+                "command again"
+            ) from error
         raise ConfigError(
             f"{origin.url}: the archive is damaged ({error}); run the same command again"
         ) from error
-    archive.unlink(missing_ok=True)
-    if not made:
-        raise ConfigError(f"{origin.url}: expected members named {origin.member}, found none")
-    add_records(folder, made)
+    finally:
+        archive.unlink(missing_ok=True)
+        shutil.rmtree(extracted, ignore_errors=True)
     return list(made)
 
 
-def _members(archive: Path, name: str, inside: str | None) -> Iterator[tuple[str, IO[bytes]]]:
+def _require_inside(origin: Origin, member: str) -> str:
+    """The name of a member, if it stays in the folder where an archive is unpacked; else `ConfigError`."""
+    parts = member.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or ":" in parts[0]:
+        raise ConfigError(
+            f"{origin.url}: the archive has a member '{member[:80]}', which leads out of its folder; nothing of it was "
+            "used"
+        )
+    return member
+
+
+def _members(archive: Path, name: str, origin: Origin) -> Iterator[tuple[str, IO[bytes]]]:
     """Name and content of the members of an archive; a plain file is its own member."""
     if name.endswith(".zip"):
         with zipfile.ZipFile(archive) as opened:
-            for member in opened.namelist():
-                if member.endswith("/"):
+            for entry in opened.infolist():
+                member = _require_inside(origin, entry.filename)
+                if entry.is_dir():
                     continue
-                with opened.open(member) as file:
-                    if inside is not None and re.fullmatch(inside, member):
-                        yield from _members_of_tar(file, f"{member}/")
+                if stat.S_ISLNK(entry.external_attr >> 16):
+                    _require_unwanted_link(origin, member)
+                    continue
+                with opened.open(entry) as file:
+                    if origin.inside is not None and re.fullmatch(origin.inside, member):
+                        yield from _members_of_tar(file, origin, f"{member}/")
                     else:
                         yield member, file
         return
     with archive.open("rb") as file:
         if ".tar" in name or name.endswith(".tgz"):
-            yield from _members_of_tar(file)
+            yield from _members_of_tar(file, origin)
         else:
             yield name, file
 
 
-def _members_of_tar(file: IO[bytes], prefix: str = "") -> Iterator[tuple[str, IO[bytes]]]:
+def _members_of_tar(file: IO[bytes], origin: Origin, prefix: str = "") -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(fileobj=file, mode="r|*") as opened:
         for entry in opened:
+            member = prefix + _require_inside(origin, entry.name)
+            if entry.issym() or entry.islnk():
+                _require_unwanted_link(origin, member)
             content = opened.extractfile(entry) if entry.isfile() else None
             if content is not None:
-                yield f"{prefix}{entry.name}", content
+                yield member, content
+
+
+def _require_unwanted_link(origin: Origin, member: str) -> None:
+    """Links are never followed; one that stands for a member that is wanted is refused."""
+    if re.fullmatch(origin.member, member):
+        raise ConfigError(
+            f"{origin.url}: the archive has a link '{member[:80]}' in the place of a file; nothing of it was used"
+        )
 
 
 def _store(path: Path, file: IO[bytes]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from types import SimpleNamespace
+from urllib.request import urlopen
 
 import pytest
 import typer
@@ -72,6 +73,7 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
         task: (Origin(url=content.as_uri(), member="(.*)", path=rf"{task}/\1"),) for task in ("udpos", "panx")
     }
     monkeypatch.setattr("ecsuite.downloads.xtreme.ORIGINS", origins)
+    monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
     assert result.stdout.splitlines() == [
         "panx                       1 files                2 bytes",

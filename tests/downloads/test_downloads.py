@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+import socket
 import sys
+import threading
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.downloads import downloads
-from ecsuite.downloads.downloads import SOURCES, Source, data_folder, make_file, read_sources
+from ecsuite.downloads.downloads import SOURCES, Source, data_folder, make_file, only_download, read_sources
 
 SOURCE = Source(
     dataset="some/set",
@@ -98,14 +100,13 @@ def test_what_is_whole_needs_neither_network_nor_library(make, monkeypatch):
     [
         (lambda path, make: path.write_bytes(path.read_bytes()[:-1]),
          f"is damaged: its checksum differs from {SOURCES}"),
-        (lambda path, make: (path.parent / SOURCES).unlink(), f"is not recorded in {SOURCES}"),
         (lambda path, make: (path.parent / SOURCES).write_text('{"da.gz": {"asked": 3}}'),
-         f"is not recorded in {SOURCES}"),
+         "is of another data set"),
         (lambda path, make: make(1), "has 1 articles, expected 3"),
         (lambda path, make: make(None), "has all articles, expected 3"),
         (lambda path, make: make(revision="2b"), "is some/set 20231101.da at revision 2b"),
     ],
-    ids=["damaged", "no record", "another record", "fewer rows", "all rows", "another revision"],
+    ids=["damaged", "another record", "fewer rows", "all rows", "another revision"],
 )  # fmt: skip
 def test_another_file_is_made_again(hub, make, change, note):
     path = make()
@@ -116,6 +117,36 @@ def test_another_file_is_made_again(hub, make, change, note):
     assert make.notes[0] == f"da.gz: {note}; downloading it again"
     assert path.read_bytes() == good and len(hub.asked) == 1
     assert read_sources(path.parent)["da.gz"]["revision"] == "1a"
+
+
+def test_a_file_of_the_users_is_not_overwritten(hub, make, tmp_path):
+    (tmp_path / "da.gz").write_bytes(b"mine")
+    with pytest.raises(
+        ConfigError, match=r"da\.gz: exists, and sources\.json does not have it, so it is not"
+    ):
+        make()
+    assert (tmp_path / "da.gz").read_bytes() == b"mine" and not hub.asked
+
+
+def test_a_second_process_waits_and_takes_the_file_of_the_first(hub, make, tmp_path):
+    """It says for whom it waits."""
+    notes, going = [], threading.Event()
+
+    def second():
+        with only_download(tmp_path, lambda text: (notes.append(text), going.set())):
+            notes.append("its turn")
+
+    with only_download(tmp_path, notes.append):
+        other = threading.Thread(target=second)
+        other.start()
+        assert going.wait(60)
+        assert notes == [
+            f"{tmp_path}: process {os.getpid()} on {socket.gethostname()}, {notes[0].partition(', ')[2]}"
+        ]
+        assert notes[0].endswith(", is downloading into it: waiting for its end")
+    other.join(60)
+    assert notes[1:] == ["its turn"]
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt(), OSError("reset by peer")])
@@ -129,7 +160,7 @@ def test_an_interrupted_download_keeps_the_old_file(hub, make, tmp_path, fault):
 
 
 def test_what_a_killed_process_left_is_removed(make, tmp_path):
-    for name in (".da.gz.123.tmp", f".{SOURCES}.123.tmp"):
+    for name in ("..da.gz.new.123.tmp", f".{SOURCES}.123.tmp"):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (0, 0))
     make()

@@ -1,13 +1,19 @@
 """Downloads from a local server: complete, resumed, checked; each error is one line."""
 
+import errno
 import hashlib
+import io
+import os
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
+from urllib.request import Request, urlopen
 
 import pytest
 
 from ecsuite.config import ConfigError
+from ecsuite.downloads import web
 from ecsuite.downloads.web import fetch
 
 CONTENT = bytes(range(256)) * 8
@@ -16,20 +22,26 @@ CONTENT = bytes(range(256)) * 8
 class Server(BaseHTTPRequestHandler):
     """Sends `CONTENT` from the requested byte, if it supports ranges."""
 
+    content, etag, obeys = CONTENT, '"1"', True
     ranges, cut, status = True, None, 200
     asked: ClassVar = []
 
     def do_GET(self):
         asked = self.headers.get("Range")
         type(self).asked.append(asked)
-        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges else 0
-        if start >= len(CONTENT) or self.status != 200:
+        unchanged = not self.obeys or self.headers.get("If-Range") in (None, self.etag)
+        start = (
+            int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges and unchanged else 0
+        )
+        if start >= len(self.content) or self.status != 200:
             self.send_error(416 if self.status == 200 else self.status)
             return
-        self.send_response(206 if asked and self.ranges else 200)
-        self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(self.content) - start))
+        if self.etag is not None:
+            self.send_header("ETag", self.etag)
         self.end_headers()
-        self.wfile.write(CONTENT[start : self.cut])
+        self.wfile.write(self.content[start : self.cut])
 
     def log_message(self, *_):
         pass
@@ -48,24 +60,38 @@ def server():
 
 
 @pytest.fixture
-def get(server, tmp_path):
-    """Fetches the file; reported fractions are in `get.shares`."""
+def get(server, tmp_path, monkeypatch):
+    """Fetches the file, here without https; reported fractions and notes are in `get.shares` and `get.notes`."""
+    monkeypatch.setattr(web, "open_url", urlopen)
 
     def get(sha256=None, url=None):
-        get.shares = []
-        path = tmp_path / "file.zip"
+        get.shares, get.notes = [], []
         fetch(
-            url or server.url, path, sha256=sha256, offline_advice="Ask a friend", progress=get.shares.append
+            url or server.url,
+            get.path,
+            sha256=sha256,
+            offline_advice="Ask a friend",
+            progress=get.shares.append,
+            note=get.notes.append,
         )
-        return path.read_bytes()
+        return get.path.read_bytes()
 
-    get.part = tmp_path / "file.zip.part"
+    get.path, get.part = tmp_path / "file.zip", tmp_path / "file.zip.part"
     return get
+
+
+def start_and_lose(get, server):
+    """A thousand bytes, then the connection ends."""
+    server.cut = 1000
+    with pytest.raises(ConfigError, match="connection lost after 1,000 of 2,048 bytes"):
+        get()
+    server.cut = None
+    server.asked.clear()
 
 
 def test_a_file_comes_whole(get, server):
     assert get(hashlib.sha256(CONTENT).hexdigest()) == CONTENT
-    assert not get.part.exists()
+    assert os.listdir(get.path.parent) == ["file.zip"]
     assert get.shares[-1] == 1.0
     assert server.asked == [None]
 
@@ -81,21 +107,100 @@ def test_an_interrupted_download_is_resumed(get, server):
     server.cut = None
     assert get() == CONTENT
     assert server.asked == [None, "bytes=1000-"]
+    assert os.listdir(get.path.parent) == ["file.zip"]
+
+
+CHANGED = "the file on the server has changed"
 
 
 @pytest.mark.parametrize(
-    ("ranges", "part", "asked"),
+    ("change", "reason"),
     [
-        (False, b"something else", ["bytes=14-"]),
-        (True, CONTENT + b"more", ["bytes=2052-", None]),
+        ({"etag": '"2"', "content": CONTENT[::-1]}, CHANGED),
+        ({"etag": '"2"', "content": CONTENT[::-1], "obeys": False}, CHANGED),
+        ({"etag": None, "content": CONTENT + b"more"}, CHANGED),
+        ({"content": CONTENT[:500]}, "the part that is here is no part of the file on the server"),
     ],
-    ids=["a server without ranges", "a part that is too long"],
+    ids=["another ETag", "an ETag the server does not heed", "another size", "a shorter file"],
 )
-def test_a_part_that_cannot_be_continued_is_thrown_away(get, server, ranges, part, asked):
-    server.ranges = ranges
-    get.part.write_bytes(part)
+def test_a_changed_file_is_downloaded_anew_and_this_is_said(get, server, change, reason):
+    start_and_lose(get, server)
+    for name, value in change.items():
+        setattr(server, name, value)
+    assert get() == server.content
+    assert get.notes == [f"{server.url}: {reason}; downloading it from the beginning"]
+    assert server.asked == ["bytes=1000-", None]
+
+
+def test_a_server_without_ranges(get, server):
+    start_and_lose(get, server)
+    server.ranges = False
     assert get() == CONTENT
-    assert server.asked == asked
+    assert server.asked == ["bytes=1000-"]
+
+
+@pytest.mark.parametrize(
+    "record", [None, b"?", b'{"url":"https://else","etag":null,"modified":null,"size":9}']
+)
+def test_a_part_of_something_unknown_is_not_continued(get, server, record):
+    get.part.write_bytes(CONTENT[:9])
+    if record is not None:
+        get.part.with_name("file.zip.part.json").write_bytes(record)
+    assert get() == CONTENT
+    assert server.asked == [None]
+
+
+def test_no_room(get, server, monkeypatch):
+    start_and_lose(get, server)
+    usage = shutil.disk_usage(get.path.parent)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(ConfigError) as error:
+        get()
+    assert str(error.value) == (
+        f"{server.url}: needs 1.0 KiB in {get.path.parent}, and 1000.0 bytes are free: make room, or choose another "
+        "folder with --out"
+    ).replace("1000.0 bytes", "1.0 KiB")
+    monkeypatch.undo()
+    monkeypatch.setattr(web, "open_url", urlopen)
+    assert get() == CONTENT
+    assert server.asked == ["bytes=1000-", "bytes=1000-"]
+
+
+def test_the_disk_is_full(get, server, monkeypatch):
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(web, "write_atomically", full)
+    with pytest.raises(ConfigError) as error:
+        get()
+    assert str(error.value) == (
+        f"{get.part}: cannot be written (No space left on device); what was downloaded is kept: make room, then run "
+        "the same command again"
+    )
+
+
+@pytest.mark.parametrize("url", ["http://some.where/a", "ftp://some.where/a", "file:///etc/passwd"])
+def test_nothing_but_https(tmp_path, url):
+    with pytest.raises(ConfigError, match=r"expected an address that begins with https://; nothing was"):
+        fetch(url, tmp_path / "a", sha256=None, offline_advice="", progress=lambda share: None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("to", "is_refused"), [("http://else/a", True), ("https://else/a", False)])
+def test_a_redirection_to_http_is_refused(to, is_refused):
+    handler = web._OnlyHttps()
+    request = Request("https://some.where/a", headers={"Range": "bytes=7-"})
+
+    def redirect():
+        return handler.redirect_request(request, io.BytesIO(), 302, "Found", {}, to)
+
+    if is_refused:
+        with pytest.raises(
+            ConfigError, match=r"where/a: the server leads to http://else/a, which is not https"
+        ):
+            redirect()
+    else:
+        assert redirect().full_url == to and redirect().get_header("Range") == "bytes=7-"
 
 
 def test_another_file_than_expected_is_thrown_away(get, server):
@@ -122,8 +227,3 @@ def test_nobody_answers(get):
         f"{url}: cannot be read (<urlopen error [Errno 111] Connection refused>);"
         " run the same command again to resume. Ask a friend"
     )
-
-
-def test_files_of_this_machine_have_addresses_too(get, tmp_path):
-    (tmp_path / "there").write_bytes(CONTENT)
-    assert get(url=(tmp_path / "there").as_uri()) == CONTENT

@@ -3,12 +3,13 @@
 import gzip
 import io
 import json
-import os
 import re
+import stat
 import tarfile
 import zipfile
 from dataclasses import replace
 from hashlib import sha256
+from urllib.request import urlopen
 
 import pytest
 
@@ -129,6 +130,7 @@ def web(tmp_path, monkeypatch):
         for task, origins in ORIGINS.items()
     }
     monkeypatch.setattr(xtreme, "ORIGINS", here)
+    monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     return folder
 
 
@@ -267,18 +269,93 @@ def test_archives_that_cannot_be_used(web, prepare, tmp_path, task, name, conten
 def test_what_a_killed_extraction_left_is_removed(web, prepare, tmp_path):
     folder = tmp_path / "data" / "panx" / "kk"
     folder.mkdir(parents=True)
-    leftover = folder / ".dev.gz.123.tmp"
+    leftover = tmp_path / "data" / ".panx_dataset.zip.members" / "panx" / "kk" / "dev.gz"
+    leftover.parent.mkdir(parents=True)
     leftover.touch()
-    os.utime(leftover, (0, 0))
     prepare("panx")
     assert sorted(path.name for path in folder.iterdir()) == ["dev.gz", "test.gz", "train.gz"]
+    assert not list((tmp_path / "data").glob(".*"))
 
 
-def test_no_name_in_an_archive_leads_out_of_the_folder(web, prepare):
-    (web / "x-final.tar.gz").write_bytes(
-        tar({"x-final/../../../en/train.tsv": PAWSX, "x-final/en/train.tsv": PAWSX})
-    )
-    assert prepare("pawsx") == ["pawsx/x-final/en/train.tsv.gz"]
+def linked(kind):
+    """A tar archive with a link where a file is expected."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("x-final/en/train.tsv")
+        entry.type, entry.linkname = kind, "/etc/passwd"
+        archive.addfile(entry)
+    return data.getvalue()
+
+
+def linked_zip():
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        entry = zipfile.ZipInfo("XNLI-1.0/xnli.dev.tsv")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    return data.getvalue()
+
+
+OUT = "which leads out of its folder; nothing of it was used"
+LINK = "in the place of a file; nothing of it was used"
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "content", "message"),
+    [
+        ("pawsx", "x-final.tar.gz", tar({"x-final/en/train.tsv": PAWSX, "x-final/../../en/train.tsv": PAWSX}), OUT),
+        ("pawsx", "x-final.tar.gz", tar({"x-final/en/train.tsv": PAWSX, "/x-final/en/train.tsv": PAWSX}), OUT),
+        ("pawsx", "x-final.tar.gz", linked(tarfile.SYMTYPE), LINK),
+        ("pawsx", "x-final.tar.gz", linked(tarfile.LNKTYPE), LINK),
+        ("xnli", "XNLI-1.0.zip", zipped({"XNLI-1.0/xnli.dev.tsv": XNLI, "../a": ""}), OUT),
+        ("xnli", "XNLI-1.0.zip", zipped({"C:/XNLI-1.0/xnli.dev.tsv": XNLI}), OUT),
+        ("xnli", "XNLI-1.0.zip", linked_zip(), LINK),
+        ("panx", "panx_dataset.zip", zipped({"panx_dataset/kk.tar.gz": tar({"../train": "kk:a\tO\n"})}), OUT),
+    ],
+    ids=["tar ..", "tar absolute", "tar symlink", "tar hard link", "zip ..", "zip drive", "zip symlink", "nested"],
+)  # fmt: skip
+def test_an_archive_that_leads_elsewhere_is_refused_whole(
+    web, prepare, tmp_path, task, name, content, message
+):
+    (web / name).write_bytes(content)
+    with pytest.raises(ConfigError, match=f"^{re.escape((web / name).as_uri())}: .*{message}$"):
+        prepare(task)
+    assert not list((tmp_path / "data").iterdir())
+
+
+def test_links_that_nobody_wants_are_left_alone(web, prepare, tmp_path):
+    archive = gzip.decompress(WEB["x-final.tar.gz"])
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as made, tarfile.open(fileobj=io.BytesIO(archive)) as read:
+        link = tarfile.TarInfo("x-final/README")
+        link.type, link.linkname = tarfile.SYMTYPE, "en/train.tsv"
+        made.addfile(link)
+        for entry in read:
+            made.addfile(entry, read.extractfile(entry))
+    (web / "x-final.tar.gz").write_bytes(data.getvalue())
+    assert len(prepare("pawsx")) == 4
+
+
+def test_a_file_of_the_users_is_not_overwritten(web, prepare, tmp_path):
+    file = tmp_path / "data" / "panx" / "kk" / "dev.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"mine")
+    with pytest.raises(
+        ConfigError, match=r"dev\.gz: exists, and sources\.json does not have it, so it is not over"
+    ):
+        prepare("panx")
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == [file]
+    assert file.read_bytes() == b"mine"
+
+
+def test_another_content_than_before_is_said(web, prepare, tmp_path):
+    prepare("tydiqa")
+    (tmp_path / "data/tydiqa/tydiqa-goldp-v1.1-train.json.gz").unlink()
+    file = web / "tydiqa-goldp-v1.1-train.json"
+    file.write_bytes(SQUAD.encode() + b" ")
+    prepare("tydiqa")
+    path = "tydiqa/tydiqa-goldp-v1.1-train.json.gz"
+    assert f"{path}: the file at {file.as_uri()} has changed since it was downloaded before" in prepare.notes
 
 
 def test_progress_counts_the_files_of_the_web(web, prepare):
