@@ -4,15 +4,18 @@ import glob
 import os
 import re
 import secrets
+import socket
 import time
+import zlib
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 SECONDS_UNTIL_ABANDONED = 3600
 """Time without a write after which a temporary file is taken to be of a killed process."""
-_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
-"""Names of the temporary files of `write_atomically`."""
+_TEMPORARY = re.compile(r"\..+?(?:\.(\d+)\.(\d+))?\.\d+\.tmp")
+"""Names of the temporary files of `write_atomically`, with the number of their process and that of its machine."""
 
 
 def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
@@ -23,8 +26,8 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
         data: The content, in one or several pieces. If iterating raises, the old file is unchanged.
     """
     path = Path(path)
-    # Random, because threads, and processes of several machines or containers, may have equal process numbers.
-    temporary = path.with_name(f".{path.name}.{secrets.randbelow(10**12)}.tmp")
+    # Random, because threads have the same process number.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{_machine()}.{secrets.randbelow(10**12)}.tmp")
     try:
         with open(temporary, "xb") as file:
             for piece in (data,) if isinstance(data, bytes) else data:
@@ -43,7 +46,9 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove temporary files that killed processes left: those to which nothing was written for an hour.
+    """Remove temporary files that killed processes left.
+
+    Those are files of processes of this machine that have ended, and files to which nothing was written for an hour.
 
     Args:
         folder: A folder that is opened for writing; it need not exist.
@@ -52,6 +57,30 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
     patterns = (".*.tmp", "*/.*.tmp") if name is None else (f".{glob.escape(name)}.*.tmp",)
     for leftover in (file for pattern in patterns for file in folder.glob(pattern)):
         with suppress(FileNotFoundError):  # another process may remove it, or rename it to its final name
+            found = _TEMPORARY.fullmatch(leftover.name)
             is_old = time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED
-            if is_old and _TEMPORARY.fullmatch(leftover.name):
+            if found and (is_old or (found[2] == str(_machine()) and _has_ended(int(found[1])))):
                 leftover.unlink()
+
+
+@cache
+def _machine() -> int:
+    """A number of this machine since it was started; containers with process numbers of their own have their own."""
+    known = [socket.gethostname()]
+    with suppress(OSError):
+        known.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        known.append(os.readlink("/proc/self/ns/pid"))
+    return zlib.crc32("".join(known).encode())
+
+
+def _has_ended(process: int) -> bool:
+    """Whether there is no process with this number on this machine."""
+    if os.name != "posix":  # where a signal of number 0 ends the process
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # of another user
+        return False
+    return False

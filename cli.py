@@ -4,6 +4,7 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 """
 
 import difflib
+import errno
 import io
 import sys
 from contextlib import suppress
@@ -34,6 +35,8 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite --help                          all commands
 """
 """What `ecsuite` alone prints."""
+AFTER_FULL = "; files of before are whole: make room, then run this again (train-game: with --resume)"
+"""What follows the message on a full disk."""
 FORMER_COMMANDS: dict[str, str] = {}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
@@ -178,7 +181,8 @@ def main() -> None:
         sys.stderr.write(f"{one_line(usage_line(error))}\n")
         sys.exit(2)
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
-        sys.stderr.write(f"{one_line(error)}\n")
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        sys.stderr.write(f"{one_line(error)}{AFTER_FULL if full else ''}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
     except Exception as error:
         if (found := error_in_part(error)) is None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import write_atomically
+from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.checksums import CHECKSUM, DamagedError, changed, require_unchanged, sealed
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
@@ -84,6 +84,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     if corpus.meanings is not None or corpus.concepts is not None:
         files["meanings.jsonl"] = meaning_lines(corpus)
     files |= columns
+    remove_abandoned(directory)
     former = _columns_before(directory / "metadata.json")
     hashes = {}
     for name, lines in files.items():

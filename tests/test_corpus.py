@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -105,6 +107,28 @@ def test_writers_with_equal_process_numbers_do_not_collide(tmp_path):
         list(pool.map(write, contents))
     assert file.read_bytes() in contents
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_ended_processes_left_is_removed_at_once_and_living_ones_keep_theirs(tmp_path):
+    """Of two processes that write a file, one is killed; another machine's are left alone."""
+    written = {}
+    for end in ("time.sleep(60)", "os._exit(137)"):
+        code = "import os, sys, time\nfrom ecsuite.atomic_files import write_atomically\ndef pieces():\n yield b'x'\n"
+        code += f" print(1, flush=True)\n {end}\nwrite_atomically(sys.argv[1], pieces())"
+        before = set(tmp_path.iterdir())
+        process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stdout=subprocess.PIPE)
+        assert process.stdout.readline()
+        (written[process],) = set(tmp_path.iterdir()) - before
+    living, dead = written
+    dead.communicate()
+    elsewhere = tmp_path / f".a.{dead.pid}.1.5.tmp"
+    elsewhere.write_bytes(b"half")
+    remove_abandoned(tmp_path)
+    assert set(tmp_path.iterdir()) == {written[living], elsewhere}
+    living.kill()
+    living.communicate()
+    remove_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == [elsewhere]
 
 
 def test_what_killed_processes_left_is_removed_after_an_hour(tmp_path):

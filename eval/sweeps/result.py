@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import write_atomically
+from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.checksums import sealed
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
@@ -167,4 +167,5 @@ def save_sweep(folder: Path, sweep: Sweep) -> None:
     text = json.dumps(
         sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
     )
+    remove_abandoned(folder, SWEEP)
     write_atomically(folder / SWEEP, text.encode() + b"\n")

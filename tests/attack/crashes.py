@@ -1,0 +1,198 @@
+"""Crashes and full disks at every filesystem event of a command, which then runs again: the same bytes.
+
+    python tests/attack/crashes.py train --fault die --every 1
+
+A figure a line: points tried, and how many ended with the bytes of the command that nobody disturbed.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from events import DEAD, Events
+
+GAME = [
+    "training.num_examples=64",
+    "training.batch_size=32",
+    "training.num_epochs=2",
+    "training.evaluate_every=1",
+]
+GAME += [
+    "training.checkpoint_every=2",
+    "evaluation.num_valid=32",
+    "sender.hidden_size=4",
+    "receiver.hidden_size=4",
+]
+TRAIN = [
+    "train-game",
+    "disc_tiny",
+    "--out",
+    "run",
+    "--device",
+    "cpu",
+    *(part for each in GAME for part in ("--set", each)),
+]
+HERE = ["--workers", "1", "--device", "cpu"]
+ICY = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 3 --cache c --seeds 1 --out i.json"
+STUDY = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": ["topsim"]}
+STUDY["set"] = {name: json.loads(value) for name, _, value in (each.partition("=") for each in GAME)}
+COMMANDS = {
+    "train": ([], [*TRAIN, "--resume"]),
+    "score": ([TRAIN], ["score", "run", "--metrics", "topsim,posdis"]),
+    "icy": (
+        [],
+        "icy --model fc1l --grammar perm --num-attributes 2 --num-values 3 --cache c --seeds 1 --out i.json".split()
+        + HERE,
+    ),
+    "xferbench": ([TRAIN], "score run --metrics xferbench --preset nano --cache c".split() + HERE),
+    "sweep": ([], ["sweep", "study.yaml", "--out", "sweep", "--on", "local:1", "--device", "cpu"]),
+}
+"""By name, commands that prepare the folder, and the command that is disturbed and runs again."""
+VARYING = ("seconds", "examples_per_second", "checksum", "arrays", "log_sha256")
+"""Keys whose values are times, or checksums of files with times."""
+
+
+def ecsuite(folder, line, at=None, fault="die", with_output=False):
+    """Run a command in a child process.
+
+    Returns:
+        The exit code, standard error, the number of events, their kinds, and, if asked, standard output.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        code, printed, out = 1, io.StringIO(), io.StringIO()
+        events = Events(folder, at, fault)
+        try:
+            os.chdir(folder)
+            from ecsuite.cli import main
+
+            sys.argv = ["ecsuite", *line]
+            events.install()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(printed):
+                main()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        except BaseException:
+            printed.write(traceback.format_exc())
+        told = [printed.getvalue()[-20_000:], events.count, events.kinds]
+        with open(writer, "wb") as pipe:
+            pipe.write(json.dumps([*told, out.getvalue()] if with_output else told).encode())
+        os._exit(code)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        told = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, *(json.loads(told) if told else ("", 0, {}, ""))
+
+
+def contents(folder):
+    """All files, without what two runs do not share."""
+    return {
+        str(file.relative_to(folder)): comparable(file)
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and "locks" not in file.parts and not file.name.endswith(".lock")
+    }
+
+
+def comparable(file):
+    data = file.read_bytes()
+    if file.suffix not in (".json", ".jsonl"):
+        return "" if "results" in file.parts else data  # packed run folders have logs with times
+    return [without(json.loads(line)) for line in (data.splitlines() if file.suffix == ".jsonl" else [data])]
+
+
+def without(value):
+    if isinstance(value, dict):
+        return {key: without(each) for key, each in value.items() if key not in VARYING}
+    return [without(each) for each in value] if isinstance(value, list) else value
+
+
+def fresh(prepared, place):
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(prepared, place)
+    return place
+
+
+def attack(name, fault, points, every, print_fault=print):
+    """Disturb a command at events and let it run again; returns the figures."""
+    before, line = COMMANDS[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared = Path(scratch) / "prepared"
+        prepared.mkdir()
+        (prepared / "study.yaml").write_text(json.dumps(STUDY))
+        for each in before:
+            assert ecsuite(prepared, each)[0] == 0
+        code, said, num_events, kinds = ecsuite(fresh(prepared, Path(scratch) / "work"), line)
+        assert code == 0, said
+        whole = contents(Path(scratch) / "work")
+        chosen = range(1, num_events + 1, every)
+        if points:
+            chosen = sorted({1 + index * (num_events - 1) // max(1, points - 1) for index in range(points)})
+        figures = {
+            "command": name,
+            "fault": fault,
+            "events": num_events,
+            "kinds": kinds,
+            "tried": 0,
+            "survived": 0,
+        }
+        for at in chosen:
+            folder = fresh(prepared, Path(scratch) / "work")
+            code, said, *_ = ecsuite(folder, line, at, fault)
+            faults = ends_well(code, said, fault)
+            code, again, *_ = ecsuite(folder, line)
+            if code:
+                faults.append(f"run again: exit code {code}: {again[-600:]}")
+            elif (found := contents(folder)) != whole:
+                others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
+                faults.append(f"other bytes: {', '.join(others)[:300]}")
+            figures["tried"] += 1
+            figures["survived"] += not faults
+            for each in faults:
+                print_fault(f"{name}, {fault} at event {at}: {each}")
+        return figures
+
+
+def ends_well(code, said, fault):
+    """What is wrong with the end of a disturbed command."""
+    if fault == "die":
+        return [] if code in (DEAD, 0) else [f"exit code {code}: {said[-600:]}"]
+    lines = [each for each in said.splitlines() if "No space left" in each]
+    if code == 0:
+        return []
+    if code != 2 or "Traceback" in said or len(lines) != 1 or len(lines[0]) > 300:
+        return [f"exit code {code}: {said[-600:]}"]
+    return []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commands", nargs="+", choices=COMMANDS)
+    parser.add_argument("--fault", default="die", choices=("die", "full"))
+    parser.add_argument("--every", type=int, default=1, help="every n-th event")
+    parser.add_argument("--points", type=int, help="so many events instead, evenly spread")
+    options = parser.parse_args()
+    import torch._dynamo
+
+    import ecsuite.games.training  # noqa: F401
+
+    torch.set_num_threads(1)
+    is_survived = True
+    for name in options.commands:
+        figures = attack(name, options.fault, options.points, options.every)
+        print(json.dumps(figures), flush=True)
+        is_survived &= figures["tried"] == figures["survived"]
+    sys.exit(not is_survived)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Bits that flip in kept files: the commands that read them print the same as before, or say what is wrong.
+
+    python tests/attack/flips.py --flips 400
+
+Positions are drawn evenly from all files. A figure a line: flips tried, by what happened.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from crashes import COMMANDS, STUDY, TRAIN, ecsuite
+
+UNREAD = (".lock",)
+"""Ends of names of files whose content nobody reads for figures."""
+READERS = {
+    "train": [
+        ["show", "run"],
+        ["score", "run", "--metrics", "topsim", "--json"],
+        ["evaluate", "run", "--device", "cpu", "--json"],
+        ["table", "run", "--json"],
+        [*TRAIN, "--json"],
+    ],
+    "score": [["table", "run", "--json"], ["score", "run", "--metrics", "posdis", "--json"]],
+    "icy": [[*COMMANDS["icy"][1], "--json"]],
+    "sweep": [["table", "sweep", "--json"], [*COMMANDS["sweep"][1], "--json"]],
+    "xferbench": [[*COMMANDS["xferbench"][1], "--json"]],
+}
+"""By command, what reads the files that it writes."""
+TIMES = ("seconds", "examples_per_second")
+
+
+def figures_of(printed):
+    """What is printed, without times."""
+    try:
+        return without_times(json.loads(printed))
+    except ValueError:
+        return printed
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in TIMES}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
+
+
+def attack(name, num_flips, seed=0, print_fault=print):
+    """Flip one bit at a time in what a command has written; returns the figures."""
+    before, line = COMMANDS[name]
+    rng, results = random.Random(seed), {"same": 0, "refused": 0, "noted": 0, "other": 0, "crashed": 0}
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / "made"
+        made.mkdir()
+        (made / "study.yaml").write_text(json.dumps(STUDY))
+        given = set(made.rglob("*"))
+        for each in [*before, line]:
+            assert ecsuite(made, each)[0] == 0
+        files = [each for each in sorted(made.rglob("*")) if each.is_file() and each not in given]
+        files = [each for each in files if not each.name.endswith(UNREAD) and each.stat().st_size]
+        work = Path(scratch) / "work"
+        usual = {}
+        for reader in READERS[name]:
+            shutil.rmtree(work, ignore_errors=True)
+            shutil.copytree(made, work)
+            code, said, out = run(work, reader)
+            assert code == 0, (reader, said)
+            usual[tuple(reader)] = figures_of(out), said
+        for number in range(num_flips):
+            file = files[number % len(files)].relative_to(made)
+            data = bytearray((made / file).read_bytes())
+            bit = rng.randrange(8 * len(data))
+            data[bit // 8] ^= 1 << bit % 8
+            for reader in READERS[name]:
+                shutil.rmtree(work, ignore_errors=True)
+                shutil.copytree(made, work)
+                (work / file).write_bytes(data)
+                code, said, out = run(work, reader)
+                figures, words = usual[tuple(reader)]
+                if "Traceback" in said or code not in (0, 2, 3):
+                    result = "crashed"
+                elif code:
+                    result = "refused"
+                elif figures_of(out) == figures:
+                    result = "same"
+                else:
+                    result = "other" if said == words else "noted"
+                results[result] += 1
+                if result in ("other", "crashed"):
+                    print_fault(f"{' '.join(reader)[:60]}: {file}, bit {bit}: {result} {said[-300:]}")
+    return {
+        "command": name,
+        "files": len(files),
+        "flips": num_flips,
+        "readings": sum(results.values()),
+        **results,
+    }
+
+
+def run(folder, reader):
+    """The exit code, standard error and standard output of a command."""
+    code, said, _, _, out = ecsuite(folder, reader, with_output=True)
+    return code, said, out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commands", nargs="*", default=list(READERS))
+    parser.add_argument("--flips", type=int, default=100, help="for each command")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    import torch
+
+    import ecsuite.games.training  # noqa: F401
+
+    torch.set_num_threads(1)
+
+    num_faults = 0
+    for name in options.commands:
+        figures = attack(name, options.flips, options.seed)
+        print(json.dumps(figures), flush=True)
+        num_faults += figures["other"] + figures["crashed"]
+    sys.exit(num_faults > 0)
+
+
+if __name__ == "__main__":
+    main()

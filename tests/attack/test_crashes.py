@@ -1,0 +1,53 @@
+"""A sample of the crash points and full disks of tests/attack/crashes.py; all of them are slow."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+
+
+def figures(script, *arguments):
+    """What a script counted; it prints each fault in a line before."""
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / script), *map(str, arguments)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("fault", ["die", "full"])
+def test_a_sample_of_events_of_training(fault):
+    (found,) = figures("crashes.py", "train", "--fault", fault, "--points", 4)
+    assert found["tried"] == found["survived"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("fault", ["die", "full"])
+@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+def test_every_event(command, fault):
+    (found,) = figures("crashes.py", command, "--fault", fault)
+    assert found["tried"] == found["survived"] == found["events"] > 10
+
+
+def test_a_sample_of_flipped_bits():
+    (found,) = figures("flips.py", "score", "--flips", 4)
+    assert found["same"] + found["refused"] + found["noted"] == found["readings"] == 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+def test_flipped_bits(command):
+    (found,) = figures("flips.py", command, "--flips", 300)
+    assert found["same"] + found["refused"] + found["noted"] == found["readings"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_two_processes():
+    figures("races.py", "--starts", 1000, "--trainings", 20)

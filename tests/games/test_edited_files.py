@@ -1,0 +1,62 @@
+"""Files of a run that were edited by hand: refused with what accepts them, and taken by it."""
+
+import json
+import shutil
+
+import pytest
+
+from ecsuite.games.edited_files import accept_edits
+
+
+def edit_config(folder):
+    text = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(text.replace("seed: 1", "seed: 2"))
+
+
+def edit_metadata(folder):
+    metadata = json.loads((folder / "metadata.json").read_bytes())
+    (folder / "metadata.json").write_text(json.dumps(metadata | {"vocab_size": 9}))
+
+
+def edit_corpus(folder):
+    lines = (folder / "corpus.jsonl").read_text().splitlines(keepends=True)
+    (folder / "corpus.jsonl").write_text("".join(lines[::-1]))
+
+
+def edit_log(folder):
+    text = (folder / "log.jsonl").read_text()
+    (folder / "log.jsonl").write_text(text.replace('"accuracy": 0.', '"accuracy": 0.9', 1))
+
+
+def edit_scores(folder):
+    data = json.loads((folder / "scores.json").read_bytes())
+    data["scores"][0]["value"] = 1.5
+    (folder / "scores.json").write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("edit", "name", "line"),
+    [
+        (edit_config, "config.yaml", ("evaluate", "run", "--device", "cpu")),
+        (edit_metadata, "metadata.json", ("score", "run", "--metrics", "elcc")),
+        (edit_corpus, "corpus.jsonl", ("score", "run", "--metrics", "elcc")),
+        (edit_log, "log.jsonl", ("plot", "run", "--out", "a.svg")),
+        (edit_scores, "scores.json", ("table", "run")),
+    ],
+)
+def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name, line):
+    shutil.copytree(whole, tmp_path / "run")
+    assert ecsuite("score", "run", "--metrics", "elcc")[0] == 0
+    assert ecsuite("accept", "run") == (0, "run: nothing was edited\n", "")
+    edit(tmp_path / "run")
+    code, out, err = ecsuite(*line)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"run/{name}: damaged or edited ") and err.endswith(" with ecsuite accept run\n")
+    assert ecsuite("accept", "run") == (0, f"run: {name} taken as they are\n", "")
+    assert ecsuite(*line)[0] == 0
+    assert accept_edits(tmp_path / "run") == []
+
+
+def test_a_folder_without_checksums_is_refused(ecsuite):
+    code, out, err = ecsuite("accept", ".")
+    assert (code, out) == (2, "") and err.startswith(".: expected a run folder, a corpus")

@@ -1,0 +1,49 @@
+"""Locks: who holds one is named, they end with their process, and file systems without them are told of."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ecsuite.locks import Lock
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from ecsuite.locks import Lock
+lock = Lock(Path(sys.argv[1]))
+assert lock.acquire()
+print(1, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_lock_names_its_holder_and_ends_with_it(tmp_path):
+    file = tmp_path / "lock"
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(file)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline()
+    second = Lock(file)
+    assert not second.acquire() and second.holder.startswith(f"process {holder.pid} on ")
+    assert ", since 2" in second.holder and not second.is_of_this_process
+    holder.kill()
+    holder.communicate()
+    assert second.acquire() and second.is_of_this_process
+    second.release(removes=True)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_told_of_and_used(tmp_path, monkeypatch, error):
+    def no_lock(*_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(fcntl, "flock", no_lock)
+    notes = []
+    lock = Lock(tmp_path / "lock", notes.append)
+    assert lock.acquire()
+    (note,) = notes
+    assert note.startswith(f"{tmp_path}: its file system has no locks") and "start no second process" in note
+    lock.release(removes=True)
