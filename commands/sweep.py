@@ -16,7 +16,11 @@ from ecsuite.file_formats import with_format
 
 def sweep(
     study: Annotated[
-        str, typer.Argument(help="A YAML file with base, vary, seeds and score (docs/sweeps.md).")
+        str,
+        typer.Argument(
+            help="A shipped study such as paper/xferbench_search, or a YAML file with base, vary or search, seeds "
+            "and score (docs/sweeps.md)."
+        ),
     ],
     on: On = None,
     slurm: Slurm = None,
@@ -43,17 +47,20 @@ def sweep(
     from ecsuite.eval.sweeps.jobs import plan as plan_jobs
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
+    from ecsuite.eval.sweeps.search_report import search_lines, trials_table
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.slurm_options import slurm_options
 
     share = None if part is None else read_part(part)
+    chosen = load_study(study, device=device)
+    if chosen.search is not None and (share or print_sbatch):
+        option = "--part" if share else "--print-sbatch"
+        raise ConfigError(f"{option}: a search has no parts, for each trial follows from others; --on slurm")
     if print_sbatch:
-        chosen = load_study(study, device=device)
         print(
             sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, slurm_options(slurm)), end=""
         )
         return
-    chosen = load_study(study, device=device)
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
     if plan:
@@ -77,12 +84,17 @@ def sweep(
     if share is None:
         from rich.console import Console
 
-        Console().print(found.table().rich())
+        if found.search is None:
+            Console().print(found.table().rich())
+        else:
+            Console().print(trials_table(found.search))
+            for line in search_lines(found.search, chosen.base):
+                print(line)
     for run in found:
         if run.failure is not None:
             print(f"failed: {run.folder.name}: {run.failure}")
         elif run.training["stopped"] == "minutes":
-            print(f"not complete: {run.folder.name} was ended by training.max_minutes")
+            print(f"not complete, and not in the means: {run.folder.name} was ended by training.max_minutes")
     if share is not None:
         print(
             f"part {part}: {len(found)} runs in {folder / 'runs'}; when all parts are done: ecsuite sweep {study}"

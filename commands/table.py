@@ -22,6 +22,10 @@ def table(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, for the package booktabs.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, with the bounds of the intervals.")] = False,
+    incomplete: Annotated[
+        bool,
+        typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
@@ -35,6 +39,7 @@ def table(
         read_records(runs),
         by=None if by is None else names_in(by),
         figures=None if metrics is None else names_in(metrics),
+        with_incomplete=incomplete,
     )
     if as_json:
         print_json(with_format("result", found.to_json()))

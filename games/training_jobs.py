@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import torch
 
 from ecsuite.devices import choose_precision, fixed_threads
 from ecsuite.games.experiment import from_tree, ignore
 from ecsuite.games.initial_weights import with_initial_weights
+from ecsuite.games.loggers import Logger
 from ecsuite.games.run_identity import identity, with_data
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training import train
@@ -70,7 +71,17 @@ class Game:
         return tree
 
 
-def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Result:
+class Watch(Logger, Protocol):
+    """A logger that may end a run."""
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether the run is to end with a checkpoint."""
+
+
+def train_in_job(
+    game: Game, folder: Path, device: str, context: Context, watch: Watch | None = None
+) -> Result:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
     Args:
@@ -78,11 +89,16 @@ def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Res
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
+        watch: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
 
     Raises:
         DivergedError: If the loss is not finite.
         Stopped: If the training was asked to stop.
     """
+
+    def is_pruned() -> bool:
+        return watch is not None and watch.is_pruned
+
     with fixed_threads(1):
         result = train(
             game.experiment,
@@ -93,8 +109,9 @@ def train_in_job(game: Game, folder: Path, device: str, context: Context) -> Res
                 f"{game.name} {game.seed}: {label}", done / total
             ),
             note=lambda _: None,  # notes of single runs are not shown in a study
-            should_stop=lambda: "preempted" if context.should_stop() else None,
+            should_stop=lambda: "preempted" if is_pruned() or context.should_stop() else None,
+            loggers=[] if watch is None else [watch],
         )
-    if result.stopped == "preempted":
+    if result.stopped == "preempted" and not is_pruned():
         raise Stopped
     return result

@@ -54,6 +54,10 @@ def require_results(results: Mapping[Job, Result]) -> None:
         raise DivergedError(failures[0])
 
 
+More = Callable[[Mapping[Job, Result]], Sequence[Job]]
+"""Chooses further jobs from the results so far; none if it waits for others, or wants no more."""
+
+
 def make_plan(
     jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False, retries: bool = False
 ) -> Plan:
@@ -112,15 +116,19 @@ class Runner:
         nowhere = Path(tempfile.gettempdir()) / "ecsuite-without-a-store"
         return make_plan(jobs, Store(self.folder or nowhere), retries=self.retries)
 
-    def run(self, jobs: Sequence[Job], *, needs_arrays: bool = False) -> dict[Job, Result]:
+    def run(
+        self, jobs: Sequence[Job], *, needs_arrays: bool = False, more: "More | None" = None
+    ) -> dict[Job, Result]:
         """Compute jobs and those that they read.
 
         Args:
             jobs: The jobs whose results are wanted.
             needs_arrays: Whether their arrays are wanted, too; they stay in the folder, so there must be one.
+            more: Called with all results so far, again and again; returns jobs that are wanted because of them.
 
         Returns:
-            The result of each; that of a failed job says why, and so does that of a job that reads it.
+            The result of each, also of those of `more`; that of a failed job says why, and so does that of a job that
+            reads it.
 
         Raises:
             ConfigError: If a function refuses its inputs; so do the other errors of inputs.
@@ -134,7 +142,7 @@ class Runner:
             plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
             for job in plan.kept:
                 store.remove_leftovers(job)
-            running = _Running(self, store, plan)
+            running = _Running(self, store, plan, more)
             stack.callback(running.close)
             total = len(plan.kept) + len(plan.missing)
             if plan.missing and self.announces:
@@ -148,7 +156,7 @@ class Runner:
             elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running.run()
-            results = {job: running.results[job] for job in jobs}
+            results = {job: running.results[job] for job in (*jobs, *running.added)}
             if needs_arrays:
                 results |= {job: found for job in jobs if (found := store.read(job, needs_arrays=True))}
             return results
@@ -177,8 +185,10 @@ def duration_text(seconds: float) -> str:
 class _Running:
     """The state of a graph that is being computed."""
 
-    def __init__(self, runner: Runner, store: Store, plan: Plan) -> None:
+    def __init__(self, runner: Runner, store: Store, plan: Plan, more: More | None = None) -> None:
         self.runner, self.store = runner, store
+        self.more = more
+        self.added: dict[Job, None] = {}  # jobs that `more` wanted
         self.results = dict(plan.kept)  # of jobs that are done, or failed
         self.waiting = dict.fromkeys(plan.missing)  # jobs that are not started, in the order of the plan
         self.groups: dict[int, list[Job]] = {}  # by number, the jobs of a group that have no result yet
@@ -195,9 +205,10 @@ class _Running:
             0.0,
             _work(self.waiting),
         )  # cost of the jobs that were, and are to be, computed
+        self.extend()
         uses_gpus = any(job.resources.num_gpus for job in self.waiting)
         self.gpus = visible_gpus() if uses_gpus and runner.engine is None else ()
-        workers = min(runner.num_workers, len(self.waiting))
+        workers = runner.num_workers if more is not None else min(runner.num_workers, len(self.waiting))
         self.executor: Executor = Here(store, self.handle, runner.should_stop)
         if runner.engine is not None and self.waiting:
             self.executor = runner.engine(store, self.handle)
@@ -216,6 +227,19 @@ class _Running:
             if self.waiting or self.groups:
                 self.executor.poll(SECONDS_BETWEEN_LOOKS)
                 self.end_silent_groups()
+            self.extend()
+
+    def extend(self) -> None:
+        """Add the jobs that are wanted because of the results so far."""
+        while self.more is not None and (wanted := self.more(self.results)):
+            self.added |= dict.fromkeys(wanted)
+            plan = make_plan(wanted, self.store, retries=self.runner.retries)
+            self.results = {**plan.kept, **self.results}
+            running = {job for group in self.groups.values() for job in group}
+            for job in plan.missing:
+                if job not in self.results and job not in running and job not in self.waiting:
+                    self.waiting[job] = None
+                    self.total += job.work
 
     def require_store(self) -> None:
         """Check that the folder of the store is the one that it was; `DamagedError` if not."""

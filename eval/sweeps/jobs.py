@@ -28,11 +28,16 @@ KEPT = (".jsonl", ".json", ".yaml")
 """Endings of the files of a run folder that a kept result holds: all but checkpoints."""
 
 
+def needs_of(*, device: str, **_: Any) -> Resources:
+    """What a training run needs of a machine."""
+    return Resources(num_gpus=GPU_SHARE if device == "cuda" else 0)
+
+
 @job_function(
     version=VERSION,
     work=lambda *, game, **_: game.work,
     label=lambda *, game, **_: f"train {game.name}, seed {game.seed}",
-    resources=lambda *, device, **_: Resources(num_gpus=GPU_SHARE if device == "cuda" else 0),
+    resources=needs_of,
 )
 def train_game(*, game: Game, folder: Location, device: str, context: Context) -> Outcome:
     """Train a game.
@@ -52,7 +57,7 @@ def train_game(*, game: Game, folder: Location, device: str, context: Context) -
     """
     run_folder = folder.path / game.folder_name
     result = train_in_job(game, run_folder, device, context)
-    return Outcome(value=result.to_json() | {"was_done": False}, arrays=save(_packed(run_folder)))
+    return Outcome(value=result.to_json() | {"was_done": False}, arrays=save(packed(run_folder)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +104,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
     return [score.to_json() for score in scores]
 
 
-def _packed(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+def packed(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     """The files of a run folder, each as an array of bytes."""
     files = [file for file in sorted(folder.iterdir()) if file.suffix in KEPT and file.name != SCORES]
     return {file.name: np.frombuffer(file.read_bytes(), dtype=np.uint8) for file in files}
@@ -130,24 +135,23 @@ class PlannedRun:
 
 
 def plan(study: Study, folder: Path) -> list[PlannedRun]:
-    """The runs of a sweep with their jobs; run folders are in `runs/` of the folder."""
+    """The runs of a sweep with their jobs."""
+    return [plan_run(study, variant, seed, folder) for variant in study.variants for seed in study.seeds]
+
+
+def plan_run(study: Study, variant: Variant, seed: int, folder: Path) -> PlannedRun:
+    """A run with its jobs; its folder is in `runs/` of the folder of the sweep."""
+    game = Game.of(variant.experiment, seed, study.device)
     location = Location(path=(folder / "runs").resolve())
-    planned = []
-    for variant in study.variants:
-        for seed in study.seeds:
-            game = Game.of(variant.experiment, seed, study.device)
-            training = Job(train_game, game=game, folder=location, device=study.device.type)
-            scores = {
-                name: Job(score_run, run=training, game=game.folder_name, metric=Metric(name=name))
-                for name in study.metrics
-            }
-            planned.append(
-                PlannedRun(
-                    variant=variant,
-                    seed=seed,
-                    folder=folder / "runs" / game.folder_name,
-                    training=training,
-                    scores=scores,
-                )
-            )
-    return planned
+    training = Job(train_game, game=game, folder=location, device=study.device.type)
+    scores = {
+        name: Job(score_run, run=training, game=game.folder_name, metric=Metric(name=name))
+        for name in study.metrics
+    }
+    return PlannedRun(
+        variant=variant,
+        seed=seed,
+        folder=folder / "runs" / game.folder_name,
+        training=training,
+        scores=scores,
+    )

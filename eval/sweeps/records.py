@@ -19,6 +19,8 @@ STORE = "jobs"
 """The folder, in that of a sweep, with the kept results of its jobs."""
 SEED = "training.seed"
 """The setting that does not tell settings apart: rows are means over it."""
+INCOMPLETE = ("minutes", "interrupt", "preempted", "pruned")
+"""Why the training of a run ended that is not taken for a whole one."""
 PROVENANCE = ("name", "about", "data", "code", "format")
 """Keys of a config that are no settings."""
 
@@ -41,6 +43,11 @@ class Record:
     """Why the training ended: epochs, accuracy, minutes, …; None if it is not known, or failed."""
     failure: str | None = None
     """Why it failed; None if it did not."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its training ended as its settings say: not by the clock, a stop, or pruning."""
+        return self.stopped not in INCOMPLETE
 
     @property
     def figures(self) -> dict[str, float | None]:

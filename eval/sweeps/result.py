@@ -2,23 +2,30 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from ecsuite.atomic_files import remove_abandoned, write_atomically
 from ecsuite.checksums import sealed
+from ecsuite.config import DivergedError
 from ecsuite.eval.reports.scorecard import describe, save_scores
+from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
 from ecsuite.eval.sweeps.records import SWEEP, frame_of, records_of
-from ecsuite.eval.sweeps.study import Settings, Study
+from ecsuite.eval.sweeps.search import Search
+from ecsuite.eval.sweeps.study import Study
 from ecsuite.eval.sweeps.tables import Table, make_table
 from ecsuite.file_formats import with_format
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.job import Result as JobResult
+from ecsuite.jobs.store import Store
+
+NO_TRIES: Mapping[Job, Job] = {}
+"""Where no run may be pruned."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +67,8 @@ class Sweep(Sequence[SweptRun]):
     """The runs."""
     metrics: tuple[str, ...] = ()
     """The metrics that were asked for."""
+    search: Mapping[str, Any] | None = None
+    """Of a search: objective, direction, trials, the best one, and the importance of settings; JSON-ready."""
 
     def __getitem__(self, index: Any) -> Any:
         """One run, or several."""
@@ -98,6 +107,7 @@ class Sweep(Sequence[SweptRun]):
             "name": self.name,
             "metrics": list(self.metrics),
             "runs": [run.to_json() for run in self.runs],
+            **({} if self.search is None else {"search": dict(self.search)}),
         }
 
 
@@ -113,6 +123,8 @@ def measure(study: Study, folder: Path, runner: Runner, part: tuple[int, int] | 
     Raises:
         DivergedError: If no run ended.
     """
+    if study.search is not None:
+        return _measure_search(study, folder, runner)
     planned = plan(study, folder)
     if part is not None:
         planned = planned[part[0] - 1 :: part[1]]
@@ -124,19 +136,46 @@ def measure(study: Study, folder: Path, runner: Runner, part: tuple[int, int] | 
     return sweep
 
 
+def _measure_search(study: Study, folder: Path, runner: Runner) -> Sweep:
+    """Try settings until there are as many trials as asked for."""
+    assert study.search is not None and runner.folder is not None
+    search = Search(study, folder, Store(runner.folder, runner.note))
+    results = runner.run([], more=search.more)
+    ended = [trial for trial in search.trials if trial.same_as is None]
+    if all(trial.state == "failed" for trial in ended):
+        raise DivergedError(f"trial 0: {ended[0].reason}")
+    tries = {run.training: job for each in ended for run in each.runs if (job := each.tries.get(run.seed))}
+    planned = [run for each in ended for run in each.runs]
+    sweep = replace(collect(study, planned, results, runner, tries), search=search.to_json())
+    save_sweep(folder, sweep)
+    return sweep
+
+
 def collect(
-    study: Study, planned: Sequence[PlannedRun], results: Mapping[Job, JobResult], runner: Runner
+    study: Study,
+    planned: Sequence[PlannedRun],
+    results: Mapping[Job, JobResult],
+    runner: Runner,
+    tries: Mapping[Job, Job] = NO_TRIES,
 ) -> Sweep:
-    """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints."""
+    """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints.
+
+    Args:
+        study: What was asked.
+        planned: Its runs.
+        results: The results of their jobs.
+        runner: Reads arrays of kept results.
+        tries: For a training without a result, the job that was pruned instead.
+    """
     runs = []
     for run in planned:
-        training = results[run.training]
-        failures = [
-            f"{name}: {results[job].failure}" for name, job in run.scores.items() if results[job].failure
-        ]
+        is_whole = run.training in results
+        training = results[run.training if is_whole else tries[run.training]]
+        scored = {name: results[job] for name, job in run.scores.items() if job in results}
+        failures = [f"{name}: {found.failure}" for name, found in scored.items() if found.failure]
         failure = training.failure or "; ".join(failures) or None
-        scores = [score for job in run.scores.values() for score in results[job].value or ()]
-        if training.failure is None:
+        scores = [score for found in scored.values() for score in found.value or ()]
+        if is_whole and training.failure is None:
             _complete(run, training, scores, runner)
         runs.append(
             SweptRun(

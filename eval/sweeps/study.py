@@ -5,21 +5,26 @@
     seeds: 3
     score: [topsim, cbm]
 
+or with a search instead of `vary`:
+
+    search: {trials: 60, maximise: topsim, over: {optimizer.lr: [1e-4, 1e-2, log]}}
+
 Every run is checked before the first one starts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from ecsuite.config import ConfigError, Count, Seed, build, read_yaml, shown
+from ecsuite.config import ConfigError, Count, Seed, build, read_yaml, shipped_configs, shown
 from ecsuite.devices import choose_device
 from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.sweeps.grids import Settings, at, combinations, mapping
+from ecsuite.eval.sweeps.search_settings import SearchSettings, read_search
 from ecsuite.foreign import trust
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
@@ -28,11 +33,8 @@ FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
 MAX_RUNS = 100_000
 """Most runs of a sweep."""
-MAX_COMBINATIONS = 1_000_000
-"""Most combinations of settings, of which `random` may draw some."""
-
-Settings = Mapping[str, Any]
-"""Values by `section.key`."""
+SHIPPED = "paper"
+"""The folder of `configs/` with shipped studies, and the beginning of their names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +54,11 @@ class Header:
     zip: Any = field(default_factory=dict)
     """Lists of values of equal lengths by `section.key`: first with first, and so on; combined with every grid."""
     random: Count | None = None
-    """So many of all combinations, drawn at random; None: all."""
+    """So many combinations, drawn at random, also from ranges; None: all."""
     random_seed: Seed = 0
     """Seed of that draw."""
+    search: Any = None
+    """A search instead of `vary`; its keys are those of `search_settings.Header`."""
     seeds: Any = 1
     """Number of seeds (1, 2, …), or a list of seeds."""
     score: Any = ()
@@ -77,13 +81,40 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Base:
+    """The game that a sweep begins from."""
+
+    name: str
+    """Name of a shipped game, a YAML file, or a table of objects."""
+    set: Settings
+    """Values for every run."""
+
+    def variant(self, settings: Settings, place: str) -> Variant:
+        """The game with some settings; messages begin with the place.
+
+        Raises:
+            ConfigError: If there is no such game, or a setting is not valid.
+        """
+        try:
+            experiment = load_experiment(self.name, changes={**self.set, **settings}, trust_code=False)
+        except ConfigError as error:
+            where = ", ".join(f"{key}={value}" for key, value in settings.items())
+            raise ConfigError(f"{place} ({where or 'the base'}): {error}") from None
+        return Variant(settings=settings, experiment=experiment)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
     """What is trained and scored."""
 
     name: str
     """Name of the sweep."""
+    base: Base
+    """The game, and what is set in every run."""
     variants: tuple[Variant, ...]
-    """The combinations of settings."""
+    """The combinations of settings; none if they are searched."""
+    search: SearchSettings | None
+    """How settings are searched; None: they are known."""
     seeds: tuple[int, ...]
     """Seeds of each."""
     metrics: tuple[str, ...]
@@ -96,7 +127,7 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     """Read a sweep, and check each of its runs and metrics.
 
     Args:
-        file: A YAML file, or its content.
+        file: A shipped study such as `paper/xferbench_search`, a YAML file, or its content.
         device: auto, cpu, cuda or mps.
 
     Raises:
@@ -106,94 +137,64 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
         source, tree = "sweep", {"name": "sweep", **file}
     else:
         source = str(file)
-        if not source.endswith((".yaml", ".yml")):
-            raise ConfigError(
-                f"{source}: expected a file that ends in .yaml, with base, vary, seeds and score"
-            )
-        tree = read_yaml(source, "sweep", {})
+        tree = read_yaml(source.removeprefix(f"{SHIPPED}/"), "study", shipped_studies())
     header: Header = build(Header, {"base": "", **tree}, source)
     if not header.base:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
+    game = Base(name=header.base, set=mapping(header.set, at(source, "set")))
     seeds = _seeds(header.seeds, source)
     metrics = _metrics(header.score, source)
-    common = _mapping(header.set, f"{source}: set")
-    # Lists of a hundred values each soon have more combinations than there is memory: no more of them are made.
-    combinations = list(islice(_combinations(header, source), MAX_COMBINATIONS + 1))
-    if len(combinations) > MAX_COMBINATIONS:
-        raise ConfigError(
-            f"{source}: more than {MAX_COMBINATIONS:,} combinations; expected shorter lists in vary"
+    variants: list[Variant] = []
+    search = None
+    if header.search is not None:
+        if header.vary or header.zip or header.random:
+            given = next(key for key in ("vary", "zip", "random") if getattr(header, key))
+            raise ConfigError(f"{at(source, given)}: not read beside search; the settings are in search.over")
+        search = read_search(header.search, source)
+        metrics = search.with_objective(metrics, source)
+        num_runs = search.trials * len(seeds)
+        for number, settings in enumerate(corners := search.corners(), 1):
+            made = game.variant(settings, f"{source}: search.over: {number} of {len(corners)} combinations")
+            search.require_intermediate(made.experiment, source)
+    else:
+        found = combinations(
+            _grids(header.vary, source),
+            (at(source, "zip"), header.zip),
+            number=header.random,
+            seed=header.random_seed,
         )
-    combinations = _drawn(combinations, header)
-    if len(combinations) * len(seeds) > MAX_RUNS:
-        raise ConfigError(f"{source}: {len(combinations) * len(seeds):,} runs; at most {MAX_RUNS:,}")
-    variants = []
-    for number, settings in enumerate(combinations, 1):
-        try:
-            experiment = load_experiment(header.base, changes={**common, **settings}, trust_code=False)
-        except ConfigError as error:
-            where = ", ".join(f"{key}={value}" for key, value in settings.items())
-            raise ConfigError(
-                f"{source}: setting {number} of {len(combinations)} ({where or 'the base'}): {error}"
-            ) from None
-        variants.append(Variant(settings=settings, experiment=experiment))
-    _require_different(variants, source)
+        num_runs = len(found) * len(seeds)
+        for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1):
+            variants.append(game.variant(settings, f"{source}: setting {number} of {len(found)}"))
+        _require_different(variants, source)
+    if num_runs > MAX_RUNS:
+        raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
     return Study(
         name=header.name,
+        base=game,
         variants=tuple(variants),
+        search=search,
         seeds=seeds,
         metrics=metrics,
         device=choose_device(device),
     )
 
 
-def _combinations(header: Header, source: str) -> Iterator[Settings]:
-    """The combinations of every grid with every row of `zip`, in the order of the file."""
-    rows = _rows(_lists(header.zip, f"{source}: zip"), f"{source}: zip")
-    grids = header.vary if isinstance(header.vary, list) else [header.vary]
-    for place, grid in enumerate(grids):
-        lists = _lists(
-            grid, f"{source}: vary[{place}]" if isinstance(header.vary, list) else f"{source}: vary"
-        )
-        for row in rows:
-            for values in product(*lists.values()):
-                yield {**dict(zip(lists, values, strict=True)), **row}
+def shipped_studies() -> dict[str, Traversable]:
+    """The files of the shipped sweeps, by name; `configs/paper/` also has studies of other commands."""
+    return {name: file for name, file in shipped_configs(SHIPPED).items() if name.endswith("_search")}
 
 
-def _rows(lists: Mapping[str, Sequence[Any]], place: str) -> list[Settings]:
-    lengths = {len(values) for values in lists.values()}
-    if len(lengths) > 1:
-        raise ConfigError(f"{place}: expected lists of equal lengths, got {sorted(lengths)}")
-    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)] or [{}]
-
-
-def _lists(grid: Any, place: str) -> dict[str, list[Any]]:
-    """The lists of values of a grid; numbers such as 1e-4 are numbers."""
-    found = {}
-    for key, values in _mapping(grid, place).items():
-        if key in ("training.seed", "seed"):
-            raise ConfigError(f"{place}: {key}: seeds have a key of their own, `seeds`")
-        if not isinstance(values, list) or not values:
-            raise ConfigError(f"{place}: {key}: expected a list of values, got {shown(values)}")
-        found[key] = values
-    return found
-
-
-def _mapping(tree: Any, place: str) -> dict[str, Any]:
-    if not isinstance(tree, Mapping) or not all(isinstance(key, str) for key in tree):
-        raise ConfigError(f"{place}: expected keys such as channel.kind with values, got {shown(tree)}")
-    return dict(tree)
-
-
-def _drawn(combinations: list[Settings], header: Header) -> list[Settings]:
-    """The combinations, or as many as `random` says, in their order."""
-    if header.random is None or header.random >= len(combinations):
-        return combinations
-    chosen = np.random.default_rng(header.random_seed).choice(len(combinations), header.random, replace=False)
-    return [combinations[index] for index in sorted(chosen)]
+def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:
+    """Each grid of `vary` with its place."""
+    place = at(source, "vary")
+    if isinstance(vary, list):
+        return [(f"{place}[{number}]", grid) for number, grid in enumerate(vary)]
+    return [(place, vary)]
 
 
 def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
-    listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
+    listed = list(range(FIRST_SEED, FIRST_SEED + seeds)) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
     if not is_list or not listed or len(set(listed)) < len(listed):
         raise ConfigError(

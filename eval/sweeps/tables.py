@@ -53,9 +53,11 @@ class Row:
     settings: tuple[Any, ...]
     """The values of the table's keys."""
     num_runs: int
-    """Runs that ended."""
+    """Runs whose figures are in the means."""
     num_failed: int
     """Runs that failed."""
+    num_incomplete: int
+    """Runs that were ended by the clock, by a stop, or by pruning, and are not in the means."""
     cells: tuple[Cell, ...]
     """One per figure of the table."""
 
@@ -94,7 +96,9 @@ class Table:
 
     def cells_of(self, row: Row) -> list[str]:
         """The cells of a row as text."""
-        runs = str(row.num_runs) + (f" ({row.num_failed} failed)" if row.num_failed else "")
+        others = {"failed": row.num_failed, "not complete": row.num_incomplete}
+        told = ", ".join(f"{number} {what}" for what, number in others.items() if number)
+        runs = str(row.num_runs) + (f" ({told})" if told else "")
         return [*map(str, row.settings), runs, *(cell.text() for cell in row.cells)]
 
     def marked(self, row: Row) -> list[tuple[str, bool]]:
@@ -159,6 +163,7 @@ class Table:
                     "settings": dict(zip(self.keys, row.settings, strict=True)),
                     "num_runs": row.num_runs,
                     "num_failed": row.num_failed,
+                    "num_incomplete": row.num_incomplete,
                     "figures": {
                         name: {
                             "is_best": cell.is_best,
@@ -183,7 +188,11 @@ FORMS: Mapping[str, Callable[[Table], str]] = {
 
 
 def make_table(
-    records: Sequence[Record], *, by: Sequence[str] | None = None, figures: Sequence[str] | None = None
+    records: Sequence[Record],
+    *,
+    by: Sequence[str] | None = None,
+    figures: Sequence[str] | None = None,
+    with_incomplete: bool = False,
 ) -> Table:
     """Means over the runs that agree in the settings `by`.
 
@@ -191,6 +200,7 @@ def make_table(
         records: The runs.
         by: Settings; None: all that vary.
         figures: Names of measures and scores; None: accuracy, and all scores of the runs.
+        with_incomplete: Whether runs that were ended by the clock, by a stop or by pruning are in the means, too.
 
     Raises:
         ConfigError: If a setting or a figure is unknown.
@@ -214,16 +224,22 @@ def make_table(
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
-    columns = [_column(list(groups.values()), name) for name in names]
-    rows = [
-        Row(
-            settings=tuple(group[0].settings.get(key) for key in keys),
-            num_runs=sum(record.failure is None for record in group),
-            num_failed=sum(record.failure is not None for record in group),
-            cells=tuple(column[place] for column in columns),
-        )
-        for place, group in enumerate(groups.values())
+    counted = [
+        [record for record in group if record.is_whole or with_incomplete] for group in groups.values()
     ]
+    columns = [_column(counted, name) for name in names]
+    rows = []
+    for place, group in enumerate(groups.values()):
+        failed = [record for record in group if record.failure is not None]
+        rows.append(
+            Row(
+                settings=tuple(group[0].settings.get(key) for key in keys),
+                num_runs=sum(record.failure is None for record in counted[place]),
+                num_failed=len(failed),
+                num_incomplete=len(group) - len(counted[place]),
+                cells=tuple(column[place] for column in columns),
+            )
+        )
     return Table(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
 
 

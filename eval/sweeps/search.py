@@ -1,0 +1,294 @@
+"""A search: Optuna says which settings are tried next, from what came out of earlier trials.
+
+Trials are told to Optuna in the order in which they were asked for, and a trial is asked for when all but the last few
+before it were told (`at_once`). So which settings are tried depends on the study and on the version of Optuna alone:
+not on where trials are computed, nor on which of them ends first. Nothing but the results of jobs is kept: a search
+that was killed asks again in the same order, and finds what was computed.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from ecsuite.config import ConfigError, missing_extra
+from ecsuite.eval.sweeps.grids import Range, Settings
+from ecsuite.eval.sweeps.jobs import PlannedRun, plan_run
+from ecsuite.eval.sweeps.pruning import PRUNED, Rule, kept_log, medians, train_while_promising
+from ecsuite.eval.sweeps.study import Study
+from ecsuite.jobs.job import Job, Outcome, Result
+from ecsuite.jobs.store import Store
+
+State = Literal["done", "pruned", "failed"]
+"""How a trial ended."""
+LEAST_TRIALS = 4
+"""Least finished trials for the importance of settings."""
+
+
+@dataclass(kw_only=True)
+class Trial:
+    """A combination of settings that is tried with every seed."""
+
+    number: int
+    """From 0, in the order in which they were asked for."""
+    settings: Settings
+    """The settings."""
+    runs: tuple[PlannedRun, ...]
+    """A run for each seed; none if the settings cannot be combined."""
+    same_as: "Trial | None" = None
+    """The earlier trial with the same settings, whose results are taken."""
+    tries: dict[int, Job] = field(default_factory=dict)
+    """Of runs that may be pruned, by seed, the job that trains them until then."""
+    is_whole: bool = False
+    """Whether its runs were not pruned."""
+    state: State | None = None
+    """How it ended; None: not yet."""
+    value: float | None = None
+    """The mean of the figure over seeds; None if it is not done."""
+    reason: str | None = None
+    """Why it failed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The trial as JSON-ready data."""
+        return {
+            "number": self.number,
+            "settings": dict(self.settings),
+            "value": self.value,
+            "state": self.state,
+            "reason": self.reason,
+        }
+
+
+class Search:
+    """The trials of a search, as far as they are known.
+
+    Args:
+        study: A study with a search.
+        folder: The folder of the sweep.
+        store: The kept results of its jobs.
+
+    Raises:
+        ConfigError: If Optuna is not installed.
+    """
+
+    def __init__(self, study: Study, folder: Path, store: Store) -> None:
+        assert study.search is not None
+        self.study, self.settings, self.folder, self.store = study, study.search, folder, store
+        self.optuna = optuna_module()
+        samplers, seed = self.optuna.samplers, self.settings.header.seed
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # constant_liar is an experimental option
+            sampler = (
+                samplers.RandomSampler(seed=seed)
+                if self.settings.header.method == "random"
+                else samplers.TPESampler(seed=seed, constant_liar=True)
+            )
+            direction = "maximize" if self.settings.is_maximised else "minimize"
+            self.sampler = self.optuna.create_study(direction=direction, sampler=sampler)
+        self.trials: list[Trial] = []
+        self.asked: list[Any] = []
+        self.num_told = 0
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial that is done; the first one of equals."""
+        sign = 1 if self.settings.is_maximised else -1
+        done = [trial for trial in self.trials if trial.state == "done"]
+        return max(done, key=lambda trial: sign * (trial.value or 0.0), default=None)
+
+    def more(self, results: Mapping[Job, Result]) -> list[Job]:
+        """The jobs that are wanted because of the results so far; see `ecsuite.jobs.graph.Runner.run`."""
+        wanted: list[Job] = []
+        while True:
+            if len(self.trials) < self.settings.trials and self._num_under_way < self.settings.header.at_once:
+                wanted += self._ask()
+            elif self._num_under_way and self._has_ended(self.trials[self.num_told], results):
+                self._tell(self.trials[self.num_told], results)
+                self.num_told += 1
+            else:
+                break
+        for trial in self.trials[self.num_told :]:
+            wanted += self._trained(trial, results)
+        return list(dict.fromkeys(wanted))
+
+    @property
+    def _num_under_way(self) -> int:
+        return len(self.trials) - self.num_told
+
+    def jobs_of(self, trial: Trial) -> list[Job]:
+        """The jobs of a trial that is not pruned."""
+        return [job for run in trial.runs for job in (run.training, *run.scores.values())]
+
+    def to_json(self) -> dict[str, Any]:
+        """The search as JSON-ready data."""
+        best = self.best
+        return {
+            "method": self.settings.header.method,
+            "objective": self.settings.objective,
+            "direction": "higher" if self.settings.is_maximised else "lower",
+            "optuna": self.optuna.__version__,
+            "trials": [trial.to_json() for trial in self.trials],
+            "best": None if best is None else best.number,
+            "importance": self.importance(),
+        }
+
+    def importance(self) -> dict[str, float] | None:
+        """The share of the differences between trials that each setting explains (fANOVA); None of too few trials."""
+        values = {trial.value for trial in self.trials if trial.state == "done"}
+        if len(values) < LEAST_TRIALS:
+            return None
+        importance = self.optuna.importance
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = importance.FanovaImportanceEvaluator(n_trees=32, seed=0)
+            found = importance.get_param_importances(self.sampler, evaluator=evaluator)
+        return {name: round(float(value), 4) for name, value in found.items()}
+
+    def _ask(self) -> list[Job]:
+        """The next trial; its jobs."""
+        asked = self.sampler.ask()
+        chosen: dict[str, Any] = {}
+        for key, values in self.settings.over.items():
+            if isinstance(values, Range):
+                suggest = asked.suggest_int if values.is_int else asked.suggest_float
+                chosen[key] = values.value(suggest(key, values.low, values.high, log=values.is_log))
+            else:
+                # By its place: a choice may be a list, which Optuna does not take.
+                chosen[key] = values[asked.suggest_categorical(key, list(range(len(values))))]
+        trial = Trial(number=len(self.trials), settings=chosen, runs=())
+        earlier = next((each for each in self.trials if each.settings == chosen), None)
+        self.trials.append(trial)
+        self.asked.append(asked)
+        try:
+            variant = self.study.base.variant(chosen, "settings")
+        except ConfigError as error:
+            trial.state, trial.reason = "failed", str(error)
+            return []
+        trial.runs = tuple(plan_run(self.study, variant, seed, self.folder) for seed in self.study.seeds)
+        if earlier is not None:
+            trial.same_as = earlier
+            return []
+        for run in trial.runs:
+            rule = self._rule(run)
+            if rule.limits and self.store.read(run.training) is None:
+                inputs = dict(run.training.inputs)
+                trial.tries[run.seed] = Job(train_while_promising, **inputs, rule=rule)
+        if not trial.tries:
+            return self.jobs_of(trial)
+        return [trial.tries.get(run.seed, run.training) for run in trial.runs]
+
+    def _rule(self, run: PlannedRun) -> Rule:
+        """The rule for a run, by the runs with its seed of the trials that were told."""
+        if self.settings.header.prune == "none":
+            limits = []
+        else:
+            earlier = [
+                each.training
+                for trial in self.trials[: self.num_told]
+                for each in trial.runs
+                if trial.state == "done" and trial.same_as is None and each.seed == run.seed
+            ]
+            kept = [self.store.read(training, needs_arrays=True) for training in earlier]
+            limits = medians(
+                (kept_log(each.arrays) for each in kept if each is not None and each.arrays is not None),
+                self.settings.intermediate,
+            )
+        return Rule(figure=self.settings.intermediate, is_maximised=self.settings.is_maximised, limits=limits)
+
+    def _trained(self, trial: Trial, results: Mapping[Job, Result]) -> list[Job]:
+        """Take runs that were not pruned for whole ones; the jobs that are wanted then."""
+        if trial.is_whole or not trial.tries or any(job not in results for job in trial.tries.values()):
+            return []
+        if any(_was_ended(results[job]) for job in trial.tries.values()):
+            return []
+        for run in trial.runs:
+            job = trial.tries.get(run.seed)
+            if job is not None and self.store.read(run.training) is None:
+                kept = self.store.read(job, needs_arrays=True)
+                assert kept is not None and kept.arrays is not None
+                whole = Outcome(value=kept.value, arrays=kept.arrays.read_bytes())
+                self.store.write(run.training, whole, seconds=kept.seconds)
+        trial.is_whole = True
+        return self.jobs_of(trial)
+
+    def _has_ended(self, trial: Trial, results: Mapping[Job, Result]) -> bool:
+        """Find out how a trial ended, if it has."""
+        if trial.state is None and trial.same_as is not None:
+            same = trial.same_as
+            trial.state, trial.value, trial.reason = same.state, same.value, same.reason
+        elif trial.state is None:
+            tried = [results[job] for job in trial.tries.values() if job in results]
+            trained = [results[job] for job in self.jobs_of(trial) if job in results]
+            failures = [each.failure for each in (*tried, *trained) if each.failure is not None]
+            num_left = len(trial.tries) - len(tried)
+            if num_left == 0 and any(_was_ended(each) for each in tried) and not failures:
+                trial.state = "pruned"
+            elif num_left == 0 and (failures or len(trained) == len(self.jobs_of(trial))):
+                self._judge(trial, failures, results)
+        return trial.state is not None
+
+    def _judge(self, trial: Trial, failures: Sequence[str], results: Mapping[Job, Result]) -> None:
+        values = [] if failures else [self._figure(run, results) for run in trial.runs]
+        known = [value for value in values if value is not None]
+        if failures or len(known) < len(trial.runs):
+            trial.state, trial.reason = "failed", [*failures, f"{self.settings.objective} is not defined"][0]
+        else:
+            trial.state, trial.value = "done", fmean(known)
+
+    def _figure(self, run: PlannedRun, results: Mapping[Job, Result]) -> float | None:
+        """The figure of a run; None if it is not defined."""
+        name = self.settings.objective
+        if self.settings.is_measure:
+            value = results[run.training].value["measures"].get(name)
+        else:
+            scores = [score for job in run.scores.values() for score in results[job].value]
+            value = next((score["value"] for score in scores if score["name"] == name), None)
+        return None if value is None else float(value)
+
+    def _tell(self, trial: Trial, results: Mapping[Job, Result]) -> None:
+        """Tell Optuna how a trial ended."""
+        states = self.optuna.trial.TrialState
+        asked = self.asked[trial.number]
+        if trial.state == "done":
+            self.sampler.tell(asked, trial.value)
+        elif trial.state == "pruned":
+            for step, value in self._intermediate((trial.same_as or trial), results):
+                asked.report(value, step)
+            self.sampler.tell(asked, state=states.PRUNED)
+        else:
+            self.sampler.tell(asked, state=states.FAIL)
+
+    def _intermediate(self, trial: Trial, results: Mapping[Job, Result]) -> Sequence[tuple[int, float]]:
+        """The last figure of a pruned trial: that of the run that ended first."""
+        name = self.settings.objective
+        pruned = [
+            results[job].value for job in trial.tries.values() if results[job].value["stopped"] == PRUNED
+        ]
+        first = min(pruned, key=lambda value: int(value["step"]), default=None)
+        if first is None:
+            return []
+        value = first["measures"].get(name, first.get("metrics", {}).get(name))
+        return [] if value is None or not -inf < value < inf else [(int(first["step"]), float(value))]
+
+
+def optuna_module() -> Any:
+    """Optuna, without its lines about each trial.
+
+    Raises:
+        ConfigError: If it is not installed.
+    """
+    try:
+        optuna = import_module("optuna")
+    except ImportError:
+        raise missing_extra("search needs the package optuna", "search") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _was_ended(result: Result) -> bool:
+    """Whether a run failed or was pruned."""
+    return result.failure is not None or result.value["stopped"] == PRUNED
