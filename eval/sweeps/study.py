@@ -194,7 +194,7 @@ def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:
 
 
 def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
-    listed = list(range(FIRST_SEED, FIRST_SEED + seeds)) if type(seeds) is int else seeds
+    listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
     if not is_list or not listed or len(set(listed)) < len(listed):
         raise ConfigError(

@@ -79,7 +79,7 @@ def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
         ({"seeds": 2**31 - 1}, "runs; at most 100,000"),
         (
             {"vary": {f"channel.{name}": list(range(1, 200)) for name in ("a", "b", "c", "d")}},
-            "sweep: more than 1,000,000 combinations; expected shorter lists in vary",
+            "sweep: vary: more than 1,000,000 combinations; expected shorter lists",
         ),
         ({"score": ["topsym"]}, "sweep: score: unknown metric 'topsym'; did you mean 'topsim'?"),
         ({"score": 3}, "sweep: score: expected names of metrics, got 3"),
