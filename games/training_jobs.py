@@ -71,7 +71,7 @@ class Game:
         return tree
 
 
-class Watch(Logger, Protocol):
+class EarlyEnd(Logger, Protocol):
     """A logger that may end a run."""
 
     @property
@@ -80,7 +80,7 @@ class Watch(Logger, Protocol):
 
 
 def train_in_job(
-    game: Game, folder: Path, device: str, context: Context, watch: Watch | None = None
+    game: Game, folder: Path, device: str, context: Context, early_end: EarlyEnd | None = None
 ) -> Result:
     """Train a game with one thread; a run that was stopped in the folder goes on.
 
@@ -89,7 +89,7 @@ def train_in_job(
         folder: The run folder.
         device: cpu, cuda or mps.
         context: See `Context`.
-        watch: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
+        early_end: Takes the figures of each evaluation, and may end the run, which is then `preempted`.
 
     Raises:
         DivergedError: If the loss is not finite.
@@ -97,7 +97,7 @@ def train_in_job(
     """
 
     def is_pruned() -> bool:
-        return watch is not None and watch.is_pruned
+        return early_end is not None and early_end.is_pruned
 
     with fixed_threads(1):
         result = train(
@@ -110,7 +110,7 @@ def train_in_job(
             ),
             note=lambda _: None,  # notes of single runs are not shown in a study
             should_stop=lambda: "preempted" if is_pruned() or context.should_stop() else None,
-            loggers=[] if watch is None else [watch],
+            loggers=[] if early_end is None else [early_end],
         )
     if result.stopped == "preempted" and not is_pruned():
         raise Stopped

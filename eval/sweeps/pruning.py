@@ -50,7 +50,7 @@ class Rule:
         return limit is not None and (value < limit if self.is_maximised else value > limit)
 
 
-class Watch:
+class MedianPruning:
     """A logger that finds out whether a run is worse than the rule allows."""
 
     def __init__(self, rule: Rule) -> None:
@@ -104,8 +104,8 @@ def train_while_promising(
         Stopped: If the training was asked to stop.
     """
     run_folder = folder.path / game.folder_name
-    watch = Watch(rule)
-    result = train_in_job(game, run_folder, device, context, watch)
+    pruning = MedianPruning(rule)
+    result = train_in_job(game, run_folder, device, context, pruning)
     value = result.to_json() | {"was_done": False}
     if result.stopped == "preempted":
         value["stopped"] = PRUNED

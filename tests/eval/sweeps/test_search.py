@@ -9,7 +9,7 @@ import ecsuite as ec
 from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps import jobs, pruning
 from ecsuite.eval.sweeps.grids import Range
-from ecsuite.eval.sweeps.pruning import Rule, Watch, medians
+from ecsuite.eval.sweeps.pruning import Rule, MedianPruning, medians
 from ecsuite.eval.sweeps.records import STORE, read_records
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.search_report import search_lines
@@ -115,10 +115,10 @@ def test_medians_are_of_steps_that_enough_runs_have():
 def test_figures_of_an_earlier_attempt_count(tmp_path):
     entry = {"step": 2, "train": {}, "valid": {"accuracy": 0.9}}
     (tmp_path / "log.jsonl").write_text(json.dumps(entry) + "\n" + '{"step": 4')
-    watch = Watch(Rule(figure="valid.accuracy", is_maximised=True, limits=[(4, 0.5)]))
-    watch.start({}, tmp_path, step=3)
-    watch.log(4, {"valid.accuracy": 0.1})
-    assert watch.best == 0.9 and not watch.is_pruned
+    pruned = MedianPruning(Rule(figure="valid.accuracy", is_maximised=True, limits=[(4, 0.5)]))
+    pruned.start({}, tmp_path, step=3)
+    pruned.log(4, {"valid.accuracy": 0.1})
+    assert pruned.best == 0.9 and not pruned.is_pruned
 
 
 def test_settings_that_cannot_be_combined_are_failed_trials(searched, small):
