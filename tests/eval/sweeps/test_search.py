@@ -9,7 +9,7 @@ import ecsuite as ec
 from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps import jobs, pruning
 from ecsuite.eval.sweeps.grids import Range
-from ecsuite.eval.sweeps.pruning import Rule, MedianPruning, medians
+from ecsuite.eval.sweeps.pruning import MedianPruning, Rule, medians
 from ecsuite.eval.sweeps.records import STORE, read_records
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.search_report import search_lines
