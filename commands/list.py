@@ -102,7 +102,7 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
         if kind == "grammars":
             details["options"] = [asdict(each) for each in _grammar_options(plain)]
     elif kind == "studies":
-        command = "icy" if "icy" in name else "cbm"
+        command = {"icy": "icy", "cbm": "cbm"}.get(name.partition("/")[2].partition("_")[0], "sweep")
         details["use"] = f"ecsuite {command} {name} --plan"
     return details
 

@@ -100,8 +100,8 @@ KINDS: Mapping[str, Kind] = {
     "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
     "protocols": Kind(names=lambda: found("eval.icy.protocols:PROTOCOLS")),
     "studies": Kind(
-        names=lambda: dict([*_described("paper", "icy_"), *_described("paper", "cbm_")]),
-        usual=("paper/icy_table3", "paper/cbm_table1"),
+        names=lambda: dict(_described("paper")),
+        usual=("paper/icy_table3", "paper/cbm_table1", "paper/xferbench_search"),
     ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
     "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),

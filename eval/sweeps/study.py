@@ -137,7 +137,8 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
         source, tree = "sweep", {"name": "sweep", **file}
     else:
         source = str(file)
-        tree = read_yaml(source.removeprefix(f"{SHIPPED}/"), "study", shipped_studies())
+        tree = read_yaml(source, "study", shipped_studies())
+        tree["name"] = str(tree["name"]).removeprefix(f"{SHIPPED}/")
     header: Header = build(Header, {"base": "", **tree}, source)
     if not header.base:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
@@ -182,7 +183,8 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
 
 def shipped_studies() -> dict[str, Traversable]:
     """The files of the shipped sweeps, by name; `configs/paper/` also has studies of other commands."""
-    return {name: file for name, file in shipped_configs(SHIPPED).items() if name.endswith("_search")}
+    files = shipped_configs(SHIPPED)
+    return {f"{SHIPPED}/{name}": file for name, file in files.items() if name.endswith("_search")}
 
 
 def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:

@@ -43,8 +43,15 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
 
 
 def test_a_file_of_another_kind_is_told():
-    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: "):
+    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/xferbench_search"):
         load_study("disc_tiny")
+
+
+def test_the_shipped_search_is_for_xferbench(ecsuite):
+    study = load_study("paper/xferbench_search", device="cpu")
+    assert study.name == "xferbench_search" and study.metrics == ("xferbench",)
+    assert study.search.objective == "xferbench" and not study.search.is_maximised
+    assert "ecsuite sweep paper/xferbench_search" in ecsuite("list", "studies", "paper/xferbench_search")[1]
 
 
 def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
