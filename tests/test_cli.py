@@ -19,6 +19,7 @@ from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.icy.study import named_studies
 from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.sweeps.study import shipped_studies
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
@@ -201,7 +202,7 @@ def test_list_names_everything(ecsuite):
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
-        "studies": named_studies() | cbm_studies(),
+        "studies": {*named_studies(), *cbm_studies(), *shipped_studies()},
         "xferbench protocols": RULES, "baselines": SOURCES, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
