@@ -60,8 +60,12 @@ COMMANDS = {
     ),
     "plot": Entry(
         TRAIN,
-        "Draw the learning curves of runs.",
-        ("runs/a runs/b --out curves.svg", "runs/a --measure loss --out loss.png"),
+        "Draw learning curves of runs, and pictures of sweeps.",
+        (
+            "runs/a runs/b --out curves.svg",
+            "runs/study --by channel.kind --out study.svg",
+            "runs/study --kind heat --measure topsim --out heat.svg",
+        ),
     ),
     "sweep": Entry(
         TRAIN,

@@ -1,20 +1,68 @@
-"""`ecsuite plot`: learning curves of runs."""
+"""`ecsuite plot`: learning curves of runs, and pictures of sweeps."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ecsuite.commands.options import names_in
+from ecsuite.config import ConfigError, look_up
+
+KINDS = ("curves", "heat", "parallel")
+"""What can be drawn."""
+
 
 def plot(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, or the folder of a sweep.")],
     out: Annotated[Path, typer.Option(help="The picture: .svg or .png.")] = Path("curves.svg"),
-    measure: Annotated[str, typer.Option(help="What is drawn: accuracy, loss, length, ...")] = "accuracy",
+    measure: Annotated[
+        str, typer.Option(help="What is drawn: accuracy, loss, length, ...; of heat and parallel any score.")
+    ] = "accuracy",
+    kind: Annotated[
+        str,
+        typer.Option(help="curves; heat (a map of two settings); parallel (all settings side by side)."),
+    ] = "curves",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a sweep: settings that are told apart; of heat two of them; default all that vary."
+        ),
+    ] = None,
 ) -> None:
-    """Draw the learning curves of runs, a line a run."""
-    from ecsuite.eval.reports.canvas import prepare_picture
-    from ecsuite.eval.reports.learning_curves import draw_curves
+    """Draw learning curves, a line a run; of a sweep means and bands over seeds, or scores by settings."""
+    from ecsuite.eval.reports.canvas import check_picture, prepare_picture
 
+    look_up("--kind", kind, dict.fromkeys(KINDS))
+    check_picture(out)
+    if (
+        kind == "curves"
+        and by is None
+        and all((run / "config.yaml").is_file() or not run.is_dir() for run in runs)
+    ):
+        from ecsuite.eval.reports.learning_curves import draw_curves
+
+        prepare_picture(out)
+        draw_curves(runs, out, measure=measure)
+        print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {out}")
+        return
+    from ecsuite.eval.html_report.sources import read_sources
+    from ecsuite.eval.metrics import SCORES
+    from ecsuite.eval.sweeps.pictures import draw_heat_map, draw_parallel, draw_sweep_curves
+    from ecsuite.eval.sweeps.tables import DIRECTIONS
+
+    records = [source.record for source in read_sources(runs) if source.is_run]
+    settings = None if by is None else names_in(by)
     prepare_picture(out)
-    draw_curves(runs, out, measure=measure)
-    print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {out}")
+    if kind == "curves":
+        number = draw_sweep_curves(records, measure, out, by=settings)
+        print(f"{measure} of {len(records)} runs, {number} lines with bands over seeds, in {out}")
+    elif kind == "heat":
+        varying = list(dict.fromkeys(key for record in records for key in record.settings))
+        if settings is None and len(varying) < 2:
+            raise ConfigError("--kind heat: fewer than two settings vary between these runs")
+        draw_heat_map(records, measure, settings or varying[:2], out)
+        print(f"{measure} of {len(records)} runs by {' and '.join(settings or varying[:2])} in {out}")
+    else:
+        direction = SCORES[measure][1] if measure in SCORES else DIRECTIONS.get(measure)
+        draw_parallel(records, measure, out, direction=direction)
+        print(f"{measure} and the settings of {len(records)} runs in {out}")
