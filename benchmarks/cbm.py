@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from rows import Row, add_json_option, publish
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.cbm import cbm, cbm_types
@@ -73,10 +74,25 @@ def main() -> None:
     parser.add_argument("--phrase", type=int, default=4, help="concepts per phrase")
     parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the fastest counts")
     parser.add_argument("--program", type=Path, help="the authors' concept_best_match.py")
+    add_json_option(parser)
     arguments = parser.parse_args()
     corpus = make_corpus(
         arguments.utterances, arguments.words, arguments.concepts, arguments.length, arguments.phrase
     )
+
+    if arguments.json:
+        parts = {
+            "counting and matching": lambda: translate(corpus),
+            "cbm": lambda: cbm(corpus, Options()),
+            "cbm_types": lambda: cbm_types(corpus, Options()),
+            "sensitivity": lambda: sensitivity(corpus),
+        }
+        rows = [
+            Row(name=name, unit="s", values=tuple(fastest(part, 1)[0] for _ in range(arguments.repeats)))
+            for name, part in parts.items()
+        ]
+        publish(rows, as_json=True)
+        return
 
     seconds, _ = fastest(lambda: translate(corpus), arguments.repeats)
     print(f"counting and matching    {seconds:7.3f} s")

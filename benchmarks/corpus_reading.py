@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from rows import Row, add_json_option, publish
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.corpus import Ragged
@@ -54,6 +55,7 @@ def main() -> None:
     )
     parser.add_argument("--reader", choices=["ecsuite", "json"], help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    add_json_option(parser)
     arguments = parser.parse_args()
     if arguments.reader:
         read = {"json": read_with_json, "ecsuite": read_with_ecsuite}[arguments.reader]
@@ -62,7 +64,7 @@ def main() -> None:
             start = time.process_time()
             num_symbols = read(arguments.file)
             times.append(time.process_time() - start)
-        print(num_symbols, min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+        print(num_symbols, *times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
         return
 
     with tempfile.TemporaryDirectory() as folder:
@@ -73,19 +75,31 @@ def main() -> None:
         seconds = {"writing": time.process_time() - start}
         megabytes = path.stat().st_size / 1e6
         num_written = len(messages.values)
-        print(f"{num_written / 1e6:.1f} M symbols, {len(messages) / 1e6:.2f} M messages, {megabytes:.0f} MB")
-        print(f"writing  {megabytes / seconds['writing']:6.0f} MB/s")
+        rows = [Row(name="writing", unit="s", values=(seconds["writing"],))]
+        if not arguments.json:
+            print(
+                f"{num_written / 1e6:.1f} M symbols, {len(messages) / 1e6:.2f} M messages, {megabytes:.0f} MB"
+            )
+            print(f"writing  {megabytes / seconds['writing']:6.0f} MB/s")
         del messages
         for reader in ("json", "ecsuite"):
             command = [sys.executable, __file__, "--reader", reader, "--file", str(path)]
             command += ["--repeats", str(arguments.repeats)]
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            num_read, seconds[reader], peak = map(float, output.split())
+            num_read, *times, peak = map(float, output.split())
+            seconds[reader] = min(times)
+            rows.append(Row(name=f"reading, {reader}", unit="s", values=tuple(times)))
+            rows.append(Row(name=f"peak memory, {reader}", unit="GiB", values=(peak,)))
             if num_read != num_written:
                 raise SystemExit(f"{reader} read {num_read:.0f} symbols, not {num_written}")
+            if arguments.json:
+                continue
             rate = megabytes / seconds[reader], num_read / seconds[reader] / 1e6
             print("{:8s} {:6.0f} MB/s, {:5.1f} M symbols/s,".format(reader, *rate), end=" ")
             print(f"{seconds[reader]:.2f} s, peak memory {peak:.2f} GiB")
+        if arguments.json:
+            publish(rows, as_json=True)
+            return
         print(f"ratio    {seconds['json'] / seconds['ecsuite']:.1f} x json.loads line by line")
 
 

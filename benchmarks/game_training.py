@@ -27,6 +27,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
+from rows import Row, add_json_option, publish
 from torch.profiler import ProfilerActivity, profile
 
 from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
@@ -55,6 +56,7 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true", help="time the parts of an update")
     parser.add_argument("--operators", type=int, default=0, help="with --parts: operators to list")
     parser.add_argument("--row", help=argparse.SUPPRESS)
+    add_json_option(parser)
     arguments = parser.parse_args()
     if arguments.parts:
         print_parts(arguments)
@@ -62,34 +64,45 @@ def main() -> None:
     if arguments.row:
         print(json.dumps(measure(arguments)))
         return
-    print("experiment   program       ms/step examples/s  GFLOP/s  of peak  peak RSS")
+    rows: list[Row] = []
+    if not arguments.json:
+        print("experiment   program       ms/step examples/s  GFLOP/s  of peak  peak RSS")
     for experiment in arguments.experiments:
         for row in ["fp32", "bf16", *(["egg"] if arguments.peer else [])]:
             options = ["--updates", str(arguments.updates), "--device", arguments.device]
             options += [f"--set={change}" for change in arguments.set]
             command = [sys.executable, __file__, experiment, "--row", row, *options]
             figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            times = tuple(1e3 * seconds for seconds in figures["seconds"])
+            rows.append(Row(name=f"{experiment} {row}", unit="ms", values=times))
+            rows.append(Row(name=f"{experiment} {row}, peak", unit="MB", values=(figures["megabytes"],)))
+            if arguments.json:
+                continue
             print(
                 f"{experiment:12} {'egg' if row == 'egg' else 'ecsuite ' + row:12} {figures['ms']:8.0f} "
                 f"{figures['examples']:10,.0f} {figures['gflops']:8.0f} {figures['of_peak']:8.0%} "
                 f"{figures['megabytes']:6,.0f} MB",
                 flush=True,
             )
+    if arguments.json:
+        publish(rows, as_json=True)
 
 
-def measure(arguments: argparse.Namespace) -> dict[str, float]:
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Time one program on one experiment; the peak is measured by a square matrix product in the same precision."""
     experiment = load_experiment(arguments.experiments[0], arguments.set)
     device, row = choose_device(arguments.device), arguments.row
     step = egg_step(experiment, device) if row == "egg" else Update(experiment, device, row).run
     dtype = torch.bfloat16 if row == "bf16" else torch.float32
     with nullcontext() if row == "egg" else routed_products(device):
-        seconds = statistics.median(timed(step, arguments.updates, device))
+        times = timed(step, arguments.updates, device)
+        seconds = statistics.median(times)
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(dtype)
         peak = 2 * PEAK_SIZE**3 / min(timed(lambda: torch.mm(square, square), 10, device))
     flops = flops_per_step(experiment)
     return {
+        "seconds": times,
         "ms": seconds * 1e3,
         "examples": experiment.training.batch_size / seconds,
         "gflops": flops / seconds / 1e9,

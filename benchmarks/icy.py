@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 import rich
 import torch
+from rows import Row, add_json_option, publish
 
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.devices import choose_device, routed_products
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--row", metavar="MODEL", help="time a whole row of one seed instead")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes of --row")
     parser.add_argument("--line", help=argparse.SUPPRESS)
+    add_json_option(parser)
     arguments = parser.parse_args()
     if arguments.line:
         print(json.dumps(measure(*json.loads(arguments.line))))
@@ -73,7 +75,11 @@ def main() -> None:
 
 def print_table(arguments: argparse.Namespace) -> None:
     """Measure and print line by line."""
-    print("model              program replicas ms/update/run  run updates/s MFLOP/update  GFLOP/s  of peak")
+    rows: list[Row] = []
+    if not arguments.json:
+        print(
+            "model              program replicas ms/update/run  run updates/s MFLOP/update  GFLOP/s  of peak"
+        )
     environment = os.environ | WORKER_ENVIRONMENT
     for model in arguments.models:
         role, spec = read_model(model)
@@ -85,6 +91,10 @@ def print_table(arguments: argparse.Namespace) -> None:
                 command = [sys.executable, __file__, "--line", json.dumps(line)]
                 found = json.loads(subprocess.check_output(command, env=environment))
                 best = max(best, found["rate"])
+                name = f"{model} {precision} {replicas}"
+                rows.append(Row(name=name, unit="updates/s", values=(found["rate"],), higher_is_better=True))
+                if arguments.json:
+                    continue
                 peak = f"{flops * found['rate'] / found['peak']:8.0%}"
                 print_line(model, precision, str(replicas), found["rate"], flops, peak)
         if arguments.peer:
@@ -93,7 +103,12 @@ def print_table(arguments: argparse.Namespace) -> None:
             settings = {"seconds": arguments.seconds, **peer_names(role, spec)}
             command = [arguments.peer_python, "-W", "ignore", "-c", script, json.dumps(settings)]
             rate = float(subprocess.check_output(command, env=environment | {"PYTHONPATH": path}))
+            rows.append(Row(name=f"{model} peer", unit="updates/s", values=(rate,), higher_is_better=True))
+            if arguments.json:
+                continue
             print_line(model, "peer", "1", rate, flops, f"  ours is at best {best / rate:.1f} x as fast")
+    if arguments.json:
+        publish(rows, as_json=True)
 
 
 def print_line(model: str, program: str, replicas: str, rate: float, flops: float, end: str) -> None:

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from rows import Row, add_json_option, publish
+
 COMMAND = [sys.executable, "-m", "ecsuite.cli"]
 SETTINGS = {"training.num_epochs": 1, "training.precision": "fp32"}
 
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=12, help="number of runs")
     parser.add_argument("--processes", type=int, default=2, help="number of processes")
     parser.add_argument("--repeats", type=int, default=2, help="how often each is timed, in turn")
+    add_json_option(parser)
     given = parser.parse_args()
     ways = {"ecsuite sweep": by_sweep, "xargs": by_loop}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -55,6 +58,11 @@ def main() -> None:
         for name, way in ways.items():
             with tempfile.TemporaryDirectory() as folder:
                 seconds[name].append(way(Path(folder), given.runs, given.processes))
+    if given.json:
+        publish(
+            [Row(name=name, unit="s", values=tuple(found)) for name, found in seconds.items()], as_json=True
+        )
+        return
     for name, found in seconds.items():
         print(f"{name:15}{60 * given.runs / min(found):6.1f} runs a minute")
     print(f"ratio {min(seconds['xargs']) / min(seconds['ecsuite sweep']):.2f}")

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from rows import Row, add_json_option, publish
 from torch import nn
 
 from ecsuite.devices import PRECISIONS, choose_device, routed_products
@@ -46,6 +47,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5, help="approximate duration without --batches")
     parser.add_argument("--peer", action="store_true", help="also time Hugging Face's Trainer")
     parser.add_argument("--shift", action="store_true", help="compare scores of fp32 and bf16")
+    add_json_option(parser)
     options = parser.parse_args()
     device = choose_device(options.device)
     if options.shift:
@@ -74,6 +76,11 @@ def speed(device: torch.device, options: argparse.Namespace) -> None:
                 seconds[name].append(timed(run, device))
             if options.batches and len(seconds[name]) == options.batches:
                 break
+    if options.json:
+        publish(
+            [Row(name=name, unit="s", values=tuple(times)) for name, times in seconds.items()], as_json=True
+        )
+        return
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     tokens = options.batch * FULL.context
     peaks = {name: 2 * PEAK_SIZE**3 / medians[f"peak {name}"] for name in PRECISIONS}

@@ -13,6 +13,7 @@ reported separately. `--set` changes settings of the preset. Results are cached,
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from rows import add_json_option, collect, cpu_seconds, publish
 from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus, Ragged
@@ -95,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, default=Path("runs/xferbench"))
     parser.add_argument("--workers", type=int, default=num_cores(), help="processes; default one a core")
     parser.add_argument("--picture", type=Path, help="SVG file for a plot of the ranking")
+    add_json_option(parser)
     options = parser.parse_args(arguments)
     if options.picture:
         prepare_picture(options.picture)
@@ -107,9 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names += list(STAND_INS) if options.stand_ins else []
     names = [name for name in names if name in (options.sources or names)]
     values: dict[str, list[float]] = {name: [] for name in names}
+    figures: list[tuple[str, str, float]] = []
     for seed in options.seeds:
         for name in names:
-            start, used = time.perf_counter(), time.process_time()
+            start, used = time.perf_counter(), cpu_seconds()
             corpus = source(name, preset, seed, texts, corpora)
             found = measure(
                 make_study(corpus, targets, preset, [seed], device="cpu"),
@@ -117,11 +121,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
             values[name] += found.means
             by_target = " ".join(f"{target} {value:.4f}" for target, value in found.by_seed[seed].items())
-            wall, cpu = time.perf_counter() - start, time.process_time() - used
+            wall, cpu = time.perf_counter() - start, cpu_seconds() - used
+            figures += [("a score", "s", wall), ("a score, CPU", "s", cpu)]
             print(
                 f"{name} seed {seed}: {found.means[0]:.4f} in {wall:.0f} s, CPU {cpu:.0f} s; {by_target}",
+                file=sys.stderr if options.json else sys.stdout,
                 flush=True,
             )
+    if options.json:
+        publish(collect(figures), as_json=True)
+        return
     print(f"\n{preset}\ntargets: {', '.join(text.name for text in targets)}\n{summary(values)}")
     if options.picture:
         draw(values, options.picture)

@@ -1,16 +1,20 @@
 """TRE7, a tree reconstruction error: distance of the messages from sums of one part per attribute value."""
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import WORK, resample
+from ecsuite.jobs.executors import num_cores
 
 VERSION = 2
 NUM_OBJECTS = 300
@@ -63,8 +67,8 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         design = free_indicators(attributes[partners])
         if design.shape[1] >= len(rows):
             return np.array([np.nan])
-        errors = [least_absolute_error(design, table) for table in tables[rows][:, chosen].T]
-        return np.array([np.array(errors) @ weights[chosen] / len(rows)])
+        errors = np.array(list(least_absolute_errors(design, tables[rows][:, chosen])))
+        return np.array([errors @ weights[chosen] / len(rows)])
 
     all_rows = np.arange(num_rows)
     (found,) = resample(
@@ -103,9 +107,9 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     if design.shape[1] >= num_rows:
         return [score(value=None, reason="at least as many free parameters as messages")]
     errors = np.zeros(len(times))
-    for done, table in enumerate(tables.T):
+    for done, error in enumerate(least_absolute_errors(design, tables)):
         options.progress("tre7", done, len(times))
-        errors[done] = least_absolute_error(design, table)
+        errors[done] = error
     ones = tables.sum(axis=0)
     ignoring = float(np.minimum(ones, num_rows - ones) @ times) / num_rows
     value = float(errors @ times) / num_rows
@@ -156,18 +160,33 @@ def free_indicators(attributes: Ints) -> Floats:
     return np.asarray(design[:, kept])
 
 
-def least_absolute_error(design: Floats, target: Floats) -> float:
-    """The minimum sum of absolute deviations of a target from linear combinations of the columns of a design.
+def least_absolute_errors(design: Floats, targets: Floats) -> Iterator[float]:
+    """The minimum sum of absolute deviations of each target from linear combinations of the columns of a design.
 
-    Solved as its dual linear programme, max y·t over residual signs t in [-1, 1] with X't = 0, by simplex.
+    Each is solved as its dual linear programme, max y·t over residual signs t in [-1, 1] with X't = 0, by simplex;
+    in threads, as the solver is most of the time and holds no lock.
 
     Args:
         design: X, shape (num_messages, num_parameters).
-        target: y, shape (num_messages,).
+        targets: y of each programme, shape (num_messages, num_targets).
+
+    Yields:
+        The minimum of each target.
     """
-    constraints = csr_array(design.T)
-    zeros = np.zeros(design.shape[1])
-    solution = linprog(-target, A_eq=constraints, b_eq=zeros, bounds=(-1, 1), method="highs-ds")
-    assert solution.success, solution.message  # t = 0 is feasible and the box is bounded
-    error = -float(solution.fun)
-    return error if error > 1e-9 else 0.0
+    constraints = LinearConstraint(csc_array(design.T), 0, 0)
+
+    def solve(target: Floats) -> float:
+        # HiGHS as `linprog` calls it, with less done around it
+        solution = milp(-target, constraints=constraints, bounds=Bounds(-1, 1))
+        assert solution.success, solution.message  # t = 0 is feasible and the box is bounded
+        error = -float(solution.fun)
+        return error if error > 1e-9 else 0.0
+
+    with ThreadPoolExecutor(_num_threads()) as threads:
+        yield from threads.map(solve, targets.T)
+
+
+def _num_threads() -> int:
+    """A thread a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(num_cores(), int(asked)) if asked.isdecimal() and int(asked) else num_cores()

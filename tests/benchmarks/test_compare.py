@@ -1,0 +1,36 @@
+"""The guard against slower rows, as it is called from the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import ecsuite
+
+SCRIPT = Path(ecsuite.__file__).parent / "benchmarks" / "compare.py"
+
+
+def compared(folder, before, after):
+    """Exit code and lines, of rows as (name, unit, values, higher is better)."""
+    keys = ("name", "unit", "values", "higher_is_better")
+    for name, rows in (("before", before), ("after", after)):
+        document = {"machine": "one", "date": "2026-01-01", "versions": {}}
+        document["rows"] = [dict(zip(keys, row, strict=True)) for row in rows]
+        (folder / name).write_text(json.dumps(document))
+    command = [sys.executable, SCRIPT, folder / "before", folder / "after"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def test_rows_that_are_slower_by_five_per_cent_are_flagged(tmp_path):
+    before = [("time", "s", [1.0, 2.0], False), ("rate", "1/s", [10.0], True), ("gone", "s", [1.0], False)]
+    after = [("time", "s", [9.0, 1.04], False), ("rate", "1/s", [9.6, 9.9], True)]
+    code, lines, err = compared(tmp_path, before, after)
+    assert (code, err) == (0, "") and "WORSE" not in "".join(lines)
+    assert lines[-1].split() == ["gone", "only", "before"]
+    after = [("time", "s", [1.06], False), ("rate", "1/s", [9.4], True)]
+    code, lines, err = compared(tmp_path, before, after)
+    assert code == 1 and [line.endswith("WORSE") for line in lines] == [True, True, False]
+    assert err == "2 of 2 rows are worse by 5% or more\n"
+    code, _, err = compared(tmp_path, before[:1], after[1:])
+    assert (code, err) == (1, "no row is in both files\n")
