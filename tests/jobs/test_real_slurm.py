@@ -137,8 +137,7 @@ def test_a_killed_node_loses_nothing(start, here, tmp_path):
     try:
         _, err = process.communicate()
     finally:
-        nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.Popen(command, env=environment, start_new_session=True, **nowhere)
+        subprocess.run(["setsid", "--fork", *command], env=environment, check=True, capture_output=True)
         until(lambda: "idle" in slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"))
     assert process.returncode == 0, err
     assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
