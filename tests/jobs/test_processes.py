@@ -4,6 +4,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -159,3 +161,33 @@ def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, s
         names = {file.name for file in Path(folder).glob("kept/results/*.json")}
         assert names == {file.name for file in whole.glob("kept/results/*.json")}
         assert not list(folder.glob("kept/locks/*")) and not list(folder.glob("kept/scratch/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("num_starts", [2])
+def test_two_sweeps_on_one_folder_share_the_runs(tmp_path, num_starts):
+    """Both commands end with all runs; each job was computed by one of them, with the bytes of one command alone."""
+    (tmp_path / "study.yaml").write_text(
+        "base: disc_tiny\nvary: {channel.vocab_size: [5, 20]}\nseeds: 2\nscore: [topsim]\n"
+        "set: {training.num_epochs: 2}\n"
+    )
+
+    def start(out, on):
+        command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", on, "--out", out]
+        return subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def content(out):
+        return {file.parent.name: file.read_bytes() for file in tmp_path.glob(f"{out}/runs/*/corpus.jsonl")}
+
+    start("alone", "here").communicate()
+    for number in range(num_starts):
+        both = [start(f"shared-{number}", on) for on in ("local:2", "here")]
+        for process in both:
+            out, err = process.communicate()
+            assert process.returncode == 0 and "0.8" in out and "Traceback" not in err, err
+        assert content(f"shared-{number}") == content("alone")
+        assert len(list(tmp_path.glob(f"shared-{number}/jobs/results/*.json"))) == 8
+        assert not list(tmp_path.glob(f"shared-{number}/jobs/scratch/*"))

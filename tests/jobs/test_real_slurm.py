@@ -29,7 +29,7 @@ STUDY = """
 base: disc_tiny
 vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
 seeds: 2
-set: {training.num_epochs: 6, training.checkpoint_every: 8}
+set: {training.num_epochs: 2, training.checkpoint_every: 8}
 score: [topsim]
 """
 LONG = """
