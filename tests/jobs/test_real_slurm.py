@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 
@@ -137,7 +138,9 @@ def test_a_killed_node_loses_nothing(start, here, tmp_path):
     try:
         _, err = process.communicate()
     finally:
-        subprocess.run(["setsid", "--fork", *command], env=environment, check=True, capture_output=True)
+        subprocess.run(
+            ["setsid", "--fork", *command], env=environment, check=True, stdout=DEVNULL, stderr=DEVNULL
+        )
         until(lambda: "idle" in slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"))
     assert process.returncode == 0, err
     assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
