@@ -70,9 +70,19 @@ def run_study(
         )
 
 
-def print_plan(jobs: "Iterable[Job]", *, cache: Path, as_json: bool) -> None:
-    """Print which of the jobs whose results a study wants are kept in the cache, and which would run."""
-    from ecsuite.jobs.graph import Runner
+def print_plan(
+    jobs: "Iterable[Job]", *, cache: Path, as_json: bool, num_places: int = 1, notes: Iterable[str] = ()
+) -> None:
+    """Print which of the jobs whose results a study wants are kept in the cache, and which would run.
+
+    Args:
+        jobs: The jobs.
+        cache: Folder of kept results.
+        as_json: Whether JSON is printed, without notes.
+        num_places: Jobs that are computed at the same time, for the estimate of time.
+        notes: Lines after the plan.
+    """
+    from ecsuite.jobs.graph import Runner, duration_text, expected_seconds
 
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0
@@ -107,3 +117,11 @@ def print_plan(jobs: "Iterable[Job]", *, cache: Path, as_json: bool) -> None:
         table.add_row(job.label, "kept" if is_kept else f"{job.work / total:.0%}")
     Console().print(table)
     print(f"{len(rows)} jobs: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute")
+    expected = expected_seconds(plan)
+    if plan.missing and expected is not None:
+        places = "1 place" if num_places == 1 else f"{num_places} places"
+        print(f"about {duration_text(expected / num_places)} with {places}, by the time of the kept jobs")
+    elif plan.missing:
+        print("no estimate of the time: no jobs of the same kinds are kept")
+    for note in notes:
+        print(note)

@@ -47,9 +47,12 @@ def sweep(
     from ecsuite.eval.sweeps.jobs import plan as plan_jobs
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
+    from ecsuite.eval.sweeps.search import Search
     from ecsuite.eval.sweeps.search_report import search_lines, trials_table
     from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.jobs.engines import place_of
     from ecsuite.jobs.slurm_options import slurm_options
+    from ecsuite.jobs.store import Store
 
     share = None if part is None else read_part(part)
     chosen = load_study(study, device=device)
@@ -64,8 +67,19 @@ def sweep(
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
     if plan:
-        jobs = [job for run in plan_jobs(chosen, folder) for job in (run.training, *run.scores.values())]
-        print_plan(jobs, cache=store, as_json=as_json)
+        place = place_of(on or "local", slurm)
+        notes = []
+        if chosen.search is None:
+            jobs = [job for run in plan_jobs(chosen, folder) for job in (run.training, *run.scores.values())]
+        else:
+            search = Search(chosen, folder, Store(store))
+            jobs = search.known_jobs()
+            notes = [
+                f"these are the jobs of {len(search.trials)} of {chosen.search.trials} trials; the others follow "
+                "from what comes out"
+            ]
+        places = 1 if place.engine is not None else place.workers_for(chosen.device.type)
+        print_plan(jobs, cache=store, as_json=as_json, num_places=places, notes=notes)
         return
     found = run_study(
         lambda runner: measure(chosen, folder, runner, share),

@@ -162,17 +162,22 @@ class Runner:
             return results
 
 
-def _time_left(plan: Plan, num_processes: int) -> str:
-    """How long the missing jobs are likely to take, by the kept ones of the same functions; empty if there are none."""
+def expected_seconds(plan: Plan) -> float | None:
+    """Time that the missing jobs take one after the other, by the kept ones of the same functions; None without any."""
     work: defaultdict[str, float] = defaultdict(float)
     seconds: defaultdict[str, float] = defaultdict(float)
     for job, result in plan.kept.items():
         work[job.function.path] += job.work
         seconds[job.function.path] += result.seconds
     if not all(work[job.function.path] for job in plan.missing):
-        return ""
-    expected = sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
-    return f", about {duration_text(expected / num_processes)}"
+        return None
+    return sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
+
+
+def _time_left(plan: Plan, num_processes: int) -> str:
+    """How long the missing jobs are likely to take, for a note; empty if it is not known."""
+    expected = expected_seconds(plan)
+    return "" if expected is None else f", about {duration_text(expected / num_processes)}"
 
 
 def duration_text(seconds: float) -> str:

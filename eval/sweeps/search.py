@@ -20,6 +20,7 @@ from ecsuite.eval.sweeps.grids import Range, Settings
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan_run
 from ecsuite.eval.sweeps.pruning import PRUNED, Rule, kept_log, medians, train_while_promising
 from ecsuite.eval.sweeps.study import Study
+from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Job, Outcome, Result
 from ecsuite.jobs.store import Store
 
@@ -114,6 +115,15 @@ class Search:
         for trial in self.trials[self.num_told :]:
             wanted += self._trained(trial, results)
         return list(dict.fromkeys(wanted))
+
+    def known_jobs(self) -> list[Job]:
+        """The jobs that are wanted as far as the kept results tell, and those that follow from no result."""
+        wanted: dict[Job, None] = {}
+        results: dict[Job, Result] = {}
+        while new := self.more(results):
+            wanted |= dict.fromkeys(new)
+            results |= make_plan(new, self.store).kept
+        return list(wanted)
 
     @property
     def _num_under_way(self) -> int:

@@ -2,8 +2,10 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 import ecsuite as ec
 from ecsuite.config import ConfigError
@@ -63,6 +65,27 @@ def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small
     calls = []
     monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))
     assert settings(searched(trials=6))[:5] == settings(sweep) and len(calls) <= 1
+
+
+def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
+    pytest.importorskip("optuna")
+    del small["vary"]
+    search = {
+        "over": {"channel.vocab_size": [3, 20, "int"]},
+        "trials": 3,
+        "maximise": "accuracy",
+        "at_once": 2,
+    }
+    Path("study.yaml").write_text(yaml.safe_dump({**small, "search": search, "seeds": 1, "score": []}))
+    code, out, err = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
+    assert (code, err) == (0, "") and "2 jobs: 0 found in" in out and "no estimate of the time" in out
+    assert "the jobs of 2 of 3 trials" in out
+    assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
+    Path("study.yaml").write_text(
+        yaml.safe_dump({**small, "search": {**search, "trials": 5}, "seeds": 1, "score": []})
+    )
+    out = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")[1]
+    assert "3 found in" in out and "with 2 places, by the time of the kept jobs" in out
 
 
 def test_a_point_of_a_sweep_is_not_computed_by_a_search(searched, small, tmp_path, monkeypatch):
