@@ -37,6 +37,8 @@ ecsuite trains agents that invent languages, and measures the languages they inv
 """What `ecsuite` alone prints."""
 AFTER_FULL = "; files of before are whole: make room, then run this again (train-game: with --resume)"
 """What follows the message on a full disk."""
+LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
+"""What to do where memory does not suffice."""
 FORMER_COMMANDS: dict[str, str] = {}
 """Names that commands had; they are hidden and keep working."""
 FORMER_OPTIONS: dict[str, dict[str, str]] = {
@@ -184,6 +186,9 @@ def main() -> None:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         sys.stderr.write(f"{one_line(error)}{AFTER_FULL if full else ''}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
+    except MemoryError:
+        sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")
+        sys.exit(2)
     except Exception as error:
         if (found := error_in_part(error)) is None:
             raise

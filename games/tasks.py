@@ -140,7 +140,8 @@ class Reconstruction(nn.Module):
         self.decode = Linear(state_size, self.num_attributes * most)
         # Attributes may have different numbers of values; there is no value beyond an attribute's own.
         missing = torch.arange(most) >= torch.tensor(world.num_values)[:, None]
-        self.register_buffer("missing", missing if missing.any() else None, persistent=False)
+        is_ragged = min(world.num_values) < most
+        self.register_buffer("missing", missing if is_ragged else None, persistent=False)
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:

@@ -29,6 +29,7 @@ from ecsuite.games.game import Game, make_world
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.loggers import Logger, started
+from ecsuite.games.needed_resources import require_resources, require_weights
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
@@ -118,9 +119,11 @@ def _train(
     settings = experiment.training
     experiment, initial = with_initial_weights(with_data(with_horizon(experiment)), folder, note)
     world = make_world(experiment)
+    require_weights(experiment, world)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    require_resources(experiment, game, folder, target_device, note)
     for role, weights in initial.items():
         set_agent_weights(game, role, weights, str(settings.init_of(role)))
     batches_per_epoch = -(-world.num_train // settings.batch_size)

@@ -49,6 +49,7 @@ def test_no_stray_module_at_the_root():
         "foreign.py",
         "foreign_files.py",
         "devices.py",
+        "disk_space.py",
         "locks.py",
         "memory.py",
         "messages.py",
@@ -100,7 +101,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "version messages file_formats strict_yaml atomic_files locks checksums corpus config memory "
+    "version messages file_formats strict_yaml atomic_files locks checksums corpus config memory disk_space "
     "foreign_files foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
