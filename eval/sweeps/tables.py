@@ -287,13 +287,15 @@ def _p_value(one: Sequence[float], other: Sequence[float]) -> float:
 
 def _latex(text: str) -> str:
     """Text with LaTeX's own characters escaped."""
-    for plain, escaped in (
-        ("\\", r"\textbackslash "),
-        ("_", r"\_"),
-        ("%", r"\%"),
-        ("&", r"\&"),
-        ("#", r"\#"),
-        ("$", r"\$"),
-    ):
-        text = text.replace(plain, escaped)
-    return text.replace(" ± ", r" $\pm$ ")
+    return text.translate(_LATEX)
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        **{character: rf"\{character}" for character in "_%&#${}"},
+    }
+)

@@ -120,3 +120,9 @@ def test_damaged_files_are_one_line(tmp_path, name, text, message):
         read_records([tmp_path])
     with pytest.raises(ConfigError, match="expected a run folder"):
         read_records([tmp_path / "nowhere"])
+
+
+def test_latex_escapes_its_own_characters():
+    row = Record(name="a", settings={"a_b": r"100%~{x}^2\y"}, seed=1, measures={"accuracy": 1.0}, scores={})
+    latex = make_table([row], by=["a_b"]).latex()
+    assert r"a\_b" in latex and r"100\%\textasciitilde{}\{x\}\textasciicircum{}2\textbackslash{}y" in latex
