@@ -34,7 +34,10 @@ def chart_data(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbo
         [source for source in sources if all(source.record.settings.get(k) == v for k, v in row.items())]
         for row in rows
     ]
-    ended = [[source for source in group if source.record.failure is None] for group in runs]
+    ended = [
+        [source for source in group if source.record.failure is None and source.record.is_whole]
+        for group in runs
+    ]
     return {
         "keys": list(table.keys),
         "figures": [{"name": each.name, "direction": each.direction} for each in about],

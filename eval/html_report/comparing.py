@@ -70,7 +70,7 @@ def differences(table: Table, sources: Sequence[Source], base: str | None) -> Di
             own values; or the path of a run, whose row is the base of all; None: the first row.
 
     Returns:
-        None if there is only one row.
+        None if there is only one row, or no base was named and no row has several seeds.
 
     Raises:
         ConfigError: If no row has these settings, or no run this path.
@@ -97,6 +97,8 @@ def differences(table: Table, sources: Sequence[Source], base: str | None) -> Di
                 reasons.append(f"{name}: {error}")
                 continue
             found += [(label(row), name, each) for each in compared.differences]
+    if base is None and all(each.p_value is None for _, _, each in found) and not reasons:
+        return None  # one seed each: nothing can be said of the differences
     adjusted = corrected([each for _, _, each in found])
     return Differences(
         base=words,
@@ -158,7 +160,11 @@ def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | Non
     for source in sources:
         record = source.record
         value = record.figures.get(name)
-        if value is None or any(record.settings.get(key) != wanted for key, wanted in row.items()):
+        if (
+            value is None
+            or not record.is_whole
+            or any(record.settings.get(key) != wanted for key, wanted in row.items())
+        ):
             continue
         seed = record.seed if record.seed is not None and record.seed not in values else len(values)
         values[seed] = float(value)

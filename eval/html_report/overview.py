@@ -70,7 +70,7 @@ def overview(sources: Sequence[Source]) -> Overview:
         stopped=tuple(
             Fact(name=run.title, value=f"ended by {run.record.stopped}")
             for run in runs
-            if run.record.stopped in ("minutes", "interrupt", "diverged")
+            if not run.record.is_whole
         ),
         num_others=len(sources) - len(runs),
     )

@@ -96,6 +96,8 @@ def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> Layout:
     """
     values = [list(dict.fromkeys(repr(row[place]) for row in rows)) for place in range(len(keys))]
     usable = [place for place in range(len(keys)) if 2 <= len(values[place]) <= len(COLOURS)]
+    if math.prod(map(len, values)) > 2 * len(rows):
+        usable = []  # drawn at random, as in a search: most panels would have one line
     if (len(rows) <= len(COLOURS) and len(keys) < 2) or not usable:
         has_few = len(rows) <= len(COLOURS)
         names = tuple(", ".join(map(str, row)) for row in rows) if has_few and len(rows) > 1 else ()

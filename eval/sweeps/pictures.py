@@ -174,7 +174,7 @@ def draw_parallel(records: Sequence[Record], score: str, *paths: Path, direction
         raise ConfigError(f"{score}: no settings vary between runs that have it")
     columns = [[row.settings[place] for row in rows] for place in range(len(table.keys))]
     means = [row.cells[0].mean for row in rows]
-    scales = [_shares(column) for column in (*columns, means)]
+    scales = [*map(_shares, columns), _shares(means, is_setting=False)]
     names = [*map(label, table.keys), label(score)]
     step = max(1.3, *(text_width(name) + 0.25 for name in names))
     width, height = step * (len(names) - 1) + 2.0, 3.4
@@ -228,7 +228,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _shares(values: Sequence[Any]) -> tuple[list[float], Mapping[str, float]]:
+def _shares(values: Sequence[Any], *, is_setting: bool = True) -> tuple[list[float], Mapping[str, float]]:
     """Where values stand on an axis from 0 to 1, and the marks of the axis."""
     unique = _ordered(values)
     if len(unique) < 2:
@@ -238,7 +238,7 @@ def _shares(values: Sequence[Any]) -> tuple[list[float], Mapping[str, float]]:
         return [place[repr(value)] for value in values], {
             label(value): place[repr(value)] for value in unique
         }
-    is_logarithmic = unique[0] > 0 and unique[-1] / unique[0] >= LOGARITHMIC
+    is_logarithmic = is_setting and unique[0] > 0 and unique[-1] / unique[0] >= LOGARITHMIC
     scaled = np.array([math.log(value) if is_logarithmic else float(value) for value in (*unique, *values)])
     shares = ((scaled - scaled[: len(unique)].min()) / np.ptp(scaled[: len(unique)])).tolist()
     marks = dict(zip(unique, shares, strict=False))

@@ -185,7 +185,7 @@ function correlation(xs, ys) {
 function drawParallel(charts) {
   const figure = Number(byId("parallel-figure").value), { name, direction } = charts.figures[figure];
   const rows = charts.rows.map((row, place) => ({ ...row, value: mean(charts.runs.filter((run) => run.row === place).map((run) => run.values[figure])) })).filter((row) => row.value !== null);
-  const axes = [...charts.keys.map((key, place) => axis(key, rows.map((row) => row.settings[place]), 6)), axis(name, rows.map((row) => row.value), 2)];
+  const axes = [...charts.keys.map((key, place) => axis(key, rows.map((row) => row.settings[place]), 6, true)), axis(name, rows.map((row) => row.value), 2, false)];
   const full = byId("parallel").clientWidth, narrow = full < 110 * axes.length;
   const width = Math.max(260, Math.min(900, full)), height = narrow ? 70 * axes.length : 320;
   const low = Math.min(...rows.map((row) => row.value)), high = Math.max(...rows.map((row) => row.value));
@@ -217,12 +217,12 @@ function drawParallel(charts) {
   byId("parallel-panel").replaceChildren(picture(width, height, `All settings and ${name}`, said, ...parts), element("p", { class: "caption" }, said));
 }
 
-/* An axis of the parallel plot: numbers by size (by their logarithm where they span much), else each value once. */
-function axis(name, values, most) {
+/* An axis of the parallel plot: numbers by size (settings that span much by their logarithm), else each value once. */
+function axis(name, values, most, mayBeLogarithmic) {
   const unique = [...new Set(values)];
   if (unique.every((value) => typeof value === "number") && unique.length > 1) {
     const low = Math.min(...unique), high = Math.max(...unique);
-    const by = low > 0 && high / low >= 30 ? Math.log : (value) => value;
+    const by = mayBeLogarithmic && low > 0 && high / low >= 30 ? Math.log : (value) => value;
     const share = (value) => (by(value) - by(low)) / (by(high) - by(low));
     const marked = unique.length <= most ? unique : [low, high, ...ticks(low, high, 3).filter((tick) => share(tick) > 0.12 && share(tick) < 0.88)];
     return { name, share, labels: marked.map((value) => [shortNumber(value), share(value)]) };

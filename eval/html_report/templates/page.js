@@ -14,10 +14,13 @@ function startCharts(charts) {
     start("curves", ["curves-measure"], drawCurves);
   }
   const first = Math.min(1, figures.length - 1);
-  if (charts.keys.length > 1 && figures.length) {
+  /* Settings that were drawn at random, as in a search, fill no map. */
+  const few = charts.keys.map((_, place) => place).filter((place) => different(charts, place).length <= 16);
+  const cells = few.slice(0, 2).reduce((product, place) => product * different(charts, place).length, 1);
+  if (few.length > 1 && figures.length && cells <= 2 * charts.rows.length) {
     setOptions(byId("heat-figure"), figures, first);
-    setOptions(byId("heat-x"), charts.keys, 1);
-    setOptions(byId("heat-y"), charts.keys, 0);
+    setOptions(byId("heat-x"), charts.keys, few[1]);
+    setOptions(byId("heat-y"), charts.keys, few[0]);
     start("heat", ["heat-figure", "heat-x", "heat-y"], drawHeat);
   }
   if (figures.length > 1 && charts.runs.length > 1) {

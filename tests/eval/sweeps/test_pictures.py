@@ -47,6 +47,8 @@ def test_colours_stand_for_the_setting_with_most_values_that_they_suffice_for():
     one = layout_of([], [()])
     assert one.colour_names == () and one.panels == (0,)
     trials = layout_of(["lr", "size"], [(each / 7, each) for each in range(60)])
+    few = layout_of(["lr", "size"], [(each / 7, each) for each in range(6)])
+    assert len(few.colour_names) == 6 and set(few.panels) == {0}
     assert trials.colour_names == () and set(trials.panels) == {0}  # one colour: no legend could be read
 
 
