@@ -1,5 +1,7 @@
 """ecsuite: train agents that invent languages, and measure the languages they invent."""
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,10 @@ if TYPE_CHECKING:
     from ecsuite.api import compare, icy, list_parts, load_run, report, results, score, sweep, train
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
+
+if sys.platform == "darwin":
+    # Torch reads this when it is imported: what MPS lacks is computed on the CPU, with a warning that names it.
+    os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
 _PLACES = {
     "Corpus": "corpus",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from torch import Tensor
 
 from ecsuite.config import ConfigError, unknown_name
 
@@ -180,6 +181,12 @@ def fixed_threads(number: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """A copy on a device, for which the CPU does not wait on CUDA; what else is there waits by itself."""
+    # Torch has copied ordinary memory when it returns. Of MPS nobody promises that.
+    return tensor.to(device, non_blocking=device.type == "cuda")
 
 
 def global_generators(device: torch.device) -> list[torch.Generator]:

@@ -23,6 +23,7 @@ from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.receivers import state_size
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.config import ConfigError
+from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS, WORLDS
 from ecsuite.games.sections import Experiment
@@ -275,7 +276,7 @@ class Game(nn.Module):
 
     def _on_device(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the parameters."""
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        return sent(torch.from_numpy(array), self.device)
 
     def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
         """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""

@@ -3,13 +3,14 @@
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ecsuite.config import DivergedError
 from ecsuite.devices import (
@@ -236,6 +237,8 @@ def _train(
             for number in (epoch * batches_per_epoch + place for place in numbers):
                 noise = noise_generator(settings.seed, "train", number, target_device)
                 played = game.play(world.batch("train", number), "train", noise, epoch)
+                # The backward pass is started before the loss is looked at, which waits for the device.
+                (played.objective / len(numbers)).backward()
                 if not played.objective.isfinite():
                     # The batch has changed the statistics of normalisation and the baselines of the channel.
                     for buffer, before in zip(game.buffers(), buffers, strict=True):
@@ -244,7 +247,6 @@ def _train(
                         save()
                     what = f"the loss is {played.objective.item()}, so this update was skipped"
                     raise diverged(step + 1, what)
-                (played.objective / len(numbers)).backward()
                 for name, value in played.measures.items():
                     of_step[name] = value / len(numbers) + of_step.get(name, 0.0)
             updates.step(schedule.factor(step))
@@ -323,19 +325,24 @@ def _train(
 @torch.no_grad()
 def evaluate(game: Game, world: World, experiment: Experiment, split: str = "valid") -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
-    totals: dict[str, float] = {}
+    measures: list[Mapping[str, Tensor]] = []
     size = world.sizes.evaluation_batch_size
     game.eval()
     for number in range(-(-world.num_valid // size)):
         noise = noise_generator(experiment.training.seed, split, number * size, game.device)
-        played = game.play(world.batch(split, number), experiment.evaluation.mode, noise)
-        weight = min(size, world.num_valid - number * size) / world.num_valid
-        for name, value in played.measures.items():
-            totals[name] = totals.get(name, 0.0) + value.item() * weight
+        measures.append(game.play(world.batch(split, number), experiment.evaluation.mode, noise).measures)
     game.train()
+    names = list(measures[0])
+    # In one table, so that the device is waited for once.
+    table = torch.stack([torch.stack([each[name] for name in names]) for each in measures]).tolist()
+    totals = dict.fromkeys(names, 0.0)
+    for number, values in enumerate(table):
+        weight = min(size, world.num_valid - number * size) / world.num_valid
+        for name, value in zip(names, values, strict=True):
+            totals[name] += value * weight
     return totals
 
 
 def _has_finite_weights(game: Game) -> bool:
     """Whether all weights are finite; a finite loss may have a gradient that is not."""
-    return all(bool(parameter.isfinite().all()) for parameter in game.parameters())
+    return bool(torch.stack([parameter.isfinite().all() for parameter in game.parameters()]).all())

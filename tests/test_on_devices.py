@@ -2,6 +2,8 @@
 
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +16,23 @@ from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.pairs import train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.learning.data import Windows, stretches
+from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.translation.result import measure as measure_translation
 from ecsuite.eval.translation.study import make_study as make_translation
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.result import measure as measure_xferbench
 from ecsuite.eval.xferbench.study import make_study as make_xferbench
 from ecsuite.eval.xferbench.texts import ArtificialText
+from ecsuite.eval.xferbench.training import train as train_xferbench
+from ecsuite.eval.xtreme.heads import LabelHead
+from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.result import measure as measure_xtreme
+from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.tuning import finetune
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
@@ -212,3 +223,56 @@ def test_all_nine_tasks_are_measured(ask, write_data, backbone):
     study = ask(data=write_data(), languages=(), tasks=tuple(TASKS), device="cuda", body=backbone)
     result = measure_xtreme(study, Runner())
     assert tuple(result.splits) == tuple(TASKS) and study.machine.device == "cuda"
+
+
+def play_steps(number):
+    sizes = [f"training.num_examples={16 * number}", "training.num_epochs=1", "training.evaluate_every=99"]
+    with tempfile.TemporaryDirectory() as folder:
+        play("disc_tiny", *sizes, "training.checkpoint_every=99", folder=Path(folder))
+
+
+def learn_steps(number):
+    run = Run(grammar="hol", seed=1, cap=number)
+    protocol = Protocol(hidden_size=16, batch_size=16, lr=1e-7, window=1)
+    list(learn("lstm", "sender", GEOMETRY, [run], protocol, device=torch.device("cuda")))
+
+
+def pretrain_steps(number):
+    model = LanguageModel(5, NANO, torch.Generator().manual_seed(0)).to("cuda")
+    symbols = stretches(np.arange(2 * number * NANO.context + 1) % 5, NANO.context + 1, NANO.context)
+    sizes = {"num_epochs": 1, "batch": 2, "lr": 1e-3, "weight_decay": 0.1}
+    train_xferbench(model, Windows(symbols=symbols), **sizes, generator=torch.Generator())
+
+
+def finetune_steps(number):
+    draws = torch.Generator().manual_seed(0)
+    backbone = BACKBONES["decoder"](
+        TransformerSizes(num_layers=1, width=8, num_heads=2, context=16, dropout=0.0), draws
+    )
+    backbone.set_embedding(initial_embedding(9, 8, draws))
+    head, rows = (
+        LabelHead(8, 2, draws),
+        Rows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
+    )
+    parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
+    rules = Tuning(lr=1e-3, epochs=1, batch=1, context=16)
+    finetune(backbone, head, rows, rules, parameters, trains_backbone=True, generator=draws)
+
+
+@pytest.mark.device("pretended", is_open=False)
+@pytest.mark.parametrize(
+    ("make_steps", "waits"),
+    # A game looks whether its loss is finite before it is used, ICY whether the language was acquired.
+    [(play_steps, 1), (learn_steps, 1), (pretrain_steps, 0), (finetune_steps, 0)],
+)
+def test_how_often_a_step_waits_for_the_device(make_steps, waits):
+    from pretended_cuda.device import pretended
+
+    def counted(number):
+        with pretended() as log:
+            make_steps(number)
+        return log
+
+    few, many = counted(8), counted(12)
+    more = {where: (many.syncs - few.syncs)[where] for where in many.syncs - few.syncs}
+    assert sum(more.values()) == 4 * waits, more

@@ -154,15 +154,14 @@ def _learn_side_by_side(
             examples = run_group.examples(updates)
             parameters = replicas.parameters()
             loss = learner.loss(parameters, examples)
-            ended = [] if math.isfinite(loss.item()) else run_group.diverged(learner, parameters, examples)
+            found, *accuracies = torch.cat([loss.detach()[None], examples.accuracy]).tolist()  # waits once
+            ended = [] if math.isfinite(found) else run_group.diverged(learner, parameters, examples)
             for place in ended:
                 run = runs[run_group.active[place]]
                 diverged.append(
                     f"{role} {spec} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
                 )
-            for place, (index, accuracy) in enumerate(
-                zip(run_group.active, examples.accuracy.tolist(), strict=True)
-            ):
+            for place, (index, accuracy) in enumerate(zip(run_group.active, accuracies, strict=True)):
                 if place in ended:
                     continue
                 early_stopping = run_group.early_stoppings[index]

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError, look_up, shown
+from ecsuite.devices import sent
 from ecsuite.randomness import random_words
 
 ChannelName = Literal["soft", "gumbel", "reinforce"]
@@ -100,7 +101,7 @@ class Noise:
     def draw(self, shape: Sequence[int], device: torch.device) -> Tensor:
         """Draw the next noise of an update."""
         exponential = torch.empty(tuple(shape)).exponential_(generator=self.generator)
-        return exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_().to(device)
+        return sent(exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_(), device)
 
 
 def draw(logits: Tensor, noise: Tensor) -> Tensor:

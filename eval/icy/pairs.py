@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import Role
 from ecsuite.config import DivergedError
-from ecsuite.devices import computing
+from ecsuite.devices import computing, sent
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import (
     Noise,
@@ -113,7 +113,8 @@ class EndToEndAgents(nn.Module):
             "receiver": self.attribute_logits(messages).argmax(-1) == meanings,
             "greedy": self.attribute_logits(symbols).argmax(-1) == meanings,
         }
-        return {name: right.float().mean().item() for name, right in correct.items()}
+        shares = torch.stack([right.float().mean() for right in correct.values()]).tolist()
+        return dict(zip(correct, shares, strict=True))
 
     def _relax(self, logits: Tensor, symbol_noise: Tensor, noise: Noise) -> Tensor:
         """The receiver's input over a differentiable channel, (batch, length, symbols)."""
@@ -222,7 +223,7 @@ def _examples(
     """The first batches of a block: meanings (number * batch, attributes), messages (number * batch, length)."""
     meanings, messages = dataset.block(block)
     return tuple(  # type: ignore[return-value]
-        part[:number].transpose(1, 2).flatten(0, 1).to(device) for part in (meanings, messages)
+        sent(part[:number].transpose(1, 2).flatten(0, 1), device) for part in (meanings, messages)
     )
 
 

@@ -69,9 +69,12 @@ class Target:
     """Size of a fine-tuning epoch divided by the size of the text; above 1 the text was too short."""
 
 
-def shuffled(num_rows: int, batch: int, generator: torch.Generator) -> Sequence[Tensor]:
-    """Batches of the row numbers 0 to `num_rows` - 1 in random order; the last batch may be smaller."""
-    return list(torch.split(torch.randperm(num_rows, generator=generator), batch))
+def shuffled(
+    num_rows: int, batch: int, generator: torch.Generator, device: torch.device | None = None
+) -> Sequence[Tensor]:
+    """Batches of the row numbers 0 to `num_rows` - 1 in random order, on a device; the last batch may be smaller."""
+    order = torch.randperm(num_rows, generator=generator)
+    return list(torch.split(order if device is None else order.to(device), batch))
 
 
 def gather(messages: Ragged, order: NDArray[np.int64]) -> NDArray[np.int32]:

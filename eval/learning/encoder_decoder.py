@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ecsuite.devices import sent
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
@@ -126,7 +127,9 @@ def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
     """Mean cross-entropy of the labels that are not ignored, in nats per token."""
     device = next(model.parameters()).device
     with autocast(device, precision):
-        loss: Tensor = model(**{name: each.to(device) for name, each in batch.items()}, use_cache=False).loss
+        loss: Tensor = model(
+            **{name: sent(each, device) for name, each in batch.items()}, use_cache=False
+        ).loss
     return loss
 
 

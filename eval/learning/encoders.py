@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from ecsuite.config import ConfigError, missing_extra
+from ecsuite.devices import sent
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
@@ -145,12 +146,14 @@ class Encoder(TrainableBackbone):
 
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
         """Predict masked symbols (Devlin et al. 2019, section 3.1)."""
-        draws = torch.rand(ids.shape, generator=generator).to(ids.device)
+        draws = sent(torch.rand(ids.shape, generator=generator), ids.device)
         is_predicted = draws < PREDICTED_SHARE
         masked_ids = ids.masked_fill(draws < PREDICTED_SHARE * MASKED_SHARE, mask_symbol)
-        others = torch.randint(len(self.embedding.weight), ids.shape, generator=generator).to(ids.device)
+        drawn = torch.randint(len(self.embedding.weight), ids.shape, generator=generator)
         is_replaced = is_predicted & (draws >= PREDICTED_SHARE * (1 - REPLACED_SHARE))
-        states = self.states(torch.where(is_replaced, others, masked_ids), torch.ones_like(ids))
+        states = self.states(
+            torch.where(is_replaced, sent(drawn, ids.device), masked_ids), torch.ones_like(ids)
+        )
         return tied_loss(
             states, self.embedding.weight, ids.masked_fill(~is_predicted, IGNORED), self.products
         )

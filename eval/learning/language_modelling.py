@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ecsuite.devices import sent
 from ecsuite.eval.learning.bpe import encode
 from ecsuite.eval.learning.data import shuffled, stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
@@ -52,7 +53,7 @@ def train_language_model(
     train(
         trained,
         lambda: shuffled(len(windows), batch, generator),
-        lambda index: backbone.loss(windows[index].long().to(device), mask_symbol, generator),
+        lambda index: backbone.loss(sent(windows[index].long(), device), mask_symbol, generator),
         total=num_updates,
         lr=lr,
         schedule=lambda update: rate_by_update(update, num_updates, warmup),

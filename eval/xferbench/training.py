@@ -55,8 +55,8 @@ def train(
     )
     training.train(
         list(model.parameters()),
-        lambda: shuffled(len(windows), batch, generator),
-        lambda index: _loss_of(model, windows, index.to(device)),
+        lambda: shuffled(len(windows), batch, generator, device),
+        partial(_loss_of, model, windows),
         total=num_updates,
         lr=lr,
         schedule=lambda update: rate_by_share(update / num_updates, 0.0),
@@ -81,15 +81,19 @@ def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[f
     """
     device = model.positions.weight.device
     windows = windows.to(device)
-    total = torch.zeros((), dtype=torch.float64, device=device)
-    num_scored = torch.zeros((), dtype=torch.int64, device=device)
     model.eval()
+    losses, counts = [], []
     for index in torch.split(torch.arange(len(windows), device=device), batch):
         symbols, targets = windows.take(index)
-        num_here = (targets >= 0).sum()
-        total += model.loss(symbols, targets).double() * num_here
-        num_scored += num_here
-    value = (total / num_scored).item()
+        losses.append(model.loss(symbols, targets))
+        counts.append((targets >= 0).sum())
+    numbers = torch.stack(counts).tolist()
+    # Summed in 64 bits on the CPU, since MPS has none.
+    total = 0.0
+    for loss, number in zip(torch.stack(losses).tolist(), numbers, strict=True):
+        total += loss * number
+    num_scored = sum(numbers)
+    value = total / num_scored if num_scored else math.nan
     if not math.isfinite(value):
         raise DivergedError(f"the cross-entropy of the held-out text is {value}")
-    return value, int(num_scored)
+    return value, num_scored

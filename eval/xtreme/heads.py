@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ecsuite.devices import sent
 from ecsuite.eval.xtreme.rows import IGNORED
 
 INIT_STD = 0.02
@@ -35,7 +36,13 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy in nats per target; `mask` (batch, length) is False at padding."""
+        """Mean cross-entropy in nats per target.
+
+        Args:
+            states: Hidden states, (batch, length, width).
+            mask: False at padding, (batch, length).
+            targets: On the CPU, so that a device is not waited for.
+        """
 
 
 class LabelHead(Head):
@@ -43,9 +50,11 @@ class LabelHead(Head):
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy of `targets` (batch, length) that are not `IGNORED`; 0 if there are none."""
-        has_target = targets != IGNORED
-        total = functional.cross_entropy(self(states[has_target]), targets[has_target], reduction="sum")
-        return total / has_target.sum().clamp(min=1)
+        labels = targets.flatten()
+        places = (labels != IGNORED).nonzero()[:, 0]
+        chosen = states.flatten(0, 1)[sent(places, states.device)]
+        total = functional.cross_entropy(self(chosen), sent(labels[places], states.device), reduction="sum")
+        return total / max(1, len(places))
 
 
 class SpanHead(Head):
@@ -62,4 +71,4 @@ class SpanHead(Head):
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy of start and end, `targets` (batch, 2), over the positions that are not padding."""
         logits = self(states).masked_fill(~mask[..., None], -torch.inf)  # (batch, length, 2)
-        return functional.cross_entropy(logits, targets)
+        return functional.cross_entropy(logits, sent(targets, states.device))

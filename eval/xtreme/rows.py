@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ecsuite.devices import sent
+
 IGNORED = -100
 """Target of a position without a label."""
 
@@ -33,13 +35,13 @@ class Rows:
         """A batch of some rows, padded.
 
         Returns:
-            Sub-words (rows, longest), mask without padding (rows, longest), and targets (rows, longest or 2).
+            Sub-words (rows, longest) and mask without padding (rows, longest) on the device, and targets (rows, longest
+            or 2) on the CPU, where a head looks for those that are not ignored.
         """
-        ids = _pad([self.ids[row] for row in index], self.padding).to(device)
-        lengths = torch.tensor([len(self.ids[row]) for row in index], device=device)
-        mask = torch.arange(ids.shape[1], device=device) < lengths[:, None]
-        targets = _pad([self.targets[row] for row in index], IGNORED).to(device)
-        return ids, mask, targets
+        ids = _pad([self.ids[row] for row in index], self.padding)
+        lengths = torch.tensor([len(self.ids[row]) for row in index])
+        mask = torch.arange(ids.shape[1]) < lengths[:, None]
+        return sent(ids, device), sent(mask, device), _pad([self.targets[row] for row in index], IGNORED)
 
     def batches(self, batch: int, order: Iterable[int] | None = None) -> list[list[int]]:
         """Batches of `batch` rows of similar length; rows of equal length stay in the given order."""

@@ -93,21 +93,26 @@ def pretended(
                 )
             )
         else:
-            enter(
-                patch.multiple(
-                    torch.mps,
-                    **drawn,
-                    recommended_max_memory=_returns(memory[0]),
-                    driver_allocated_memory=_returns(0),
-                )
-            )
-            enter(
-                patch.multiple(
-                    torch.backends.mps, is_available=_returns(True), is_macos_or_newer=_returns(True)
-                )
-            )
+            says = {
+                "recommended_max_memory": _returns(memory[0]),
+                "driver_allocated_memory": _returns(0),
+                "_get_default_mps_generator": _returns(generator),
+            }
+            enter(patch.multiple(torch.mps, **drawn, **says))
+            enter(patch.object(torch.backends.mps, "is_available", _returns(True)))
+            enter(patch.object(torch.backends.mps, "is_macos_or_newer", _returns(True)))
+            # Torch's own chooses a kernel by the type of device, and the CPU's build knows none for MPS.
+            enter(patch.object(torch.nn.functional, "scaled_dot_product_attention", _attention))
         enter(Operations(log, place, generator, missing))
         yield log
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(~attn_mask, -torch.inf)
+    return torch.ops.aten._scaled_dot_product_attention_math(
+        query, key, value, attn_mask, dropout_p, is_causal, **options
+    )[0]
 
 
 def _swapping(apply):

@@ -16,6 +16,9 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<type> {
   void record(void**, const c10::Stream&, const c10::DeviceIndex, const c10::EventFlag) const override {}
   void block(void*, const c10::Stream&) const override {}
   bool queryEvent(void*) const override { return true; }
+  void synchronizeEvent(void*) const override {}
+  bool queryStream(const c10::Stream&) const override { return true; }
+  void synchronizeStream(const c10::Stream&) const override {}
 };
 using CUDAGuard = Guard<c10::DeviceType::CUDA>;
 using MPSGuard = Guard<c10::DeviceType::MPS>;

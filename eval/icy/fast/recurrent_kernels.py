@@ -164,7 +164,8 @@ class FusedLSTMCell(FusedCell):
         """See the base class."""
         stacked = _stacked_matrix(parameters, folded_input)
         size = stacked.shape[-2] // 4
-        doubled = stacked.new_ones(4, 1).index_fill(0, torch.tensor(2, device=stacked.device), 2.0)
+        doubled = stacked.new_ones(4, 1)
+        doubled[2] = 2.0
         return [stacked * doubled.repeat_interleave(size, dim=0)]
 
     def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
