@@ -51,6 +51,14 @@ RECEIVERS = Registry(
             "ecsuite.agents.feedforward:ConvolutionalReceiver",
             "convolution and pooling down to one position; option blocks=3 for fewer blocks",
         ),
+        "bidirectional": (
+            "ecsuite.agents.bidirectional:BidirectionalReceiver",
+            "a recurrent encoder in both directions; bidirectional-2l: two layers; network=lstm, rnn",
+        ),
+        "transformer": (
+            "ecsuite.agents.transformer_receiver:TransformerReceiver",
+            "a causal transformer encoder; transformer-2l: two layers",
+        ),
         "fc1l": ("ecsuite.agents.feedforward:FC1LReceiver", "one linear layer for the whole message"),
         "fc2l": (
             "ecsuite.agents.feedforward:FC2LReceiver",

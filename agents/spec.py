@@ -23,6 +23,9 @@ Role = Literal["sender", "receiver"]
 NAME_OPTIONS = ("blocks", "form", "hidden", "init", "reset", "stop")
 """Options that a name may have after a comma, where the agent has them."""
 
+LAYERED = ("recurrent", "transformer", "bidirectional")
+"""Kinds with a number of layers."""
+
 NOT_IN_GAMES: dict[tuple[Role, str], str] = {
     ("sender", "hashtable"): "learns from a given language only; see `ecsuite icy`",
 }
@@ -66,7 +69,7 @@ class AgentSpec:
         options = {short.get(key, key): parse_value(value, key) for key, value in self.options}
         kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
         cell = {} if self.cell is None else {"cell": self.cell}
-        layers = {"num_layers": self.num_layers} if kind in ("recurrent", "transformer") else {}
+        layers = {"num_layers": self.num_layers} if kind in LAYERED else {}
         zero_input = {"zero_input": True} if self.zero_input else {}
         return {KIND: kind, **cell, **layers, **zero_input, **options}
 

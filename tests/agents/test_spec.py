@@ -68,7 +68,7 @@ def test_fields_of_a_spec():
         ("sender", "Hashtable", "sender hashtable learns from a given language only; see `ecsuite icy`"),
         ("receiver", "hashtable", "unknown receiver 'hashtable'"),
         ("receiver", "gru-z", r"unknown receiver 'gru-z'; did you mean 'gru'\?"),
-        ("receiver", "transformer", "unknown receiver 'transformer'"),
+        ("receiver", "transfomer", r"unknown receiver 'transfomer'; did you mean 'transformer'\?"),
         ("sender", "lstm,64", "lstm: expected key=value after the comma, got '64'"),
         ("sender", "lstm,hiden=4", r"unknown option of lstm 'hiden'; did you mean 'hidden'\? choices: hidden"),
         ("sender", "lstm,hidden=0", "lstm: hidden: expected a number from 1 to 999999, got '0'"),
