@@ -1,12 +1,16 @@
 """`ecsuite evaluate`: the agents of a run, tried without training, also on other objects."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
 from ecsuite.eval.reports.console import print_json
+
+if TYPE_CHECKING:
+    from ecsuite.games.interventions import Row
 
 
 def evaluate(
@@ -18,6 +22,12 @@ def evaluate(
     features: Annotated[str | None, typer.Option(help="Other npz file of feature vectors.")] = None,
     receiver_from: Annotated[
         Path | None, typer.Option(help="Run folder of another receiver, which listens to this run's sender.")
+    ] = None,
+    intervene: Annotated[
+        str | None,
+        typer.Option(
+            help="Change the messages on their way: permute, drop, replace, noise, or all.", metavar="NAMES"
+        ),
     ] = None,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Import the foreign parts of the run.")
@@ -35,6 +45,15 @@ def evaluate(
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     changes = {key: value for key, value in files.items() if value is not None}
+    if intervene is not None:
+        rows = opened.intervene(
+            intervene, changes, assign or [], receiver_from=receiver_from, device=place.type
+        )
+        if as_json:
+            print_json({"run": str(run), "interventions": [row.to_json() for row in rows]})
+        else:
+            print_interventions(rows, opened.game.task.chance()["accuracy"])
+        return
     found = opened.evaluate(changes, assign or [], receiver_from=receiver_from, device=place.type)
     if as_json:
         print_json({"run": str(run), "evaluations": found})
@@ -44,3 +63,25 @@ def evaluate(
         for measure, value in measures.items():
             shown = f"{value:10.1%}" if "accuracy" in measure else f"{value:10.3f}"
             print(f"  {measure:22}{shown}")
+
+
+def print_interventions(rows: "Sequence[Row]", chance: float) -> None:
+    """Print a line for each intervention, with the accuracy of the same messages before it."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("intervention")
+    for name in ("accuracy", "before", "messages", "influence"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        where = {"position": row.position, "symbol": row.symbol, "probability": row.probability}
+        said = " ".join(f"{key} {value}" for key, value in where.items() if value is not None)
+        influence = "" if row.influence is None else f"{row.influence:.3f}"
+        label = "as they were said" if row.intervention == "none" else f"{row.intervention} {said}".strip()
+        table.add_row(label, f"{row.accuracy:.1%}", f"{row.before:.1%}", f"{row.num_messages:,}", influence)
+    Console().print(table)
+    print(
+        f"chance level of accuracy: {chance:.1%}; influence: of the symbol on the answer, in nats (Lowe et al. 2019)"
+    )

@@ -27,7 +27,7 @@ from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS, WORLDS
 from ecsuite.games.sections import Experiment
-from ecsuite.games.tasks import Task, Truth
+from ecsuite.games.tasks import Task, Truth, choose
 from ecsuite.games.worlds.world import Batch, Integers, RunSizes, World
 
 MAX_OBJECTS_PER_CANDIDATE = 16
@@ -117,7 +117,7 @@ class Game(nn.Module):
         self.task = TASKS.make(task, world=world, state_size=width)
         self.loss = LOSSES.make(experiment.loss)
         _check_effects(experiment, channel)
-        if getattr(self.loss, "samples_answers", False) and not hasattr(self.task, "answers"):
+        if getattr(self.loss, "samples_answers", False) and not hasattr(self.task, "choices"):
             raise ConfigError(
                 f"loss.kind: the answers of task {task.kind} can't be sampled: expected loss task"
             )
@@ -165,13 +165,7 @@ class Game(nn.Module):
             generator: Source of dropout and of the channel's noise; greedy has none.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
-        candidates = values = None
-        if self.task.scores_candidates:
-            candidates = self.candidates(batch)
-        else:
-            assert batch.values is not None
-            values = self._on_device(batch.values[batch.shown[:, 0]])
-        truth = Truth(labels=self._on_device(np.array(batch.labels)), values=values)
+        candidates, truth = self.round_parts(batch)
         play = partial(self.play_views, self.shown(batch), candidates, truth, num_positive=batch.num_positive)
         played = play(mode=mode, generator=generator, epoch=epoch)
         loss, message = played.loss, played.message
@@ -210,15 +204,50 @@ class Game(nn.Module):
             epoch: Passes over the training examples so far.
         """
         message = self.message(shown, num_positive, mode, generator, epoch)
-        states, ends = call_receiver(self.receiver, message, self.dtype)
-        answer = states if candidates is None else self.scores(states, candidates, generator)
+        return self.understand(message, candidates, truth, mode=mode, generator=generator)
+
+    def understand(
+        self,
+        message: Message,
+        candidates: View | None,
+        truth: Truth,
+        *,
+        mode: Mode,
+        generator: torch.Generator | None = None,
+    ) -> RoundOutputs:
+        """Let the receiver answer messages; see `play_views`."""
+        answer, ends = self.response(message, candidates, generator)
         output = self.task(answer, truth)
         if getattr(self.loss, "samples_answers", False):
-            given = self.task.answers(answer, generator if mode == "train" else None)  # type: ignore[attr-defined]
-            output = replace(output, answers=given, truth=truth)
+            choices = self.task.choices(answer)  # type: ignore[attr-defined]
+            output = replace(
+                output, answers=choose(choices, generator if mode == "train" else None), truth=truth
+            )
         loss, cost = self.loss(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
+
+    def response(
+        self, message: Message, candidates: View | None, generator: torch.Generator | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What the task gets of messages, and the probability of each end, (num_ends, batch).
+
+        Returns:
+            Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the receiver's states,
+            (num_ends, batch, state_size).
+        """
+        states, ends = call_receiver(self.receiver, message, self.dtype)
+        return states if candidates is None else self.scores(states, candidates, generator), ends
+
+    def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
+        """What the receiver sees in the rounds of a batch (None without candidates) and what is right in them."""
+        candidates = values = None
+        if self.task.scores_candidates:
+            candidates = self.candidates(batch)
+        else:
+            assert batch.values is not None
+            values = self._on_device(batch.values[batch.shown[:, 0]])
+        return candidates, Truth(labels=self._on_device(np.array(batch.labels)), values=values)
 
     def generate_message(
         self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0

@@ -28,7 +28,7 @@ class Correct:
 
         Args:
             chosen: The index of the candidate, (batch,); of reconstruction the values, (batch, num_attributes); of
-                concepts whether each candidate was taken, (batch, num_candidates).
+                concepts 1 for each candidate that was taken, (batch, num_candidates).
             truth: What is right.
         """
         return _right(chosen, truth).all(-1).float()
@@ -52,7 +52,7 @@ def _right(chosen: Tensor, truth: Truth) -> Tensor:
         return chosen == truth.values
     if chosen.dim() == 1:
         return chosen[:, None] == truth.labels.int().argmax(-1, keepdim=True)
-    return chosen == truth.labels.bool()
+    return chosen == truth.labels
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,12 +22,14 @@ from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
+from ecsuite.games.interventions import Row, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
+from ecsuite.games.worlds.world import World
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,6 +129,45 @@ class Run:
         Raises:
             ConfigError: If a change is not valid, or the agents do not fit to what it makes.
         """
+        experiment, world, game = self._changed(changes, assignments, receiver_from, device)
+        others = {"valid": (world, "valid")} | world.extra_evaluations()
+        with unrounded_products(game.device):
+            return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
+
+    def intervene(
+        self,
+        names: str = "all",
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        receiver_from: Path | str | None = None,
+        device: str = "cpu",
+    ) -> list[Row]:
+        """Change messages on their way from sender to receiver, and see what is still understood.
+
+        Args:
+            names: `permute`, `drop`, `replace`, `noise`, several separated by commas, or `all`.
+            changes: See `evaluate`, as for the other arguments.
+            assignments: See `evaluate`.
+            receiver_from: See `evaluate`.
+            device: See `evaluate`.
+
+        Raises:
+            ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
+        """
+        chosen = chosen_interventions(names)
+        experiment, world, game = self._changed(changes, assignments, receiver_from, device)
+        with unrounded_products(game.device):
+            return intervene(game.eval(), world, chosen, experiment.training.seed)
+
+    def _changed(
+        self,
+        changes: Mapping[str, Any] | None,
+        assignments: Iterable[str],
+        receiver_from: Path | str | None,
+        device: str,
+    ) -> tuple[Experiment, World, Game]:
+        """The experiment after changes, its world, and the agents in it."""
         experiment = override(with_changes(self.experiment, changes or {}), assignments)
         world = make_world(experiment, trained=self.game.world)
         game = Game(experiment, world)
@@ -140,10 +181,7 @@ class Run:
             weights = agent_weights(Path(receiver_from), "receiver", self.note)
             set_agent_weights(game, "receiver", weights, str(receiver_from))
         place = choose_device(device)
-        game.to(place)
-        others = {"valid": (world, "valid")} | world.extra_evaluations()
-        with unrounded_products(place):
-            return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
+        return experiment, world, game.to(place)
 
     @torch.inference_mode()
     def speak(self, meanings: ArrayLike) -> list[list[int]]:

@@ -5,7 +5,7 @@ It says by `rounds(options)` what it asks of the world, and gets either scores o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Literal, Protocol
 
@@ -104,9 +104,9 @@ class Discrimination(nn.Module):
         loss = -likelihoods.gather(1, labels[:, None, None].expand(-1, 1, len(answer)))[:, 0].t()
         return TaskOutput(loss=loss, measures={"accuracy": (answer.argmax(-1) == labels).float()})
 
-    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
-        """One candidate for each example; see `choose`."""
-        return choose(answer[-1], generator)
+    def choices(self, answer: Tensor) -> Tensor:
+        """Logits of the candidates, (batch, num_candidates), at the last end; see `choose`."""
+        return answer[-1]
 
     def chance(self) -> Mapping[str, float]:
         """accuracy: one divided by the number of candidates."""
@@ -168,9 +168,9 @@ class Reconstruction(nn.Module):
             logits = logits.masked_fill(self.missing, -torch.inf)
         return logits
 
-    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
-        """One value of each attribute for each example; see `choose`."""
-        return choose(self.logits(answer)[-1], generator)
+    def choices(self, answer: Tensor) -> Tensor:
+        """Logits of the values of each attribute, (batch, num_attributes, most values), at the last end."""
+        return self.logits(answer)[-1]
 
     def values(self, states: Tensor) -> Tensor:
         """The most likely attribute values, (num_ends, batch, num_attributes)."""
@@ -232,11 +232,9 @@ class Concept(nn.Module):
             loss=loss, measures={"accuracy": correct.mean(-1), "set_accuracy": correct.amin(-1)}
         )
 
-    def answers(self, answer: Tensor, generator: torch.Generator | None) -> Answers:
-        """Whether each candidate is taken, for each example; see `choose`."""
-        both = torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
-        answers = choose(both, generator)
-        return replace(answers, chosen=answers.chosen.bool())
+    def choices(self, answer: Tensor) -> Tensor:
+        """Logits of leaving and of taking each candidate, (batch, num_candidates, 2), at the last end."""
+        return torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
 
     def chance(self) -> Mapping[str, float]:
         """accuracy: always the more frequent label. set_accuracy: one coin flip per distinct candidate."""

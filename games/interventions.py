@@ -1,0 +1,238 @@
+"""Interventions on messages: what the receiver still understands when symbols are lost, moved or replaced.
+
+The agents of a run play the rounds of its validation set once more, with greedy messages that are changed on their way.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.config import ConfigError, look_up
+from ecsuite.games.game import Game
+from ecsuite.games.worlds.world import World
+
+Intervention = Literal["permute", "drop", "replace", "noise"]
+INTERVENTIONS: Mapping[str, str] = {
+    "permute": "the symbols of each message in a random order",
+    "drop": "the symbol at a position left out, and all those of one kind",
+    "replace": "the symbol at a position replaced by another, each of the others as likely",
+    "noise": "each symbol replaced with a probability",
+}
+"""What can be done to messages, with a line for people."""
+NOISE = (0.1, 0.25, 0.5)
+"""Probabilities of `noise`."""
+NUM_OTHERS = 10
+"""Symbols at most that a causal influence compares."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """The outcome of one intervention."""
+
+    intervention: str
+    """Its name; `none`: messages as they were said."""
+    accuracy: float
+    """Share of right answers to the messages that it changes, 0 to 1."""
+    before: float
+    """The same for these messages as they were said."""
+    num_messages: int
+    """How many it changes."""
+    position: int | None = None
+    """The place in the message, from 1."""
+    symbol: int | None = None
+    """The symbol that was left out everywhere."""
+    probability: float | None = None
+    """Of `noise`."""
+    influence: float | None = None
+    """Causal influence of the symbol at this position on the answer, in nats; see `causal_influence`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON-ready data, without what it does not have."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+def chosen_interventions(text: str) -> list[Intervention]:
+    """The names in a list separated by commas; `all` are all; `ConfigError` if one is unknown."""
+    if text == "all":
+        return list(get_args(Intervention))
+    names: list[Any] = [name.strip() for name in text.split(",")]
+    for name in names:
+        look_up("intervention", name, INTERVENTIONS)
+    return names
+
+
+@torch.inference_mode()
+def intervene(game: Game, world: World, names: list[Intervention], seed: int) -> list[Row]:
+    """Change the messages of the validation rounds, and see what the receiver answers.
+
+    Args:
+        game: The trained agents, in evaluation mode.
+        world: Its validation rounds are played.
+        names: What to do to messages.
+        seed: Of random orders and symbols.
+
+    Returns:
+        First the messages as they were said, then a row for each intervention, position, symbol and probability.
+
+    Raises:
+        ConfigError: If messages are no symbols of a vocabulary.
+    """
+    if game.channel.num_levels is not None:
+        raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
+    rounds = _Rounds(game, world)
+    generator = torch.Generator().manual_seed(seed)
+    vocabulary = range(1, game.channel.vocab_size + 1)
+    everywhere = torch.ones(len(rounds.ids), dtype=torch.bool)
+    rows = [rounds.row("none", rounds.ids, everywhere)]
+    if "permute" in names:
+        rows.append(rounds.row("permute", _permuted(rounds.ids, generator), rounds.lengths > 1))
+    positions = range(int(rounds.lengths.max()))
+    if "drop" in names:
+        for place in positions:
+            lost = torch.zeros_like(rounds.ids, dtype=torch.bool)
+            lost[:, place] = True
+            rows.append(
+                rounds.row("drop", _without(rounds.ids, lost), rounds.lengths > place, position=place + 1)
+            )
+        for symbol in vocabulary:
+            lost = rounds.ids == symbol
+            rows.append(rounds.row("drop", _without(rounds.ids, lost), lost.any(1), symbol=symbol))
+    if "replace" in names:
+        for place in positions:
+            at_place = torch.zeros_like(rounds.ids, dtype=torch.bool)
+            at_place[:, place] = rounds.ids[:, place] > EOS
+            changed = _replaced(rounds.ids, at_place, len(vocabulary), generator)
+            influence = causal_influence(rounds, place, len(vocabulary), generator)
+            rows.append(
+                rounds.row("replace", changed, at_place.any(1), position=place + 1, influence=influence)
+            )
+    if "noise" in names:
+        for probability in NOISE:
+            hit = (torch.rand(rounds.ids.shape, generator=generator) < probability) & (rounds.ids > EOS)
+            changed = _replaced(rounds.ids, hit, len(vocabulary), generator)
+            rows.append(rounds.row("noise", changed, everywhere, probability=probability))
+    return [row for row in rows if row.num_messages]
+
+
+class _Rounds:
+    """The validation rounds with the messages of the sender.
+
+    Attributes:
+        ids: Content symbols, (num_messages, longest), 0 after the end.
+        lengths: Number of content symbols of each message, (num_messages,).
+    """
+
+    def __init__(self, game: Game, world: World) -> None:
+        self.game = game
+        size = world.sizes.evaluation_batch_size
+        self.batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
+        said = [game.generate_message(batch, "greedy").symbols.t().cpu() for batch in self.batches]
+        self.sizes = [len(each) for each in said]
+        width = max(each.shape[1] for each in said)
+        padded = [torch.nn.functional.pad(each, (0, width - each.shape[1]), value=PAD) for each in said]
+        self.ids = torch.cat(padded).clamp(min=EOS)
+        self.lengths = (self.ids > EOS).sum(1)
+        self.correct = self._ask(self.ids, self._is_right)
+
+    def row(self, name: str, ids: Tensor, changed: Tensor, **place: Any) -> Row:
+        """The outcome for other messages, of which those that changed, (num_messages,), are counted."""
+        correct = self.correct if name == "none" else self._ask(ids, self._is_right)
+        return Row(
+            intervention=name,
+            accuracy=_mean(correct[changed]),
+            before=_mean(self.correct[changed]),
+            num_messages=int(changed.sum()),
+            **place,
+        )
+
+    def choices(self, ids: Tensor) -> Tensor:
+        """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options)."""
+
+        def log_probabilities(answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
+            logits: Tensor = self.game.task.choices(answer).float()  # type: ignore[attr-defined]
+            return (logits if logits.dim() == 3 else logits[:, None]).log_softmax(-1)
+
+        return self._ask(ids, log_probabilities)
+
+    def _is_right(self, answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
+        right: Tensor = (ends * self.game.task(answer, truth).measures["accuracy"]).sum(0)
+        return right
+
+    def _ask(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> Tensor:
+        """What the receiver makes of a message for each round, (num_messages, ...)."""
+        found = []
+        for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
+            candidates, truth = self.game.round_parts(batch)
+            message = _message(rows, self.game.channel.has_eos, self.game.device)
+            found.append(of_answer(*self.game.response(message, candidates), truth).cpu())
+        return torch.cat(found)
+
+
+def causal_influence(rounds: _Rounds, place: int, vocab_size: int, generator: torch.Generator) -> float:
+    """Causal influence of the symbol at a position on the answer (Lowe et al. 2019, arXiv 1903.05168, algorithm 1).
+
+    The mutual information in nats of symbol and answer, where the symbol is set to every one of the vocabulary, each
+    as likely (of at most `NUM_OTHERS`, drawn at random), and the rest of the message stays: the mean over messages of
+    the entropy of the mean answer minus the mean entropy of the answers, averaged over the choices of an answer.
+    """
+    symbols = torch.randperm(vocab_size, generator=generator)[:NUM_OTHERS] + 1
+    having = rounds.lengths > place
+    mean: Tensor | float = 0.0
+    entropy: Tensor | float = 0.0
+    for symbol in symbols.tolist():
+        changed = rounds.ids.clone()
+        changed[having, place] = symbol
+        log_probabilities = rounds.choices(changed)[having]
+        mean = mean + log_probabilities.exp() / len(symbols)
+        entropy = entropy + _entropy(log_probabilities.exp()) / len(symbols)
+    return max(0.0, _mean(_entropy(torch.as_tensor(mean)) - entropy))
+
+
+def _entropy(probabilities: Tensor) -> Tensor:
+    """Entropy in nats over the last axis."""
+    entropy: Tensor = torch.special.entr(probabilities).sum(-1)
+    return entropy
+
+
+def _mean(values: Tensor) -> float:
+    return float(values.double().mean()) if values.numel() else 0.0
+
+
+def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
+    """Messages for the receiver, from content symbols with 0 after the end."""
+    lengths = (ids > EOS).sum(1)
+    padded = torch.nn.functional.pad(ids, (0, 1)).to(device)
+    places = torch.arange(padded.shape[1], device=device)
+    ends = lengths.to(device)[:, None]
+    if has_eos:
+        symbols = torch.where(places <= ends, padded, PAD)
+        return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float() + 1)
+    symbols = torch.where(places < ends, padded, PAD)[:, : max(1, int(lengths.max()))]
+    # A message without symbols is one step of padding.
+    return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float().clamp(min=1))
+
+
+def _without(ids: Tensor, lost: Tensor) -> Tensor:
+    """Messages without some symbols; the others move up."""
+    order = torch.where(lost | (ids <= EOS), 1, 0).sort(dim=1, stable=True).indices
+    kept = torch.where(lost, EOS, ids)
+    moved: Tensor = kept.gather(1, order)
+    return moved
+
+
+def _permuted(ids: Tensor, generator: torch.Generator) -> Tensor:
+    """Messages with their content symbols in a random order."""
+    keys = torch.rand(ids.shape, generator=generator).masked_fill(ids <= EOS, 2.0)
+    return ids.gather(1, keys.argsort(dim=1))
+
+
+def _replaced(ids: Tensor, places: Tensor, vocab_size: int, generator: torch.Generator) -> Tensor:
+    """Messages with another symbol at some places, each of the others as likely."""
+    if vocab_size == 1:
+        return ids
+    shift = torch.randint(1, vocab_size, ids.shape, generator=generator)
+    return torch.where(places, (ids - 1 + shift) % vocab_size + 1, ids)
