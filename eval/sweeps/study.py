@@ -98,7 +98,7 @@ class Base:
         try:
             experiment = load_experiment(self.name, changes={**self.set, **settings}, trust_code=False)
         except ConfigError as error:
-            where = ", ".join(f"{key}={value}" for key, value in settings.items())
+            where = ", ".join(f"{key}={shown(value)}" for key, value in settings.items())
             raise ConfigError(f"{place} ({where or 'the base'}): {error}") from None
         return Variant(settings=settings, experiment=experiment)
 

@@ -74,7 +74,7 @@ def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
         ({"vary": {"channel.vocab_siz": [5]}}, "setting 1 of 1 (channel.vocab_siz=5): set: "),
         (
             {"vary": {"channel.kind": ["gumbel", "reinforce"], "channel.vocab_size": [3, 4, 5, -1]}},
-            "sweep: setting 4 of 8 (channel.kind=gumbel, channel.vocab_size=-1): ",
+            "sweep: setting 4 of 8 (channel.kind='gumbel', channel.vocab_size=-1): ",
         ),
         ({"vary": {"training.seed": [1]}}, "seeds have a key of their own"),
         ({"zip": {"channel.max_len": [1], "channel.vocab_size": [3, 4]}}, "zip: expected lists of equal lengths"),
@@ -84,6 +84,7 @@ def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
         ({"seeds": "many"}, "sweep: seeds: expected"),
         ({"seeds": 100_001}, "runs; at most 100,000"),
         ({"seeds": 2**31 - 1}, "runs; at most 100,000"),
+        ({"vary": {"channel.vocab_size": [16**5000]}}, "setting 1 of 1 (channel.vocab_size=a value with an integer"),
         (
             {"vary": {f"channel.{name}": list(range(1, 200)) for name in ("a", "b", "c", "d")}},
             "sweep: vary: more than 1,000,000 combinations; expected shorter lists",
