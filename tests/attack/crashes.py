@@ -181,6 +181,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="every n-th event")
     parser.add_argument("--points", type=int, help="so many events instead, evenly spread")
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     import torch._dynamo
 
     import ecsuite.games.training  # noqa: F401

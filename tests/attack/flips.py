@@ -112,6 +112,7 @@ def main():
     parser.add_argument("--flips", type=int, default=100, help="for each command")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     import torch
 
     import ecsuite.games.training  # noqa: F401

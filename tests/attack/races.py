@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--starts", type=int, default=100)
     parser.add_argument("--trainings", type=int, default=2)
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     import torch._dynamo
 
     import ecsuite.games.training  # noqa: F401
