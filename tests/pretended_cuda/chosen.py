@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import pairwise
 
 from pretended_cuda import native
 
@@ -10,7 +11,7 @@ VARIABLE = "ECSUITE_TEST_DEVICE"
 
 
 def _given(arguments):
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in pairwise([*arguments, ""]):
         if argument == "--device" or argument.startswith("--device="):
             return following if argument == "--device" else argument.removeprefix("--device=")
     return os.environ.get(VARIABLE, "cpu")
