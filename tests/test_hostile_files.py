@@ -9,6 +9,7 @@ from test_packaging import SOURCES
 
 import ecsuite as ec
 from ecsuite import foreign
+from ecsuite.checksums import CHECKSUM
 from ecsuite.foreign import UntrustedError
 
 EVIL = "./evil.py:Evil"
@@ -48,10 +49,12 @@ def corrupt(run, *, has_code):
         config["code"] = {"./evil.py": foreign.checksum("./evil.py")}
     (run / "config.yaml").write_text(yaml.safe_dump(config))
     metadata = json.loads((run / "metadata.json").read_text())
+    del metadata[CHECKSUM]  # as a file that was made to harm has no checksum, or a right one
     for key in ("config", "versions", "training", "chance"):
         metadata[key] = with_evil(metadata[key])
     (run / "metadata.json").write_text(json.dumps({**metadata, "metrics": [EVIL], "kind": EVIL}))
     scores = json.loads((run / "scores.json").read_text())
+    del scores[CHECKSUM]
     named = {**scores["scores"][0], "name": "topsim", "signature": EVIL, "details": {"metric": EVIL}}
     (run / "scores.json").write_text(json.dumps({**scores, "scores": [named], "corpus": {"name": EVIL}}))
 

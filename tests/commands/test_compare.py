@@ -135,7 +135,7 @@ NO_RESULT = "expected an object with `name` and `chrf`, or a list of such"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not JSON"),
+        ("{", "1: not JSON"),
         ("[" * 100_000, "not JSON: nesting that is too deep"),
         ('{"name": "a", "chrf": 1' + "0" * 400 + "}", "not JSON: expected integers below"),
         ('{"name": "a"}', NO_RESULT),
@@ -153,7 +153,8 @@ def test_mistakes_in_translations(tmp_path, text, message):
         file.write_text(text)
     with pytest.raises(ConfigError) as error:
         read_translation([file], "chrf")
-    assert str(error.value).startswith(f"{file}: {message}")
+    line = ":" if message[0].isdecimal() else ": "
+    assert str(error.value).startswith(f"{file}{line}{message}")
 
 
 def test_translations_that_were_measured_otherwise(tmp_path):

@@ -42,7 +42,7 @@ MISTAKES = {
     "grammar perm --seed -1": "--seed: expected 0 to 2,147,483,647, got -1",
     "grammar perm --word-length 1": "10 values need 10 different words, but words of 1 symbols over 4 make only 4",
     "grammar perm --num-symbols 5": "perm has one message for each meaning: leave out --num-symbols",
-    "grammar text_parentheses --text nowhere": "cannot read nowhere: No such file or directory",
+    "grammar text_parentheses --text nowhere": "nowhere: cannot be read: No such file or directory",
     "grammar text_parentheses --text a_file": "a_file: expected words, found none",
     "grammar perm --out a_file": "[Errno ",
 }

@@ -36,7 +36,7 @@ def test_every_name_has_details(as_json, kind):
 def test_details_of_a_part_are_its_options(ecsuite, as_json):
     code, out, err = ecsuite("list", "channel", "gumbel")
     assert (code, err) == (0, "") and out.startswith("gumbel (channel): Gumbel-softmax (Jang et al. 2017, ")
-    assert "temperature        1.0       number, above 0 " in out
+    assert "temperature            1.0       number, above 0 " in out
     assert "Use it: ecsuite train-game disc_small --channel gumbel,vocab_size=5" in out
     options = {option["name"]: option for option in as_json("list", "sender", "husendz:lstm")["options"]}
     assert options["cell"]["default"] == "lstm" and options["hidden_size"]["values"] == "integer, at least 1"

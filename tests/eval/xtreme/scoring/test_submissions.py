@@ -91,8 +91,8 @@ def test_answers(read):
         ("udpos", "X\n\nX\n\n\nX\n", "X\n", "predicted:3: expected 1 sentences as in right, got 3"),
         ("udpos", "", "X\n", "predicted:1: expected 1 sentences as in right, got 0"),
         ("udpos", "X\nthe\tDET\n", "X\nX\n", "predicted:2: expected one tag, got 'the\\tDET'"),
-        ("xquad", "{", squad(q="a"), "predicted: not JSON: Expecting property name enclosed in double quotes:"
-         " line 1 column 2 (char 1)"),
+        ("xquad", "{", squad(q="a"), "predicted:1: not JSON: Expecting property name enclosed in double quotes"
+         " at column 2"),
         ("xquad", "[]", squad(q="a"), "predicted: expected a JSON object of answers by question id"),
         ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a string as answer, got 1"),
         ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
