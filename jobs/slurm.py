@@ -7,6 +7,7 @@ checkpoints of its jobs.
 """
 
 import getpass
+import io
 import json
 import logging
 import re
@@ -16,7 +17,7 @@ import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -140,11 +141,12 @@ class Slurm:
         try:
             executor = _executor(self.files / "logs", self.options, self.pools[pool], f"ecsuite-{pool}")
             arguments = (str(self.files.parent), pool, SHARE_FOR_MORE * 60 * minutes_of(self.options["time"]))
-            with executor.batch():
+            # submitit prints what sbatch says; it is in the error, too.
+            with redirect_stderr(io.StringIO()), executor.batch():
                 for _ in range(number):
                     executor.submit(Work(), *arguments)
         except Exception as error:  # of submitit, whose classes differ between its versions
-            said = " ".join(str(error).split())
+            said = "; ".join(line.removeprefix("sbatch: error: ") for line in str(error).splitlines())
             raise ConfigError(f"--on slurm: sbatch refused the jobs: {said:.200}") from None
 
     def _pool_of(self, resources: Resources) -> str:
