@@ -82,7 +82,8 @@ def print_plan(
         num_places: Jobs that are computed at the same time, for the estimate of time.
         notes: Lines after the plan.
     """
-    from ecsuite.jobs.graph import Runner, duration_text, expected_seconds
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.plan import duration_text, expected_seconds
 
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0

@@ -1,4 +1,4 @@
-"""Plans and runs graphs of jobs: what is kept is read, what is missing is computed, and kept at once.
+"""Runs graphs of jobs: what is kept is read, what is missing is computed, and kept at once.
 
 Of two processes that want the same job at the same time, one computes it and the other one waits for its result.
 """
@@ -6,7 +6,7 @@ Of two processes that want the same job at the same time, one computes it and th
 import os
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
 from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.job import Job, Resources, Result
+from ecsuite.jobs.plan import Plan, duration_text, make_plan, time_left
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
 from ecsuite.locks import Lock
@@ -37,16 +38,6 @@ def no_progress(label: str, done: float, total: float) -> None:
     """Show no progress."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
-    """What a graph has and what it lacks."""
-
-    kept: Mapping[Job, Result]
-    """Jobs whose results are kept and needed."""
-    missing: tuple[Job, ...]
-    """Jobs to compute; each is after those whose results it reads."""
-
-
 def require_results(results: Mapping[Job, Result]) -> None:
     """Check that at least one job did not fail; otherwise `DivergedError` with the reason of the first one."""
     failures = [f"{job.label}: {result.failure}" for job, result in results.items() if result.failure]
@@ -56,36 +47,6 @@ def require_results(results: Mapping[Job, Result]) -> None:
 
 More = Callable[[Mapping[Job, Result]], Sequence[Job]]
 """Chooses further jobs from the results so far; none if it waits for others, or wants no more."""
-
-
-def make_plan(
-    jobs: Iterable[Job], store: Store, *, needs_arrays: bool = False, retries: bool = False
-) -> Plan:
-    """Find which jobs must be computed for the results of `jobs`, and their arrays if needed.
-
-    A job whose result is kept needs none of its inputs. With `retries`, jobs that failed are missing.
-    """
-    kept: dict[Job, Result] = {}
-    missing: dict[Job, None] = {}
-    has_arrays: set[Job] = set()
-
-    def visit(job: Job, *, needs_arrays: bool) -> None:
-        if job in missing or (job in kept and (job in has_arrays or not needs_arrays)):
-            return
-        result = store.read(job, needs_arrays=needs_arrays)
-        if result is not None and not (retries and result.failure is not None):
-            kept[job] = result
-            if needs_arrays:
-                has_arrays.add(job)
-            return
-        kept.pop(job, None)
-        for each in job.after:
-            visit(each, needs_arrays=True)
-        missing[job] = None
-
-    for job in jobs:
-        visit(job, needs_arrays=needs_arrays)
-    return Plan(kept=kept, missing=tuple(missing))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +110,7 @@ class Runner:
                 processes = min(self.num_workers, len(plan.missing))
                 all_jobs = "1 job" if total == 1 else f"{total} jobs"
                 workers = "1 process" if processes == 1 else f"{processes} processes"
-                what = f"to compute with {workers}{_time_left(plan, processes)}"
+                what = f"to compute with {workers}{time_left(plan, processes)}"
                 if self.engine is not None:
                     what = "to submit"
                 self.note(f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} {what}")
@@ -160,31 +121,6 @@ class Runner:
             if needs_arrays:
                 results |= {job: found for job in jobs if (found := store.read(job, needs_arrays=True))}
             return results
-
-
-def expected_seconds(plan: Plan) -> float | None:
-    """Time that the missing jobs take one after the other, by the kept ones of the same functions; None without any."""
-    work: defaultdict[str, float] = defaultdict(float)
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for job, result in plan.kept.items():
-        work[job.function.path] += job.work
-        seconds[job.function.path] += result.seconds
-    if not all(work[job.function.path] for job in plan.missing):
-        return None
-    return sum(job.work * seconds[job.function.path] / work[job.function.path] for job in plan.missing)
-
-
-def _time_left(plan: Plan, num_processes: int) -> str:
-    """How long the missing jobs are likely to take, for a note; empty if it is not known."""
-    expected = expected_seconds(plan)
-    return "" if expected is None else f", about {duration_text(expected / num_processes)}"
-
-
-def duration_text(seconds: float) -> str:
-    """A duration, rounded as an estimate is: `10 s`, `3 min`, `2.5 h`."""
-    if seconds < 55:
-        return f"{max(5, round(seconds / 5) * 5)} s"
-    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class _Running:

@@ -12,8 +12,9 @@ from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.grouping import is_expected_to_fail
 from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
-from ecsuite.jobs.graph import Runner, duration_text
+from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Stopped
+from ecsuite.jobs.plan import duration_text
 
 MOST_TIMED = 3
 """Models whose updates are timed; further ones are taken to be as fast as the mean of these."""

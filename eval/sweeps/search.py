@@ -20,8 +20,8 @@ from ecsuite.eval.sweeps.grids import Range, Settings
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan_run
 from ecsuite.eval.sweeps.pruning import PRUNED, Rule, kept_log, medians, train_while_promising
 from ecsuite.eval.sweeps.study import Study
-from ecsuite.jobs.graph import make_plan
 from ecsuite.jobs.job import Job, Outcome, Result
+from ecsuite.jobs.plan import make_plan
 from ecsuite.jobs.store import Store
 
 State = Literal["done", "pruned", "failed"]
