@@ -49,7 +49,7 @@ FORMER_OPTIONS: dict[str, dict[str, str]] = {
     "icy": {"--early-verdict": "--early-stop", "--picture": "--plot"},
     "translate": {"--folder": "--cache"},
     "xtreme": {"--body": "--backbone", "--folder": "--cache", "--picture": "--plot"},
-    "cbm": {"--picture": "--plot"},
+    "cbm": {"--folder": "--cache", "--picture": "--plot"},
 }
 """By command, names that options had; they are hidden and keep working."""
 

@@ -6,32 +6,15 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import (
-    Cache,
-    Device,
-    Json,
-    On,
-    Out,
-    Plan,
-    Preset,
-    Protocol,
-    Quiet,
-    Seed,
-    Seeds,
-    Slurm,
-    Targets,
-    Workers,
-    require_read,
-    xferbench_options,
-)
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.options import Preset, Protocol, Seed, Seeds, Targets, require_read, xferbench_options
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import prepare_output_file
 
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
 
 
+@has_study_options(cache=Path("runs/xferbench"))
 def baseline(
     ctx: typer.Context,
     name: Annotated[
@@ -48,15 +31,8 @@ def baseline(
     targets: Targets = None,
     seed: Seed = 0,
     seeds: Seeds = None,
-    cache: Cache = Path("runs/xferbench"),
-    workers: Workers = None,
-    on: On = None,
-    slurm: Slurm = None,
-    plan: Plan = False,
-    out: Out = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.reports.scorecard import Scorecard, describe
@@ -67,28 +43,18 @@ def baseline(
 
     make_source = look_up("baseline", name, SOURCES)
     require_read(ctx, name, [name], READS)
-    options = xferbench_options(ctx)
+    chosen = xferbench_options(ctx)
     corpora = {
         each: make_source(Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
-        for each in range(options.seed, options.seed + options.num_seeds)
+        for each in range(chosen.seed, chosen.seed + chosen.num_seeds)
     }
-    study = study_of(corpora, options)
-    if plan:
-        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+    study = study_of(corpora, chosen)
+    if options.plan:
+        options.print_plan(plan_jobs(study).values())
         return
-    if out is not None:
-        prepare_output_file(out)
-    score = run_study(
-        lambda runner: score_source(corpora, replace(options, runner=runner)),
-        cache=cache,
-        workers=workers,
-        on=on,
-        slurm=slurm,
-        quiet=quiet,
-        announces=not as_json,
-    )
+    score = options.run(lambda runner: score_source(corpora, replace(chosen, runner=runner)))
     known = {"source_path": name if text is None else f"{name} {text.name}"}
-    corpus = corpora[options.seed]
+    corpus = corpora[chosen.seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
-    scorecard.publish(out=out, as_json=as_json)
+    scorecard.publish(out=options.out, as_json=options.as_json)

@@ -5,26 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import (
-    Cache,
-    Device,
-    Json,
-    On,
-    Out,
-    Plan,
-    Plot,
-    Quiet,
-    Seeds,
-    Set,
-    Slurm,
-    Workers,
-    read_seeds,
-)
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.options import Plot, Seeds, Set, read_seeds
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import prepare_output_file
 
 
+@has_study_options(cache=Path("runs/cbm"))
 def cbm(
     study: Annotated[str, typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file.")],
     seeds: Seeds = None,
@@ -32,16 +18,9 @@ def cbm(
         list[str] | None, typer.Option(help="Only this row of the study; can be repeated.")
     ] = None,
     assign: Set = None,
-    out: Out = None,
     plot: Plot = None,
-    folder: Cache = Path("runs/cbm"),
-    plan: Plan = False,
-    workers: Workers = None,
-    on: On = None,
-    slurm: Slurm = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Train the games of the CBM paper, and show their scores beside the published tables."""
     from ecsuite.eval.concept_games.jobs import plan as plan_jobs
@@ -49,24 +28,15 @@ def cbm(
     from ecsuite.eval.concept_games.study import FIRST_SEED, load_study
 
     own_seeds = read_seeds(seeds, FIRST_SEED)
-    chosen = load_study(study, seeds=own_seeds, rows=row or (), assignments=assign or (), device=device)
+    chosen = load_study(
+        study, seeds=own_seeds, rows=row or (), assignments=assign or (), device=options.device
+    )
     if plot is not None:
         prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
-    if plan:
-        print_plan(plan_jobs(chosen, folder).values(), cache=folder, as_json=as_json)
+    if options.plan:
+        options.print_plan(plan_jobs(chosen, options.cache).values())
         return
-    rows = run_study(
-        lambda runner: measure(chosen, runner),
-        cache=folder,
-        workers=workers,
-        on=on,
-        slurm=slurm,
-        device=chosen.device.type,
-        quiet=quiet,
-        announces=not as_json,
-    )
+    rows = options.run(lambda runner: measure(chosen, runner), device=chosen.device.type)
     from ecsuite.eval.concept_games.report import report
 
-    report(chosen, rows).publish(out=out, picture=plot, as_json=as_json)
+    report(chosen, rows).publish(out=options.out, picture=plot, as_json=options.as_json)

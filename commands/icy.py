@@ -6,27 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import (
-    Cache,
-    Device,
-    Json,
-    On,
-    Out,
-    Plan,
-    Plot,
-    Quiet,
-    Seeds,
-    Slurm,
-    Workers,
-    advanced,
-    given_options,
-    read_seeds,
-    require_read,
-)
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.options import Plot, Seeds, advanced, given_options, read_seeds, require_read
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.foreign import trust
 
 Names = list[str] | None
@@ -50,6 +33,7 @@ READS = {
 """By protocol, the options of the command alone that it reads; `READS` of a study has those of its settings."""
 
 
+@has_study_options(cache=Path("runs/icy"), device="cpu")
 def icy(
     ctx: typer.Context,
     study: Annotated[
@@ -103,7 +87,6 @@ def icy(
         int | None, advanced(group="Size of the language", help="Symbols of a word.")
     ] = None,
     vocab_size: Annotated[int | None, advanced(group="Size of the language", help="Content symbols.")] = None,
-    out: Out = None,
     plot: Plot = None,
     save_corpora: Annotated[
         Path | None,
@@ -111,14 +94,8 @@ def icy(
             metavar="FOLDER", help="Write each trained sender's messages for all meanings into this folder."
         ),
     ] = None,
-    cache: Cache = Path("runs/icy"),
-    plan: Plan = False,
-    workers: Workers = None,
-    on: On = None,
-    slurm: Slurm = None,
-    device: Device = "cpu",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
     from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig, load_study
@@ -139,17 +116,15 @@ def icy(
         if not config.has_picture:
             raise ConfigError("--plot: expected one model and one channel")
         prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
     from ecsuite.devices import choose_device
     from ecsuite.eval.icy.jobs import plan as plan_jobs
     from ecsuite.eval.icy.jobs import plan_corpora
     from ecsuite.eval.icy.resolved import resolve
 
-    chosen = resolve(config, device=choose_device(device).type)
-    if plan:
+    chosen = resolve(config, device=choose_device(options.device).type)
+    if options.plan:
         corpora = {} if save_corpora is None else plan_corpora(chosen)
-        print_plan([*plan_jobs(chosen).values(), *corpora.values()], cache=cache, as_json=as_json)
+        options.print_plan([*plan_jobs(chosen).values(), *corpora.values()])
         return
     from ecsuite.eval.icy.announcement import announce
     from ecsuite.eval.icy.report import report
@@ -157,12 +132,10 @@ def icy(
     from ecsuite.jobs.graph import Runner
 
     def run(runner: Runner) -> IcyResult:
-        if not quiet and not as_json:
+        if not options.quiet and not options.as_json:
             for line in announce(chosen, runner):
                 runner.note(line)
         return measure(chosen, runner, corpora=save_corpora)
 
-    result = run_study(
-        run, cache=cache, workers=workers, on=on, slurm=slurm, device=chosen.device, quiet=quiet
-    )
-    report(result).publish(out=out, picture=plot, as_json=as_json)
+    result = options.run(run, device=chosen.device, announces=False)
+    report(result).publish(out=options.out, picture=plot, as_json=options.as_json)

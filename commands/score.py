@@ -8,33 +8,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.options import (
-    Cache,
-    Device,
-    Json,
-    Out,
-    Plan,
     Plot,
     Preset,
     Protocol,
-    Quiet,
     Seed,
     Seeds,
     Targets,
-    Workers,
     advanced,
     require_read,
     xferbench_options,
 )
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.components import split_names
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
-from ecsuite.eval.reports.console import prepare_output_file
 
 if TYPE_CHECKING:
     from ecsuite.eval.reports.scorecard import Scorecard
 
-XFERBENCH = ("seed", "preset", "protocol", "targets", "seeds", "cache", "workers", "plan", "device")
+XFERBENCH = (
+    "seed",
+    "preset",
+    "protocol",
+    "targets",
+    "seeds",
+    "cache",
+    "workers",
+    "on",
+    "slurm",
+    "plan",
+    "device",
+)
 """The options that xferbench reads."""
 SAMPLING = ("seed",)
 """The option that metrics with random draws read; the other options are read with any metric."""
@@ -42,6 +46,7 @@ UNSAMPLED = ("elcc",)
 """Metrics without random draws."""
 
 
+@has_study_options(cache=Path("runs/xferbench"))
 def score(
     ctx: typer.Context,
     corpora: Annotated[
@@ -70,9 +75,6 @@ def score(
     targets: Targets = None,
     seed: Seed = 0,
     seeds: Seeds = None,
-    cache: Cache = Path("runs/xferbench"),
-    workers: Workers = None,
-    plan: Plan = False,
     plot: Plot = None,
     pictures: Annotated[
         bool, advanced("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
@@ -80,10 +82,8 @@ def score(
     picture_folder: Annotated[
         Path | None, advanced(metavar="FOLDER", help="Draw pictures into this folder.")
     ] = None,
-    out: Out = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import prepare_scores, read, score_and_keep
@@ -97,39 +97,36 @@ def score(
     reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
-    options = xferbench_options(ctx)
-    if plan:
+    of_metrics = xferbench_options(ctx)
+    if options.plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
-        jobs = [job for path in corpora for job in plan_jobs(study_of(read(path, split), options)).values()]
-        print_plan(jobs, cache=cache, as_json=as_json)
+        jobs = [
+            job for path in corpora for job in plan_jobs(study_of(read(path, split), of_metrics)).values()
+        ]
+        options.print_plan(jobs)
         return
     draws = pictures or picture_folder is not None
     if draws and len(corpora) > 1:
         raise ConfigError("--pictures: draws one corpus; got several")
-    if out is not None:
-        prepare_output_file(out)
+    options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
     if draws:
         require_matplotlib()
     prepare_scores(corpora)
     messages = [read(path, split) for path in corpora]
-    scorecards = run_study(
+    scorecards = options.run(
         lambda runner: [
-            score_and_keep(path, each, names, replace(options, runner=runner), keeps=split is None)
+            score_and_keep(path, each, names, replace(of_metrics, runner=runner), keeps=split is None)
             for path, each in zip(corpora, messages, strict=True)
-        ],
-        cache=cache,
-        workers=workers,
-        quiet=quiet,
-        announces=not as_json,
+        ]
     )
     if len(scorecards) > 1:
-        _publish_several(corpora, scorecards, out=out, plot=plot, as_json=as_json)
+        _publish_several(corpora, scorecards, out=options.out, plot=plot, as_json=options.as_json)
         return
-    scorecards[0].publish(out=out, as_json=as_json, is_full=every)
+    scorecards[0].publish(out=options.out, as_json=options.as_json, is_full=every)
     if plot is not None:
         from ecsuite.eval.reports.score_chart import draw_scores
 
@@ -143,7 +140,7 @@ def score(
         drawn = draw_score(messages[0], picture_folder or beside / "pictures")
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
-        print(line, file=sys.stderr if as_json else sys.stdout)
+        print(line, file=sys.stderr if options.as_json else sys.stdout)
 
 
 def _publish_several(

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Seed, Slurm, Workers
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.options import Seed
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.config import look_up
-from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 
 
+@has_study_options(cache=Path("runs/translate"))
 def translate(
     pairs: Annotated[
         Path,
@@ -26,15 +27,8 @@ def translate(
     setting: Annotated[str, typer.Option(help="What is fine-tuned: full, frozen or reduced.")] = "full",
     preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
     seed: Seed = 0,
-    out: Out = None,
-    cache: Cache = Path("runs/translate"),
-    plan: Plan = False,
-    workers: Workers = None,
-    on: On = None,
-    slurm: Slurm = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
     from ecsuite.eval.translation.jobs import plan as plan_jobs
@@ -50,26 +44,15 @@ def translate(
         setting=setting,
         preset=preset,
         seed=seed,
-        device=device,
+        device=options.device,
     )
-    if plan:
-        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+    if options.plan:
+        options.print_plan(plan_jobs(study).values())
         return
-    if out is not None:
-        prepare_output_file(out)
-    result = run_study(
-        lambda runner: measure(study, runner),
-        cache=cache,
-        workers=workers,
-        on=on,
-        slurm=slurm,
-        device=study.machine.device,
-        quiet=quiet,
-        announces=not as_json,
-    )
-    if out is not None:
-        write_json(out, result.as_dict())
-    if as_json:
+    result = options.run(lambda runner: measure(study, runner), device=study.machine.device)
+    if options.out is not None:
+        write_json(options.out, result.as_dict())
+    if options.as_json:
         print_json(result.as_dict())
     else:
         print(summary(result))

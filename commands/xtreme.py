@@ -5,27 +5,11 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import (
-    Cache,
-    Device,
-    Json,
-    On,
-    Out,
-    Plan,
-    Plot,
-    Quiet,
-    Seeds,
-    Slurm,
-    Workers,
-    advanced,
-    names_in,
-    read_seeds,
-    require_read,
-)
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
+from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import Reporter, prepare_output_file
+from ecsuite.eval.reports.console import Reporter
 
 ALL = "all"
 _TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
@@ -37,6 +21,7 @@ READS = {
 """By what is evaluated, the options that it reads beside those of all."""
 
 
+@has_study_options(cache=Path("runs/xtreme"))
 def xtreme(
     ctx: typer.Context,
     corpus: Annotated[
@@ -82,20 +67,13 @@ def xtreme(
         ),
     ] = None,
     seeds: Seeds = None,
-    cache: Cache = Path("runs/xtreme"),
     plot: Plot = None,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
     ] = False,
-    plan: Plan = False,
-    workers: Workers = None,
-    on: On = None,
-    slurm: Slurm = None,
-    out: Out = None,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
     if (corpus is not None) + (model is not None) + baselines != 1:
@@ -108,16 +86,15 @@ def xtreme(
     names = tuple(TASKS) if tasks == ALL else names_in(tasks)
     if plot is not None:
         prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
+    options.prepare_output()
     folder_of_tasks = data or data_folder("xtreme")
     test_languages = () if languages is None else names_in(languages)
     if baselines:
         from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 
-        with Reporter(quiet=quiet) as reporter:
+        with Reporter(quiet=options.quiet) as reporter:
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
-        baseline.publish(out=out, picture=None, as_json=as_json)
+        baseline.publish(out=options.out, picture=None, as_json=options.as_json)
         return
     from ecsuite.eval.xtreme.jobs import plan as plan_jobs
     from ecsuite.eval.xtreme.report import report
@@ -138,19 +115,10 @@ def xtreme(
         texts=texts,
         human=human,
         seeds=read_seeds(seeds, 0) or (),
-        device=device,
+        device=options.device,
     )
-    if plan:
-        print_plan(plan_jobs(study).values(), cache=cache, as_json=as_json)
+    if options.plan:
+        options.print_plan(plan_jobs(study).values())
         return
-    result = run_study(
-        lambda runner: measure(study, runner),
-        cache=cache,
-        workers=workers,
-        on=on,
-        slurm=slurm,
-        device=study.machine.device,
-        quiet=quiet,
-        announces=not as_json,
-    )
-    report(result).publish(out=out, picture=plot, as_json=as_json)
+    result = options.run(lambda runner: measure(study, runner), device=study.machine.device)
+    report(result).publish(out=options.out, picture=plot, as_json=options.as_json)

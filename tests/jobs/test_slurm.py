@@ -233,9 +233,7 @@ def test_a_damaged_file_of_a_group_is_removed(cluster, tmp_path):
 
 def test_what_sbatch_refuses_is_one_line(cluster, tmp_path):
     cluster.refuses = True
-    with pytest.raises(
-        ConfigError, match="sbatch refused the jobs: invalid partition; specified: nowhere"
-    ):
+    with pytest.raises(ConfigError, match="sbatch refused the jobs: invalid partition; specified: nowhere"):
         Runner(folder=tmp_path, engine=engine()).run([Job(square, number=1)])
     assert not left(tmp_path)
 

@@ -1,0 +1,101 @@
+"""The options that every command of a study has: what is kept, where it computes, and what it prints."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
+from ecsuite.commands.running import print_plan, run_study
+from ecsuite.eval.reports.console import prepare_output_file
+
+if TYPE_CHECKING:
+    from ecsuite.jobs.graph import Runner
+    from ecsuite.jobs.job import Job
+
+Finding = TypeVar("Finding")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyOptions:
+    """The values of the options, by their names."""
+
+    cache: Cache
+    plan: Plan = False
+    workers: Workers = None
+    on: On = None
+    slurm: Slurm = None
+    out: Out = None
+    device: Device = "auto"
+    quiet: Quiet = False
+    as_json: Json = False
+
+    def prepare_output(self) -> None:
+        """Refuse a file of `--out` that cannot be written, before anything is computed."""
+        if self.out is not None:
+            prepare_output_file(self.out)
+
+    def print_plan(self, jobs: "Iterable[Job]") -> None:
+        """Print which jobs are kept and which would run, for `--plan`."""
+        print_plan(jobs, cache=self.cache, as_json=self.as_json)
+
+    def run(
+        self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu", announces: bool = True
+    ) -> Finding:
+        """Run a study; see `run_study`.
+
+        Args:
+            measure: Runs the study and returns what it found.
+            device: Type of the device on which the jobs compute.
+            announces: Whether a note says before the first job how many there are, if no JSON is printed.
+        """
+        self.prepare_output()
+        return run_study(
+            measure,
+            cache=self.cache,
+            workers=self.workers,
+            on=self.on,
+            slurm=self.slurm,
+            device=device,
+            quiet=self.quiet,
+            announces=announces and not self.as_json,
+        )
+
+
+def has_study_options(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `StudyOptions`, which it gets together as its argument `options`.
+
+    Args:
+        defaults: Of options that have another one in this command, by name; `cache` is needed.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(StudyOptions, include_extras=True)
+        shared = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(each.name, each.default),
+                annotation=hints[each.name],
+            )
+            for each in fields(StudyOptions)
+        ]
+
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            command(options=StudyOptions(**{each.name: given.pop(each.name) for each in shared}), **given)
+
+        own = inspect.signature(command).parameters.values()
+        parameters = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each.name != "options"
+        ]
+        with_options.__signature__ = inspect.Signature([*parameters, *shared])  # type: ignore[attr-defined]
+        hints_of_own = get_type_hints(command, include_extras=True)
+        with_options.__annotations__ = {
+            **{name: hint for name, hint in hints_of_own.items() if name != "options"},
+            **{each.name: each.annotation for each in shared},
+        }
+        return with_options
+
+    return decorate

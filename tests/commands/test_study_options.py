@@ -1,0 +1,29 @@
+"""A command of a study gets the options that all have, as one value, after those of its own."""
+
+import inspect
+from pathlib import Path
+
+from ecsuite.commands.study_options import StudyOptions, has_study_options
+
+
+@has_study_options(cache=Path("runs/mine"), device="cpu")
+def study(name: str, seed: int = 3, *, options: StudyOptions) -> None:
+    """Return what came."""
+    came.append((name, seed, options))
+
+
+came: list[tuple[str, int, StudyOptions]] = []
+
+
+def test_options_come_as_one_value():
+    defaults = {name: each.default for name, each in inspect.signature(study).parameters.items()}
+    assert list(defaults)[:3] == ["name", "seed", "cache"] and "options" not in defaults
+    assert (defaults["cache"], defaults["device"], defaults["out"]) == (Path("runs/mine"), "cpu", None)
+    study(**defaults | {"name": "a", "quiet": True})
+    [(name, seed, options)] = came
+    assert (name, seed, options.cache, options.quiet, options.plan) == ("a", 3, Path("runs/mine"), True, False)
+
+
+def test_the_former_name_of_the_cache(ecsuite):
+    code, out, err = ecsuite("cbm", "paper/cbm_table1", "--row", "thing_gs", "--plan", "--folder", "kept")
+    assert code == 0 and "note: --folder is now called --cache" in err and "found in kept" in out
