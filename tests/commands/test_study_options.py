@@ -21,7 +21,13 @@ def test_options_come_as_one_value():
     assert (defaults["cache"], defaults["device"], defaults["out"]) == (Path("runs/mine"), "cpu", None)
     study(**defaults | {"name": "a", "quiet": True})
     [(name, seed, options)] = came
-    assert (name, seed, options.cache, options.quiet, options.plan) == ("a", 3, Path("runs/mine"), True, False)
+    assert (name, seed, options.cache, options.quiet, options.plan) == (
+        "a",
+        3,
+        Path("runs/mine"),
+        True,
+        False,
+    )
 
 
 def test_the_former_name_of_the_cache(ecsuite):
