@@ -5,7 +5,8 @@ none. The number increases when an older version would misread the new files. It
 part of an experiment, of a signature or of the key of a cached result.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 KEY = "format"
@@ -16,6 +17,10 @@ config: users' YAML files, and the `config.yaml` of a run folder, whose number h
 output of `score` and `baseline`. result: the output of every other command that has `--out`. kept result: that of a
 job in a store; those of format 1 were kept elsewhere, and are not read.
 """
+
+
+FORMER_KEYS = {"conclusion": "verdict"}
+"""Keys in JSON files of fields that are called otherwise: files of version 0.1 have them."""
 
 
 class FormatError(ValueError):
@@ -53,3 +58,12 @@ def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str
             "and files without a format"
         )
     return {key: value for key, value in data.items() if key != KEY}
+
+
+def fields_as_json(data: Any) -> dict[str, Any]:
+    """The fields of a dataclass, and of those in it, by their keys in JSON files."""
+
+    def with_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        return {FORMER_KEYS.get(name, name): value for name, value in pairs}
+
+    return asdict(data, dict_factory=with_keys)

@@ -7,7 +7,7 @@ corrected together by Holm's procedure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from textwrap import shorten
 from typing import Any, Literal
@@ -24,8 +24,9 @@ from ecsuite.eval.statistics.differences import (
     paired_difference,
     unpaired_difference,
 )
+from ecsuite.file_formats import fields_as_json
 
-Verdict = Literal["higher", "lower", "inside the noise", "unknown"]
+Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}
 """Readable names of signature parts."""
 
@@ -48,7 +49,7 @@ class Difference:
     """p-value with Holm's correction for all differences that are shown."""
     basis: str
     """What the interval and the p-value are computed from."""
-    verdict: Verdict
+    conclusion: Conclusion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +78,7 @@ class Comparison:
                 result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results
             ],
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [fields_as_json(each) for each in self.differences],
             "correction": {"method": "Holm", "comparisons": self.num_comparisons},
         }
 
@@ -102,7 +103,8 @@ def compare(results: Sequence[Result], metric: str, baseline: str | None = None)
     found = [_difference(*pair) for pair in pairs]
     p_values = holm_of_known(each.p_value for each, _ in found)
     differences = tuple(
-        _with_verdict(*pair, *each, p_holm) for pair, each, p_holm in zip(pairs, found, p_values, strict=True)
+        _with_conclusion(*pair, *each, p_holm)
+        for pair, each, p_holm in zip(pairs, found, p_values, strict=True)
     )
     return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=differences)
 
@@ -129,10 +131,10 @@ def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
     return MeanDifference(mean=first.score - second.score, ci95=None, p_value=None), "no interval"
 
 
-def _with_verdict(
+def _with_conclusion(
     first: Result, second: Result, found: MeanDifference, basis: str, p_holm: float | None
 ) -> Difference:
-    """The difference with its verdict after the correction."""
+    """The difference with its conclusion after the correction."""
     return Difference(
         source=first.name,
         baseline=second.name,
@@ -141,11 +143,11 @@ def _with_verdict(
         p_value=found.p_value,
         p_holm=p_holm,
         basis=basis,
-        verdict=_verdict(found.mean, found.ci95, p_holm),
+        conclusion=_conclusion(found.mean, found.ci95, p_holm),
     )
 
 
-def _verdict(mean: float, ci95: Interval | None, p_holm: float | None) -> Verdict:
+def _conclusion(mean: float, ci95: Interval | None, p_holm: float | None) -> Conclusion:
     if p_holm is not None:
         return "inside the noise" if p_holm >= ALPHA else "higher" if mean > 0 else "lower"
     # an interval without a p-value has no spread
@@ -156,7 +158,7 @@ def corrected(differences: Sequence[Difference]) -> list[Difference]:
     """Differences of several metrics with Holm's correction for all of them together."""
     p_values = holm_of_known(each.p_value for each in differences)
     return [
-        replace(each, p_holm=p_holm, verdict=_verdict(each.mean, each.ci95, p_holm))
+        replace(each, p_holm=p_holm, conclusion=_conclusion(each.mean, each.ci95, p_holm))
         for each, p_holm in zip(differences, p_values, strict=True)
     ]
 

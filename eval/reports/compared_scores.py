@@ -39,7 +39,7 @@ def notes(compared: ComparedScores) -> list[str]:
         clear = [(score, each) for score in compared.scores for each in score.differences if _is_clear(each)]
         lines.append(f"{len(clear)} of {len(differences)} differences are outside the noise:")
         lines += [
-            f"  {score.name}: {each.source} {each.verdict} than {each.baseline} ({p_text(each)})"
+            f"  {score.name}: {each.source} {each.conclusion} than {each.baseline} ({p_text(each)})"
             for score, each in clear
         ]
     elif len(compared.sources) == 1:
@@ -92,7 +92,7 @@ def _difference_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[st
     is_swapped = each.source != sources[0]
     mean = -each.mean if is_swapped else each.mean
     if not _is_clear(each):
-        return [shown(mean), p_value_text(each.p_holm), Text(each.verdict, "dim")]
+        return [shown(mean), p_value_text(each.p_holm), Text(each.conclusion, "dim")]
     higher = sources[0] if mean > 0 else sources[1]
     lower = sources[1] if mean > 0 else sources[0]
     better = {"higher": higher, "lower": lower}.get(score.direction or "")
@@ -101,4 +101,4 @@ def _difference_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[st
 
 
 def _is_clear(each: Difference) -> bool:
-    return each.verdict in ("higher", "lower")
+    return each.conclusion in ("higher", "lower")

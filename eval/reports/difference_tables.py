@@ -76,7 +76,7 @@ def difference_table(comparison: Comparison) -> Table:
 
 def _cells(each: Difference) -> list[str | Text]:
     bounds = "" if each.ci95 is None else f"{each.ci95[0]:.4f} … {each.ci95[1]:.4f}"
-    conclusion = Text(each.verdict, COLOURS.get(each.verdict, "dim"))
+    conclusion = Text(each.conclusion, COLOURS.get(each.conclusion, "dim"))
     return [f"{each.mean:.4f}", bounds, p_value_text(each.p_holm), conclusion]
 
 

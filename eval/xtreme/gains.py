@@ -7,7 +7,7 @@ controls are multiple comparisons: their p values are corrected by Holm's proced
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +17,9 @@ from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import SOURCE
+from ecsuite.file_formats import fields_as_json
 
-Verdict = Literal["gain", "loss", "within noise", "no spread", "one seed"]
+Conclusion = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +34,7 @@ class Estimate:
     """Student's 95 % confidence interval over seeds; None with one seed."""
     p: float | None
     """p value of the two-sided paired t test; None with one seed."""
-    verdict: Verdict
+    conclusion: Conclusion
     """`within noise` if the interval contains 0; `no spread` if the difference is the same for all seeds (possible with
     few questions), so noise cannot be estimated; `one seed` if there is no interval."""
 
@@ -60,14 +61,14 @@ class Gain:
     """p value with Holm's correction for all controls; None for the primary comparison, or with one seed."""
 
     @property
-    def verdict(self) -> Verdict:
-        """Verdict of the interval; `within noise` if the corrected p value is not significant."""
+    def conclusion(self) -> Conclusion:
+        """Conclusion of the interval; `within noise` if the corrected p value is not significant."""
         is_not_significant = self.p_holm is not None and self.p_holm >= ALPHA
-        return "within noise" if is_not_significant else self.overall.verdict
+        return "within noise" if is_not_significant else self.overall.conclusion
 
     def to_json(self) -> dict[str, Any]:
         """The gain as JSON values."""
-        return {**asdict(self), "verdict": self.verdict}
+        return {**fields_as_json(self), "verdict": self.conclusion}
 
 
 def estimate(differences: Floats) -> Estimate:
@@ -75,20 +76,20 @@ def estimate(differences: Floats) -> Estimate:
     found = paired_difference(differences)
     by_seed = tuple(differences.tolist())
     if found.ci95 is None:
-        return Estimate(by_seed=by_seed, mean=found.mean, ci95=None, p=None, verdict="one seed")
+        return Estimate(by_seed=by_seed, mean=found.mean, ci95=None, p=None, conclusion="one seed")
     has_spread = found.p_value is not None
     if found.ci95[0] <= 0 <= found.ci95[1] or abs(found.mean) <= NO_SPREAD:
-        verdict: Verdict = "within noise"
+        conclusion: Conclusion = "within noise"
     elif has_spread:
-        verdict = "gain" if found.mean > 0 else "loss"
+        conclusion = "gain" if found.mean > 0 else "loss"
     else:
-        verdict = "no spread"
+        conclusion = "no spread"
     return Estimate(
         by_seed=by_seed,
         mean=found.mean,
         ci95=found.ci95,
         p=found.p_value if has_spread else 1.0,
-        verdict=verdict,
+        conclusion=conclusion,
     )
 
 

@@ -38,7 +38,7 @@ def report(result: TransferResult) -> Report:
         notes=tuple(_notes(result, headline, over_controls)),
         data={
             **result.to_json(),
-            "verdict": verdict_line(result, headline),
+            "verdict": conclusion_line(result, headline),
             "gains_over_random_init": [gain.to_json() for gain in over_reference],
             "gains_of_corpus_over_further_controls": [gain.to_json() for gain in over_controls],
         },
@@ -46,7 +46,7 @@ def report(result: TransferResult) -> Report:
     )
 
 
-def verdict_line(result: TransferResult, headline: Gain | None) -> str:
+def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     """One line with the main result: the gain of the corpus over the randomly initialised backbone."""
     if headline is None:
         return f"{result.corpus}: no gain reported: the backbone '{REFERENCE}' was not run."
@@ -54,8 +54,8 @@ def verdict_line(result: TransferResult, headline: Gain | None) -> str:
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
         return f"{headline.body} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
-    why = ", the interval contains 0" if overall.verdict == "within noise" else ""
-    shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.verdict}{why}"
+    why = ", the interval contains 0" if overall.conclusion == "within noise" else ""
+    shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
     return f"{headline.body} over {REFERENCE}: {shown}."
 
 
@@ -88,11 +88,11 @@ def _controls(gains: Sequence[Gain]) -> Table:
     table = _table(
         "Gains over further controls", f"{_cut(gains[0].body)} over", ["gain", "95 % interval", "p (Holm)"]
     )
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("conclusion", no_wrap=True)
     for gain in gains:
-        difference, interval, verdict = _cells_of(gain)
+        difference, interval, conclusion = _cells_of(gain)
         p = "" if gain.p_holm is None else "<0.001" if gain.p_holm < 0.001 else f"{gain.p_holm:.3f}"
-        table.add_row(gain.over, difference, interval, p, verdict)
+        table.add_row(gain.over, difference, interval, p, conclusion)
     return table
 
 
@@ -100,7 +100,7 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
     """Scores of the corpus and of the randomly initialised backbone, one row per task."""
     headings = ["languages", _cut(result.corpus), RANDOM, "gain", "95 % interval"]
     table = _table("By task", "task", headings, is_dense=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("conclusion", no_wrap=True)
     for index, (task, codes) in enumerate(result.languages.items()):
         estimates, all_codes = headline.by_task[task], TASKS[task].languages
         scores = (result.scores(each)[:, index].mean() for each in (headline.body, headline.over))
@@ -110,7 +110,7 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
             *(_short(float(score)) for score in scores),
             f"{estimates.mean:+.1f}",
             _interval(estimates),
-            estimates.verdict,
+            estimates.conclusion,
         )
     return table
 
@@ -175,7 +175,7 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
     if headline is not None and headline.english is not None and headline.others is not None:
         sides = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
         lines.append(f"Gain over {REFERENCE}: {sides}.")
-    return [*lines, verdict_line(result, headline), result.signature]
+    return [*lines, conclusion_line(result, headline), result.signature]
 
 
 def _metrics(result: TransferResult) -> list[str]:
@@ -230,10 +230,10 @@ def _seeds(result: TransferResult) -> str:
 
 
 def _cells_of(gain: Gain | None) -> list[str]:
-    """Gain, interval and verdict as table cells."""
+    """Gain, interval and conclusion as table cells."""
     if gain is None:
         return ["", "", ""]
-    return [f"{gain.overall.mean:+.1f}", _interval(gain.overall), gain.verdict]
+    return [f"{gain.overall.mean:+.1f}", _interval(gain.overall), gain.conclusion]
 
 
 def _interval(estimates: Estimate) -> str:

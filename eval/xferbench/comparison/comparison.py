@@ -24,6 +24,7 @@ from ecsuite.eval.xferbench.comparison.differences import (
 )
 from ecsuite.eval.xferbench.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
+from ecsuite.file_formats import fields_as_json
 
 PUBLISHED = "published"
 """Name of the baseline of published scores without pretraining."""
@@ -77,7 +78,7 @@ class Comparison:
                 f"95 % CI: paired BCa bootstrap over {len(self.targets)} languages, level "
                 f"{expanded_level(len(self.targets)):.1%} to correct for the small number."
             )
-        noise = "One seed each: the noise between seeds is unknown; verdicts apply to these runs only."
+        noise = "One seed each: the noise between seeds is unknown; conclusions apply to these runs only."
         if self.noise is not None:
             noise = (
                 f"Seeds: standard deviation {self.noise.sd:.4f} of a score ({self.noise.origin}); better or worse: "
@@ -112,7 +113,7 @@ class Comparison:
                 }
                 for result in self.results
             ],
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [fields_as_json(each) for each in self.differences],
             "seed_noise": None if self.noise is None else asdict(self.noise),
             "normalised_reason": self.normalised_reason,
             "writing_systems": {

@@ -46,7 +46,7 @@ def tables(comparison: Comparison) -> list[Table]:
 
 
 def score_table(comparison: Comparison) -> Table:
-    """Scores, and differences to the baseline with their verdicts."""
+    """Scores, and differences to the baseline with their conclusions."""
     table = _new_table("source", NAME_WIDTH, ("score", "seeds"))
     if comparison.baseline is not None:
         _add_difference_columns(table)
@@ -125,12 +125,12 @@ def _titled(title: str, table: Table) -> Table:
 def _add_difference_columns(table: Table) -> None:
     table.add_column("difference", justify="right", no_wrap=True)
     table.add_column("95 % CI", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("conclusion", no_wrap=True)
 
 
 def _difference_cells(each: Difference) -> list[str | Text]:
-    style = {"better": "green", "worse": "red"}.get(each.verdict, "dim")
-    return [_short(each.mean), _interval(each.ci95), Text(each.verdict, style)]
+    style = {"better": "green", "worse": "red"}.get(each.conclusion, "dim")
+    return [_short(each.mean), _interval(each.ci95), Text(each.conclusion, style)]
 
 
 def _writing_table(matrix: WritingMatrix, what: str) -> Table:

@@ -19,7 +19,7 @@ from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
 from ecsuite.eval.statistics.differences import ALPHA, Interval, paired_difference
 
-Verdict = Literal["better", "worse", "inside the noise", "unknown"]
+Conclusion = Literal["better", "worse", "inside the noise", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,9 +71,9 @@ class Difference:
     p_value: float | None
     """p-value of no difference: the largest of the paired t test over languages and the t test of seed noise, as far as
     these are known, since the difference must exceed both; None if neither is."""
-    verdict: Verdict
+    conclusion: Conclusion
     why: str
-    """Reason for the verdict."""
+    """Reason for the conclusion."""
     p_holm: float | None = None
     """p-value with Holm's correction for all differences that are shown."""
 
@@ -110,7 +110,7 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         None if ci95 is None else paired_difference(gaps).p_value,
         None if noise is None else noise.p_value(mean, *num_seeds),
     ]
-    verdict, why = judge(mean, ci95, threshold)
+    conclusion, why = judge(mean, ci95, threshold)
     return Difference(
         source=result.name,
         baseline=baseline.name,
@@ -121,27 +121,27 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         seed_error=error,
         seed_threshold=threshold,
         p_value=max((p_value for p_value in p_values if p_value is not None), default=None),
-        verdict=verdict,
+        conclusion=conclusion,
         why=why,
     )
 
 
 def corrected(differences: Iterable[Difference]) -> tuple[Difference, ...]:
-    """The differences with Holm's correction, and with the verdict that follows from it."""
+    """The differences with Holm's correction, and with the conclusion that follows from it."""
     found = list(differences)
     p_values = holm_of_known(each.p_value for each in found)
     num_comparisons = sum(p_value is not None for p_value in p_values)
     many = f", corrected for {num_comparisons} comparisons," if num_comparisons > 1 else ""
     for place, (each, p_holm) in enumerate(zip(found, p_values, strict=True)):
         found[place] = replace(each, p_holm=p_holm)
-        if each.verdict in ("better", "worse") and p_holm is not None and p_holm >= ALPHA:
+        if each.conclusion in ("better", "worse") and p_holm is not None and p_holm >= ALPHA:
             why = f"its p-value{many} is {p_holm:.2f}"
-            found[place] = replace(found[place], verdict="inside the noise", why=why)
+            found[place] = replace(found[place], conclusion="inside the noise", why=why)
     return tuple(found)
 
 
-def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Verdict, str]:
-    """The verdict on a difference by itself, with the reason.
+def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Conclusion, str]:
+    """The conclusion on a difference by itself, with the reason.
 
     Args:
         mean: Difference of the scores; below 0 is better.

@@ -13,7 +13,7 @@ from ecsuite.eval.xferbench.comparison.anchors import anchors_for
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
 
 GREY = "#777777"
-VERDICT_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}
+CONCLUSION_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}
 ROW = 0.27
 """Height of a source, in inches."""
 SCORES, DIFFERENCES = 3.6, 2.6
@@ -108,7 +108,7 @@ def _draw_scores(comparison: Comparison, axes: Any) -> None:
 
 
 def _draw_differences(comparison: Comparison, axes: Any) -> None:
-    """Draw the difference for each language, their mean and its interval, coloured by verdict."""
+    """Draw the difference for each language, their mean and its interval, coloured by conclusion."""
     assert comparison.baseline is not None
     of_source = {each.source: each for each in comparison.differences}
     axes.axvline(0, color="black", linewidth=0.8)
@@ -117,14 +117,14 @@ def _draw_differences(comparison: Comparison, axes: Any) -> None:
         if each is None:
             axes.text(0, row, " baseline", fontsize=FONT_SIZE - 1, va="center", color=GREY)
             continue
-        colour = VERDICT_COLOURS[each.verdict]
+        colour = CONCLUSION_COLOURS[each.conclusion]
         values = list(each.by_target.values())
         axes.plot(values, [row - 0.24] * len(values), "|", ms=6, mew=1.2, color=GREY, alpha=0.7)
         if each.ci95 is not None:
             axes.plot(each.ci95, (row, row), color=colour, linewidth=1.6)
         axes.plot(each.mean, row, "o", ms=5, color=colour)
-    for verdict in dict.fromkeys(each.verdict for each in comparison.differences):
-        axes.plot([], [], "o-", ms=5, color=VERDICT_COLOURS[verdict], label=verdict)
+    for conclusion in dict.fromkeys(each.conclusion for each in comparison.differences):
+        axes.plot([], [], "o-", ms=5, color=CONCLUSION_COLOURS[conclusion], label=conclusion)
     axes.plot([], [], "|", ms=6, mew=1.2, color=GREY, alpha=0.7, label="one language")
     axes.margins(x=0.06)
     axes.set_xlabel(f"difference to {label(comparison.baseline.name)}", fontsize=FONT_SIZE)

@@ -36,7 +36,7 @@ def test_scores_that_two_have_are_compared_and_corrected_together():
     assert found.sources == ("a", "b")
     assert found.left_out == {"ami": "no meaning occurs twice"}
     similar, different = (score.differences[0] for score in found.scores)
-    assert similar.verdict == "inside the noise" and different.verdict == "higher"
+    assert similar.conclusion == "inside the noise" and different.conclusion == "higher"
     assert different.p_holm == pytest.approx(2 * different.p_value)
     assert found.num_comparisons == 2
     assert json.loads(json.dumps(found.to_json()))["correction"] == {"method": "Holm", "comparisons": 2}

@@ -37,7 +37,7 @@ def test_equal_seeds_are_paired():
     found = only_difference(topsim("a", FIRST), topsim("b", SECOND))
     theirs = stats.ttest_rel(FIRST, SECOND)
     assert (found.source, found.baseline, found.basis) == ("a", "b", "paired by 3 seeds")
-    assert (found.mean, found.verdict) == (pytest.approx(0.8 / 3), "higher")
+    assert (found.mean, found.conclusion) == (pytest.approx(0.8 / 3), "higher")
     assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
     assert found.p_value == found.p_holm == pytest.approx(theirs.pvalue)
 
@@ -52,20 +52,20 @@ def test_other_seeds_are_not_paired():
 def test_single_scores_are_compared_by_their_intervals():
     high, low = topsim("a", [0.7], ci95=(0.6, 0.8)), topsim("b", [0.3], ci95=(0.2, 0.4))
     found = only_difference(high, low)
-    assert (found.basis, found.verdict) == ("intervals of the scores", "higher")
+    assert (found.basis, found.conclusion) == ("intervals of the scores", "higher")
     assert found.ci95 == pytest.approx((0.4 - 0.1 * 2**0.5, 0.4 + 0.1 * 2**0.5))
-    assert only_difference(high, low, baseline="a").verdict == "lower"
+    assert only_difference(high, low, baseline="a").conclusion == "lower"
 
 
 def test_scores_without_an_interval_are_unknown():
     found = only_difference(topsim("a", [0.7]), topsim("b", [0.3]))
     assert (found.ci95, found.p_value, found.p_holm) == (None, None, None)
-    assert (found.basis, found.verdict) == ("no interval", "unknown")
+    assert (found.basis, found.conclusion) == ("no interval", "unknown")
 
 
 def test_no_spread_is_no_evidence():
-    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.3, 0.3])).verdict == "unknown"
-    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.7, 0.7])).verdict == "inside the noise"
+    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.3, 0.3])).conclusion == "unknown"
+    assert only_difference(topsim("a", [0.7, 0.7]), topsim("b", [0.7, 0.7])).conclusion == "inside the noise"
 
 
 def test_many_pairs_are_corrected():
@@ -85,7 +85,7 @@ def test_one_of_28_equal_pairs_differs_in_5_percent():
     wrong = 0
     for _ in range(20):
         sources = [topsim(name, rng.normal(size=5)) for name in "abcdefgh"]
-        wrong += any(each.verdict != "inside the noise" for each in compare(sources, "topsim").differences)
+        wrong += any(each.conclusion != "inside the noise" for each in compare(sources, "topsim").differences)
     assert wrong <= 2
 
 

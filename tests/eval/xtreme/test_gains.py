@@ -36,15 +36,15 @@ def test_an_interval_against_a_manual_computation():
     assert found.p == pytest.approx(
         1 - 12**0.5 / 14**0.5
     )  # two degrees: 1 - t / sqrt(2 + t^2), and t = sqrt(12)
-    assert found.verdict == "within noise"
+    assert found.conclusion == "within noise"
 
 
 @pytest.mark.parametrize(
-    ("differences", "verdict"),
+    ("differences", "conclusion"),
     [([4.0, 5.0, 6.0], "gain"), ([-4.0, -5.0, -6.0], "loss"), ([-1.0, 1.0], "within noise")],
 )
-def test_verdicts(differences, verdict):
-    assert estimate(np.array(differences)).verdict == verdict
+def test_conclusions(differences, conclusion):
+    assert estimate(np.array(differences)).conclusion == conclusion
 
 
 def test_it_is_the_paired_test_of_scipy():
@@ -57,15 +57,15 @@ def test_it_is_the_paired_test_of_scipy():
 
 def test_one_seed_has_no_interval():
     found = estimate(np.array([30.0]))
-    assert (found.mean, found.ci95, found.p, found.verdict) == (30, None, None, "one seed")
+    assert (found.mean, found.ci95, found.p, found.conclusion) == (30, None, None, "one seed")
 
 
 def test_equal_scores_give_an_interval_of_width_0():
     assert estimate(np.zeros(3)).ci95 == (0, 0)
-    assert (estimate(np.zeros(3)).p, estimate(np.zeros(3)).verdict) == (1, "within noise")
+    assert (estimate(np.zeros(3)).p, estimate(np.zeros(3)).conclusion) == (1, "within noise")
     found = estimate(np.array([0.1 + 0.2, 0.3, 0.3]) * 10)  # apart by rounding
     assert found.ci95 == (found.mean, found.mean)
-    assert (found.p, found.verdict) == (
+    assert (found.p, found.conclusion) == (
         1,
         "no spread",
     )  # no noise is seen, which does not mean that there is none
@@ -75,11 +75,11 @@ def test_a_gain_is_that_of_the_same_seed(make_result):
     found = gain(make_result(leads({"corpus": 5})), "corpus", "random init")
     assert found.overall.by_seed == pytest.approx((4, 5, 6))
     assert found.overall.ci95 == pytest.approx((5 - HALF, 5 + HALF))
-    assert found.verdict == "gain"
+    assert found.conclusion == "gain"
     assert found.by_task["panx"].by_seed == pytest.approx((4, 5, 6))
     assert found.by_language["udpos"] == pytest.approx({"en": 5, "fr": 5, "ja": 5, "kk": 5})
     back = gain(make_result(leads({"corpus": 5})), "random init", "corpus")
-    assert back.overall.mean == pytest.approx(-5) and back.verdict == "loss"
+    assert back.overall.mean == pytest.approx(-5) and back.conclusion == "loss"
 
 
 def test_tasks_have_equal_weights(make_result):
@@ -109,7 +109,7 @@ def test_every_backbone_over_random_init(make_result):
     assert list(found) == ["corpus", "parentheses", "shuffled corpus", "human text"]
     assert {each.over for each in found.values()} == {"random init"}
     assert [round(each.overall.mean) for each in found.values()] == [5, 2, 0, -1]
-    assert [each.verdict for each in found.values()] == ["gain", "no spread", "within noise", "no spread"]
+    assert [each.conclusion for each in found.values()] == ["gain", "no spread", "within noise", "no spread"]
     assert all(each.p_holm is None for each in found.values())
 
 
@@ -124,16 +124,16 @@ def test_the_corpus_over_further_controls(make_result):
 def test_the_correction_can_remove_a_gain(make_result):
     result = make_result(leads({"corpus": 3}))
     (alone,) = gains_over_controls(make_result(leads({"corpus": 3}), bodies=("corpus", "parentheses")))
-    assert (alone.p_holm, alone.verdict) == (alone.overall.p, "gain")
+    assert (alone.p_holm, alone.conclusion) == (alone.overall.p, "gain")
     for each in gains_over_controls(result):
-        assert each.overall.verdict == "gain" and each.verdict == "within noise"
+        assert each.overall.conclusion == "gain" and each.conclusion == "within noise"
         assert each.p_holm == pytest.approx(3 * alone.overall.p)
 
 
 def test_backbones_with_one_seed(make_result):
     result = make_result(leads({"corpus": 3}), seeds=(4,))
     found = (*gains_over_reference(result), *gains_over_controls(result))
-    assert {each.verdict for each in found} == {"one seed"}
+    assert {each.conclusion for each in found} == {"one seed"}
     assert {each.p_holm for each in found} == {None}
 
 

@@ -108,7 +108,7 @@ def test_the_order_of_sources_does_not_matter():
 def test_notes_of_one_seed():
     assert comparison_report.report(compare(sources())).notes == (
         "95 % CI: paired BCa bootstrap over 10 languages, level 98.3% to correct for the small number.",
-        "One seed each: the noise between seeds is unknown; verdicts apply to these runs only.",
+        "One seed each: the noise between seeds is unknown; conclusions apply to these runs only.",
         "p: paired t test over languages or t test of seed noise, the larger, with Holm's correction for 3 "
         "comparisons; better or worse: below .05.",
         "No published scores: they apply to preset full with protocol published-2024 only.",
@@ -137,7 +137,7 @@ def test_the_full_preset_with_one_seed_takes_the_published_deviation():
     assert compare(sources(FULL)).noise.sd == RUN_DEVIATION
     pair = [of_gaps("close", np.full(10, -0.02), FULL), of_gaps("nothing", np.zeros(10), FULL)]
     [small] = compare(pair).differences
-    assert small.verdict == "inside the noise"
+    assert small.conclusion == "inside the noise"
     assert small.why == "it is not larger than seed noise"  # 2 x 0.0106 x sqrt 2 = 0.030
     assert compare(sources(FULL, num_seeds=2, noise=0.001)).noise.sd < 0.001
 
@@ -194,9 +194,9 @@ def test_json_has_all_of_it():
 
 
 def test_the_paper_compares_as_it_says():
-    verdicts = {each.source: each.verdict for each in paper().differences}
-    assert verdicts.pop("Random") == "worse"  # section 5.1
-    assert set(verdicts.values()) == {"better"}
+    conclusions = {each.source: each.conclusion for each in paper().differences}
+    assert conclusions.pop("Random") == "worse"  # section 5.1
+    assert set(conclusions.values()) == {"better"}
     assert [result.name for result in paper().results[:3]] == ["Chinese", "Korean", "Arabic"]
     bounds = {each.name: each.program for each in paper().normalised}
     low = max(bounds[name][1] for name in ("Chinese", "Korean", "Arabic"))

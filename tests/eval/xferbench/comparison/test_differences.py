@@ -1,4 +1,4 @@
-"""Differences are paired by language; a verdict needs a difference above the noise of languages and seeds."""
+"""Differences are paired by language; a conclusion needs a difference above the noise of languages and seeds."""
 
 from itertools import combinations
 
@@ -23,8 +23,8 @@ def test_a_known_difference():
     half = stats.t.ppf(0.975, 7) * GAPS.std(ddof=1) / np.sqrt(8)
     assert (low, high) == (pytest.approx(-0.04 - half, abs=0.003), pytest.approx(-0.04 + half, abs=0.003))
     assert (found.seed_error, found.seed_threshold, found.ci_reason) == (None, None, None)
-    assert (found.verdict, found.why) == ("better", "exceeds the spread over languages")
-    assert difference(source("noise", LEVELS - GAPS), NOTHING, None).verdict == "worse"
+    assert (found.conclusion, found.why) == ("better", "exceeds the spread over languages")
+    assert difference(source("noise", LEVELS - GAPS), NOTHING, None).conclusion == "worse"
 
 
 def test_how_hard_languages_are_does_not_matter():
@@ -47,17 +47,17 @@ def test_turned_round_a_difference_changes_its_sign():
     words = source("words", LEVELS + GAPS)
     one, other = difference(words, NOTHING, None), difference(NOTHING, words, None)
     assert other.mean == -one.mean
-    assert (one.verdict, other.verdict) == ("better", "worse")
+    assert (one.conclusion, other.conclusion) == ("better", "worse")
 
 
 def test_a_spread_about_zero_is_inside_the_noise():
     found = difference(source("words", LEVELS + GAPS - GAPS.mean() - 0.001), NOTHING, None)
-    assert (found.verdict, found.why) == ("inside the noise", "its interval over languages includes 0")
+    assert (found.conclusion, found.why) == ("inside the noise", "its interval over languages includes 0")
 
 
 def test_equal_results_are_inside_the_noise():
     found = difference(source("same", LEVELS), NOTHING, None)
-    assert (found.mean, found.ci95, found.verdict) == (0, (0, 0), "inside the noise")
+    assert (found.mean, found.ci95, found.conclusion) == (0, (0, 0), "inside the noise")
 
 
 def test_one_target_has_no_interval_but_may_exceed_seed_noise():
@@ -67,9 +67,9 @@ def test_one_target_has_no_interval_but_may_exceed_seed_noise():
     )
     found = difference(words, nothing, None)
     assert (found.ci95, found.ci_reason) == (None, "1 target, an interval needs at least 5")
-    assert (found.verdict, found.why) == ("unknown", "one seed per source and fewer than 5 targets")
+    assert (found.conclusion, found.why) == ("unknown", "one seed per source and fewer than 5 targets")
     noisy = difference(words, nothing, seed_noise([words, nothing]))
-    assert (noisy.verdict, noisy.why) == ("better", "exceeds seed noise")
+    assert (noisy.conclusion, noisy.why) == ("better", "exceeds seed noise")
 
 
 def test_p_values():
@@ -90,16 +90,16 @@ def test_the_correction_can_remove_a_difference():
     spread = np.linspace(-1, 1, 8)
     one = difference(source("one", LEVELS - 0.01 - 0.013 * spread), NOTHING, None)
     some = [one] * 9
-    assert all(each.verdict == "better" and each.p_holm is None for each in some)
+    assert all(each.conclusion == "better" and each.p_holm is None for each in some)
     [alone] = corrected(some[:1])
-    assert (alone.verdict, alone.p_holm) == ("better", alone.p_value)
+    assert (alone.conclusion, alone.p_holm) == ("better", alone.p_value)
     for each in corrected(some):
         assert each.p_holm == pytest.approx(9 * each.p_value)
-        assert each.verdict == "inside the noise"
+        assert each.conclusion == "inside the noise"
         assert each.why == f"its p-value, corrected for 9 comparisons, is {each.p_holm:.2f}"
 
 
-def test_the_correction_holds_the_share_of_wrong_verdicts(monkeypatch):
+def test_the_correction_holds_the_share_of_wrong_conclusions(monkeypatch):
     """Before it, half of the comparisons of eight equal sources had at least one better or worse pair."""
     monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 199)
     rng = np.random.default_rng(1)
@@ -107,8 +107,8 @@ def test_the_correction_holds_the_share_of_wrong_verdicts(monkeypatch):
     for _ in range(10):
         sources = [source(str(place), LEVELS + rng.normal(scale=0.02, size=8)) for place in range(8)]
         found = [difference(one, other, None) for one, other in combinations(sources, 2)]
-        single += any(each.verdict != "inside the noise" for each in found)
-        corrected_any += any(each.verdict != "inside the noise" for each in corrected(found))
+        single += any(each.conclusion != "inside the noise" for each in found)
+        corrected_any += any(each.conclusion != "inside the noise" for each in corrected(found))
     assert single >= 5 and corrected_any <= 1
 
 
@@ -118,7 +118,7 @@ def test_seed_noise_can_exceed_a_consistent_difference():
     noise = seed_noise([words, nothing])
     found = difference(words, nothing, noise)
     assert found.ci95[1] < 0
-    assert (found.verdict, found.why) == ("inside the noise", "it is not larger than seed noise")
+    assert (found.conclusion, found.why) == ("inside the noise", "it is not larger than seed noise")
     assert found.seed_error == pytest.approx(noise.sd)  # two seeds each
     assert found.seed_threshold == pytest.approx(noise.sd * stats.t.ppf(0.975, 2))
 
@@ -146,7 +146,7 @@ INCLUDED = "its interval over languages includes 0"
 
 
 @pytest.mark.parametrize(
-    ("mean", "ci95", "threshold", "verdict", "why"),
+    ("mean", "ci95", "threshold", "conclusion", "why"),
     [
         (-0.1, (-0.2, -0.05), 0.05, "better", "exceeds the spread over languages and seed noise"),
         (0.1, (0.05, 0.2), 0.05, "worse", "exceeds the spread over languages and seed noise"),
@@ -157,5 +157,5 @@ INCLUDED = "its interval over languages includes 0"
         (-0.1, None, None, "unknown", "one seed per source and fewer than 5 targets"),
     ],
 )
-def test_verdicts(mean, ci95, threshold, verdict, why):
-    assert judge(mean, ci95, threshold) == (verdict, why)
+def test_conclusions(mean, ci95, threshold, conclusion, why):
+    assert judge(mean, ci95, threshold) == (conclusion, why)
