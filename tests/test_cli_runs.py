@@ -1,0 +1,200 @@
+"""A user's way from a game to a corpus to scores on the command line, and how runs end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ecsuite.games.experiment import load_experiment
+
+QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
+PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
+
+
+def test_train_then_score(ecsuite, tmp_path):
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "all epochs done, step 2 of 2"
+    assert lines[-1] == "Corpus in runs/disc_tiny; next: ecsuite score runs/disc_tiny"
+    assert [line.split()[0] for line in lines[1:-1]] == ["loss", "accuracy", "length"]
+
+    for corpus in ("runs/disc_tiny/corpus.jsonl", "runs/disc_tiny"):
+        code, out, _ = ecsuite("score", corpus, "--metrics", "cbm,elcc")
+        assert code == 0
+        assert "cbm" in out and "Unique Lines" in out
+    code, out, _ = ecsuite("score", corpus, "--metrics", "cbm", "--json", "--out", "deep/scores.json")
+    assert code == 0
+    scores = json.loads(out)
+    assert scores == json.loads(Path("deep/scores.json").read_text())
+    assert [score["name"] for score in scores["scores"]] == ["cbm"]
+    assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
+
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
+    assert code == 0 and out.startswith("already finished: all epochs done, step 2 of 2\n")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
+    assert (code, out) == (2, "")
+    assert err == (
+        "runs/disc_tiny holds another run (training.seed is 1 in the folder, 2 requested): "
+        "choose another folder with --out\n"
+    )
+    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert (result["folder"], result["stopped"], result["step"]) == ("second", "epochs", 2)
+    assert result["was_done"] is False and set(result["measures"]) == {"loss", "accuracy", "length"}
+
+
+def test_a_score_comes_with_pictures(ecsuite, tmp_path):
+    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
+    names = [
+        f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
+    ]
+    code, out, err = ecsuite("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--pictures")
+    assert (code, err) == (0, "")
+    drawn = [f"runs/disc_tiny/pictures/{name}" for name in names]
+    assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
+    assert all(Path(file).stat().st_size for file in drawn)
+    code, out, err = ecsuite(
+        "score", "runs/disc_tiny", "--metrics", "cbm", "--picture-folder", "here", "--json"
+    )
+    assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
+    assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
+
+    (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--pictures")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
+
+    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
+    assert (code, err) == (0, "") and "<!-- disc_tiny: scores of the language -->" in Path(
+        "one.svg"
+    ).read_text()
+    code, out, err = ecsuite(
+        "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg"
+    )
+    assert code == 0 and "<!-- disc_tiny and plain -->" in Path("two.svg").read_text()
+
+
+def test_rounds_are_shown(ecsuite):
+    code, out, err = ecsuite("preview", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")
+    assert (code, err) == (0, "note: --out is now called --plot\n")
+    lines = out.splitlines()
+    assert lines[-1] == "Picture: deep/sheet.svg"
+    assert lines[2].startswith("round 1: attribute") and lines[2].count(" and attribute") == 1
+    assert Path("deep/sheet.svg").read_text().startswith("<?xml")
+    small = [part for key in ("task.num_targets=2", "world.images_per_batch=9") for part in ("--set", key)]
+    code, out, err = ecsuite("preview", "shape_qt", *small)
+    assert (code, err) == (0, "") and out.endswith("\nPicture: shape_qt.png\n")
+    assert Path("shape_qt.png").stat().st_size
+
+
+def test_feature_files_are_made_up_and_trained_on(ecsuite):
+    code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20")
+    assert (code, out, err) == (0, "240 rows of 12 classes, 64 features each, in deep/birds.npz\n", "")
+    sizes = [
+        "sender.hidden_size=8",
+        "receiver.hidden_size=8",
+        "training.num_examples=64",
+        "evaluation.num_valid=32",
+    ]
+    sizes += ["evaluation.corpus_size=20"]
+    settings = [argument for size in sizes for argument in ("--set", size)]
+    code, out, _ = ecsuite("train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings)
+    assert code == 0 and out.splitlines()[0] == "all epochs done, step 2 of 2"
+
+
+def test_options_reach_the_config(ecsuite):
+    code, _, err = ecsuite(
+        "train-game", "disc_tiny", *QUICK, "--sender", "lstm", "--receiver", "rnn", "--until-accuracy", "0.99",
+        "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8", "--batch-size", "64",
+    )  # fmt: skip
+    assert code == 0, err
+    experiment = load_experiment("runs/disc_tiny/config.yaml")
+    assert (experiment.sender.kind, experiment.receiver.kind) == ("recurrent", "recurrent")
+    assert (experiment.sender.options.cell, experiment.receiver.options.cell) == ("lstm", "rnn")
+    assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
+    assert experiment.training.batch_size == 64
+    assert (experiment.training.seed, experiment.training.num_epochs) == (3, 1)
+    assert experiment.sender.options.hidden_size == 8
+
+
+def test_text_files_are_fitted(ecsuite, tmp_path):
+    (tmp_path / "train.txt").write_text("0 1 2 . 3 3 3 . 1\n" * 40)
+    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 3 . 1\n0 1 2 . 3 3 3 . 0\n")
+    files = ["--train-data", "train.txt", "--valid-data", "valid.txt"]
+    code, _, err = ecsuite("train-game", "disc_tiny", *files, "--epochs", "1")
+    assert code == 0, err
+    lines = [
+        json.loads(line)["meaning"] for line in Path("runs/disc_tiny/meanings.jsonl").read_text().splitlines()
+    ]
+    assert lines == [[3, 3, 3], [0, 1, 2]]
+    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 9 . 1\nx\n")
+    code, out, err = ecsuite("train-game", "disc_tiny", *files, "--out", "other")
+    assert (code, out) == (2, "")
+    assert err == "valid.txt:1: expected values from 0 to 3 (world.num_values=4), got 9 (and 1 more)\n"
+
+
+def test_damaged_state_exits_with_3(ecsuite):
+    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
+    for file in Path("runs/disc_tiny").glob("checkpoint-*"):
+        file.write_bytes(b"")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--resume")
+    assert (code, out) == (3, "")
+    assert "checkpoint-000000002.safetensors is damaged: " in err
+    assert err.splitlines()[-1] == (
+        "runs/disc_tiny: none of its 1 checkpoints can be read; nothing was changed"
+    )
+
+
+def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
+    command = ["train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e30"]
+    code, out, err = ecsuite(*command)
+    assert (code, out, err.count("\n")) == (1, "", 4)  # after three lines about what is trained
+    err = err.splitlines()[-1]
+    assert err.startswith("step ") and "try a smaller optimizer.lr, or training.precision=fp32" in err
+    code, out, err = ecsuite(*command, "--out", "other", "--json")
+    told = json.loads(out)
+    assert (code, told["folder"], told["stopped"], told["measures"]) == (1, "other", "diverged", {})
+    assert err.startswith(f"step {told['step']}: ")
+    code, out, err = ecsuite(*command)
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"runs/disc_tiny holds this run, which diverged at step {told['step']}: try a smaller"
+    )
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e-3")
+    assert code == 0 and out.startswith("all epochs done, step 2 of 2\n")
+    assert err.splitlines()[0] == f"runs/disc_tiny: the run that diverged at step {told['step']} is replaced"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 0)])
+def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite, tmp_path, number, code):
+    """SIGTERM: checkpoint, exit 75. Ctrl-C: complete corpus, exit 0."""
+    settings = [
+        "disc_tiny", "--epochs", "3", "--set", "training.num_examples=2048", "--set", "training.checkpoint_every=4",
+        "--device", "cpu",
+    ]  # fmt: skip
+    child = subprocess.Popen(
+        [*PYTHON, "train-game", *settings, "--out", tmp_path / "run", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list((tmp_path / "run").glob("checkpoint-*")) and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == code, err
+    result = json.loads(out)
+    assert result["stopped"] == ("preempted" if code else "interrupt") and 0 < result["step"] < 48
+    assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 0)
+
+    assert ecsuite("train-game", *settings, "--out", "run", "--resume")[0] == 0
+    assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
+    for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000048.safetensors"):
+        assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
