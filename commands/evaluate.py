@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
+from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ def evaluate(
             help="Change the messages on their way: permute, drop, replace, noise, or all.", metavar="NAMES"
         ),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a row for each round: interactions, or also probabilities.", metavar="NAMES"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The Parquet file that --keep writes.", metavar="FILE")
+    ] = None,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Import the foreign parts of the run.")
     ] = False,
@@ -38,10 +48,13 @@ def evaluate(
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import sys
 
+    from ecsuite.atomic_files import write_atomically
     from ecsuite.devices import choose_device
+    from ecsuite.games.interactions import as_parquet
     from ecsuite.games.runs import load_run
 
     place = choose_device(device)
+    kept = names_to_keep(keep, out)
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     changes = {key: value for key, value in files.items() if value is not None}
@@ -54,6 +67,16 @@ def evaluate(
         else:
             print_interventions(rows, opened.game.task.chance()["accuracy"])
         return
+    if out is not None:
+        table = opened.interactions(
+            changes,
+            assign or [],
+            probabilities="probabilities" in kept,
+            receiver_from=receiver_from,
+            device=place.type,
+        )
+        write_atomically(out, as_parquet(table))
+        print(f"{table.num_rows:,} rounds written to {out}", file=sys.stderr)
     found = opened.evaluate(changes, assign or [], receiver_from=receiver_from, device=place.type)
     if as_json:
         print_json({"run": str(run), "evaluations": found})
@@ -63,6 +86,20 @@ def evaluate(
         for measure, value in measures.items():
             shown = f"{value:10.1%}" if "accuracy" in measure else f"{value:10.3f}"
             print(f"  {measure:22}{shown}")
+
+
+def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
+    """The names of `--keep`; `ConfigError` if one is unknown, or there is no file for them."""
+    from ecsuite.games.sections import require_kept
+
+    names = [] if keep is None else [name.strip() for name in keep.split(",")]
+    for name in names:
+        require_kept(name)
+    if names and (out is None or out.suffix != ".parquet"):
+        raise ConfigError(f"--keep {keep}: expected a file for them, such as --out interactions.parquet")
+    if out is not None and not names:
+        raise ConfigError("--out: it is the file of --keep interactions, which is not given")
+    return names
 
 
 def print_interventions(rows: "Sequence[Row]", chance: float) -> None:

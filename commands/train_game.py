@@ -24,6 +24,7 @@ FLAGS = {
     "training.keep_best": "--keep-best",
     "training.patience": "--patience",
     "evaluation.metrics": "--metrics",
+    "evaluation.keep": "--keep",
     "world.train_data": "--train-data",
     "world.valid_data": "--valid-data",
     "world.features": "--features",
@@ -69,6 +70,10 @@ def train_game(
     log: Annotated[
         list[str] | None, typer.Option(help="csv, tensorboard, wandb or ./mine.py:MyLogger; can be repeated.")
     ] = None,
+    keep: Annotated[
+        str | None,
+        advanced(help="Write what happened in the last evaluation: interactions, or also probabilities."),
+    ] = None,
     init_from: Annotated[str | None, advanced(help="Begin with the agents of this run folder.")] = None,
     train_data: Annotated[str | None, advanced(help="Text file of training examples.")] = None,
     valid_data: Annotated[str | None, advanced(help="Text file of validation examples.")] = None,
@@ -93,7 +98,7 @@ def train_game(
     from ecsuite.games.experiment import ignore, load_experiment
     from ecsuite.games.loggers import make_loggers
     from ecsuite.games.sections import ROLES
-    from ecsuite.games.settings_layers import metric_names
+    from ecsuite.games.settings_layers import listed
 
     options = {
         "training.seed": seed,
@@ -109,7 +114,8 @@ def train_game(
         "training.max_minutes": max_minutes,
         "training.keep_best": keep_best,
         "training.patience": patience,
-        "evaluation.metrics": None if metrics is None else metric_names(metrics),
+        "evaluation.metrics": None if metrics is None else listed(metrics),
+        "evaluation.keep": None if keep is None else listed(keep),
         "world.train_data": train_data,
         "world.valid_data": valid_data,
         "world.features": features,

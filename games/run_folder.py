@@ -38,7 +38,7 @@ from ecsuite.locks import Lock
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
-    r"\.(config\.yaml|(checkpoint|best)-\d+\.safetensors|log\.csv|[a-z_]+\.jsonl|metadata\.json)(\.\d+)+\.tmp"
+    r"\.(config\.yaml|(checkpoint|best)-\d+\.safetensors|log\.csv|[a-z_]+\.jsonl|interactions\.parquet|metadata\.json)(\.\d+)+\.tmp"
 )
 """Names of temporary files that a killed run may leave behind."""
 

@@ -41,9 +41,9 @@ def with_data(experiment: Experiment) -> Experiment:
 
 
 def identity(experiment: Experiment) -> Tree:
-    """What makes a run what it is: every setting but the description, and files by content instead of path."""
+    """What makes a run what it is: every setting but the description and what is kept; files by content."""
     tree = experiment.to_tree()
-    del tree["about"]
+    del tree["about"], tree["evaluation"]["keep"]
     for option in experiment.data:
         del tree["world"][option]
     for role in experiment.weights:

@@ -22,6 +22,7 @@ from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.game import Game, View, make_world
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
+from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Row, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.run_identity import with_data
@@ -133,6 +134,46 @@ class Run:
         others = {"valid": (world, "valid")} | world.extra_evaluations()
         with unrounded_products(game.device):
             return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
+
+    def interactions(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        probabilities: bool = False,
+        receiver_from: Path | str | None = None,
+        device: str = "cpu",
+    ) -> Any:
+        """What was seen, said and answered in each round of evaluation.
+
+        The table that the run kept is read; where it kept none, or after changes, the agents play the rounds.
+
+        Args:
+            changes: See `evaluate`, as for the other arguments.
+            assignments: See `evaluate`.
+            probabilities: Whether there has to be a column of the probabilities of the answers.
+            receiver_from: See `evaluate`.
+            device: See `evaluate`.
+
+        Returns:
+            A `pyarrow.Table` with a row for each round; `to_pandas()` makes a data frame of it.
+
+        Raises:
+            ConfigError: If pyarrow is not installed, or as `evaluate` does.
+        """
+        assigned = list(assignments)
+        if not changes and not assigned and receiver_from is None:
+            try:
+                kept = read_interactions(self.folder)
+            except DamagedError as error:
+                self.note(f"{error}: its rounds are played again")
+                kept = None
+            if kept is not None and (PROBABILITIES in kept.column_names or not probabilities):
+                return kept
+        experiment, world, game = self._changed(changes, assigned, receiver_from, device)
+        evaluations = {"valid": (world, "valid")} | world.extra_evaluations()
+        with unrounded_products(game.device):
+            return record_interactions(game, evaluations, experiment, probabilities=probabilities)
 
     def intervene(
         self,

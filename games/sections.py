@@ -9,13 +9,15 @@ import yaml
 import ecsuite.foreign as foreign
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.components import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
-from ecsuite.config import Accuracy, ConfigError, Count, Positive, Seed
+from ecsuite.config import Accuracy, ConfigError, Count, Positive, Seed, unknown_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 
 Tree = dict[str, Any]
 Role = Literal["sender", "receiver"]
 ROLES: tuple[Role, Role] = ("sender", "receiver")
 """The agents of a game."""
+KEPT = ("interactions", "probabilities")
+"""What a run may keep of its last evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +95,23 @@ class EvaluationOptions:
     """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
     metrics_corpus_size: Count = 500
     """Messages that these metrics are of, at most; their time grows with it."""
+    keep: tuple[str, ...] = ()
+    """interactions: what was seen, said and answered in the last evaluation, as interactions.parquet in the run folder;
+    probabilities: the same with the probabilities of the answers."""
+
+    def __post_init__(self) -> None:
+        """Check the names of what is kept; `ConfigError` if one is unknown."""
+        for name in self.keep:
+            try:
+                require_kept(name)
+            except ConfigError as error:
+                raise ConfigError(f"keep: {error}") from None
+
+
+def require_kept(name: str) -> None:
+    """Raise `ConfigError` if there is nothing of this name that a run may keep of its evaluation."""
+    if name not in KEPT:
+        raise unknown_name("name", name, KEPT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,6 +174,8 @@ WEIGHTS = "weights"
 CHECKSUMS = (DATA, foreign.CODE, WEIGHTS)
 METRICS = "evaluation.metrics"
 """The setting that names metrics."""
+LISTS = (METRICS, "evaluation.keep")
+"""The settings that are lists of names."""
 DEFAULTS: Tree = {
     "world": {KIND: "attributes"},
     "task": {KIND: "discrimination"},

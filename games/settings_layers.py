@@ -12,7 +12,7 @@ import ecsuite.foreign as foreign
 from ecsuite.components import KIND, merge_section, option_types
 from ecsuite.config import ConfigError, line_of_key, parse_value, shown, unknown_name
 from ecsuite.games.former_settings import present_name
-from ecsuite.games.sections import CHECKSUMS, METRICS, PARTS, PLAIN, TEXTS, Tree, all_keys
+from ecsuite.games.sections import CHECKSUMS, LISTS, PARTS, PLAIN, TEXTS, Tree, all_keys
 
 
 def assignments_tree(assignments: Iterable[str]) -> Tree:
@@ -22,8 +22,8 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
         key, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set {assignment}: expected key=value, such as channel.temperature=2")
-        if key == METRICS and text[:1] != "[":
-            settings.append((key, metric_names(text)))
+        if key in LISTS and text[:1] != "[":
+            settings.append((key, listed(text)))
             continue
         is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "architecture", "perception")
         # A name may be followed by options, whose commas are not YAML's.
@@ -31,8 +31,8 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
     return settings_tree(settings)
 
 
-def metric_names(text: str) -> list[str]:
-    """The names in a list of metrics that are separated by commas."""
+def listed(text: str) -> list[str]:
+    """The names in a list that are separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -28,6 +28,7 @@ from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
+from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.loggers import Logger, started
 from ecsuite.games.needed_resources import require_resources, require_weights
@@ -139,6 +140,8 @@ def _train(
     for line in world.notes:
         note(line)
     measure_language = LanguageMetrics(experiment)
+    if experiment.evaluation.keep:
+        require_pyarrow()
     language = measure_language(game)  # also to fail here, before anything is written, and for their names
     result = partial(Result, num_steps=num_steps, chance=chance)
 
@@ -303,12 +306,14 @@ def _train(
                     game.load_state_dict(read_best(folder, best_step))
                     valid, language = finite_evaluation(), measure_language(game)
                 kept = {"best_step": best_step, SINCE_BEST: best.num_since}
+            others = world.extra_evaluations()
             extra = {
-                name: evaluate(game, other, experiment, split)
-                for name, (other, split) in world.extra_evaluations().items()
+                name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()
             }
             provenance |= {"training": ending(stopped, step) | kept} | ({EXTRA: extra} if extra else {})
             provenance |= {METRICS: dict(language.values)} if language.values else {}
+            evaluations = {"valid": (world, "valid"), **others}
+            provenance |= keep_interactions(game, evaluations, experiment, folder)
             corpus = record_corpus(game, experiment)
             metadata = {**corpus.metadata, **provenance, "chance": chance}
             write_corpus(replace(corpus, metadata=metadata), folder)

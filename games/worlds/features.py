@@ -169,6 +169,7 @@ class FeatureWorld(World):
             labels=labels,
             values=None if self.file.attributes is None else self.file.attributes[used].astype(np.int64),
             rules=rules,
+            ids=used,
         )
 
 

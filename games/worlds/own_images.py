@@ -109,6 +109,7 @@ class ImagesWorld(ObjectListWorld):
             labels=labels,
             values=values,
             rules=candidates[labels],
+            ids=used,
         )
 
 

@@ -79,6 +79,7 @@ class OwnObjectsWorld(ObjectListWorld):
             labels=labels,
             values=None if self.num_values is None else table.objects[flat],
             rules=candidates[labels],
+            ids=table.rows[flat],
         )
 
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:

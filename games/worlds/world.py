@@ -74,6 +74,9 @@ class Batch:
     """Attribute values of the objects, (num_objects, num_attributes); None where they have none."""
     rules: Integers | None = None
     """The rule of each round, as an index into the world's rules, (batch,); None where rounds have no rules."""
+    ids: Integers | None = None
+    """Number of each object in the world's list, such as its row in a file, (num_objects,); None where there is no
+    list."""
 
     def __len__(self) -> int:
         """Number of rounds."""
@@ -94,6 +97,7 @@ class Batch:
             self,
             objects=self.objects[by_place],
             values=None if self.values is None else self.values[by_place],
+            ids=None if self.ids is None else self.ids[by_place],
             shown=self.shown[:size],
             candidates=None if self.candidates is None else self.candidates[:size],
             labels=self.labels[:size],

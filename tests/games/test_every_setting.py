@@ -38,6 +38,7 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
         "there are no metrics",
         lambda tree: not tree["evaluation"]["metrics"],
     ),
+    "evaluation.keep": ("what is kept of a run changes nothing else", lambda tree: True),
     "training.deterministic": ("the CPU always repeats to the byte", lambda tree: True),
     "world.held_out": (
         "rules of one pair are never held out",
@@ -77,6 +78,7 @@ OTHERS = {
     "training.init_sender": ["nowhere"],
     "training.init_receiver": ["nowhere"],
     "evaluation.metrics": ["zla"],
+    "evaluation.keep": ["interactions"],
     "evaluation.batch_size": [2],
     "schedule.num_epochs": [5],
     "optimizer.sender_lr": [0.5],

@@ -1,0 +1,248 @@
+"""What happened in evaluation, a row a round: what was seen, said and answered, as a table in a Parquet file.
+
+Tables are `pyarrow.Table`; pyarrow is imported when one is made or read. Columns of several values are plain lists.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.agents.message import EOS, Message
+from ecsuite.atomic_files import write_atomically
+from ecsuite.checksums import DamagedError, require_unchanged
+from ecsuite.config import ConfigError, missing_extra
+from ecsuite.corpus import Ragged
+from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.games.corpus_generation import noise_generator
+from ecsuite.games.game import Game
+from ecsuite.games.sections import Experiment
+from ecsuite.games.tasks import Truth
+from ecsuite.games.worlds.world import Batch, World
+
+FILE = "interactions.parquet"
+"""The file in a run folder."""
+KEY = "interactions"
+"""The key of the metadata of a run that has the checksum of the file."""
+PROBABILITIES = "probabilities"
+"""The column of what the receiver's answers were drawn from."""
+Evaluations = Mapping[str, tuple[World, str]]
+"""Evaluations by name: a world, and the split of it."""
+
+
+def require_pyarrow() -> None:
+    """Raise `ConfigError` if pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
+
+
+def keep_interactions(
+    game: Game, evaluations: Evaluations, experiment: Experiment, folder: Path
+) -> dict[str, Any]:
+    """Write the interactions of a run into its folder where it keeps them; otherwise remove those of a former state.
+
+    Returns:
+        What the metadata of the run says of the file; empty if there is none.
+    """
+    kept = experiment.evaluation.keep
+    if not kept:
+        (folder / FILE).unlink(missing_ok=True)
+        return {}
+    table = record_interactions(game, evaluations, experiment, probabilities=PROBABILITIES in kept)
+    content = as_parquet(table)
+    write_atomically(folder / FILE, content)
+    return {KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}
+
+
+def read_interactions(folder: Path) -> Any:
+    """The table that a run kept; None if it kept none.
+
+    Raises:
+        ConfigError: If pyarrow is not installed.
+        DamagedError: If the file is not the one that the run wrote.
+    """
+    metadata, file = folder / "metadata.json", folder / FILE
+    found = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
+    require_unchanged(found, metadata)
+    if KEY not in found:
+        return None
+    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != found[KEY].get("sha256"):
+        raise DamagedError(f"{file}: not as the run wrote it")
+    require_pyarrow()
+    return read_parquet(file)
+
+
+def as_parquet(table: Any) -> bytes:
+    """The content of a Parquet file with this table."""
+    import pyarrow
+    from pyarrow import parquet
+
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+@torch.no_grad()
+def record_interactions(
+    game: Game, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
+) -> Any:
+    """Play the rounds of evaluations once more, in their order and with their noise.
+
+    Args:
+        game: The game with its trained agents, which is in training mode afterwards.
+        evaluations: What to play.
+        experiment: Sets the seed, and whether symbols are the most likely ones or sampled.
+        probabilities: Whether there is a column of the probabilities of the answers.
+
+    Returns:
+        A `pyarrow.Table` with a row for each round; docs/interactions.md has its columns.
+
+    Raises:
+        ConfigError: If pyarrow is not installed.
+    """
+    require_pyarrow()
+    import pyarrow
+
+    game.eval()
+    tables, numbers = [], ObjectNumbers()
+    for name, (world, split) in evaluations.items():
+        size = world.sizes.evaluation_batch_size
+        for number in range(-(-world.num_valid // size)):
+            noise = noise_generator(experiment.training.seed, split, number * size, game.device)
+            batch = world.batch(split, number)
+            columns = _of_batch(game, world, batch, experiment, noise, numbers, probabilities)
+            place = {
+                "evaluation": pyarrow.array([name] * len(batch)),
+                "round": pyarrow.array(np.arange(number * size, number * size + len(batch))),
+            }
+            tables.append(pyarrow.table(place | columns))
+    game.train()
+    return pyarrow.concat_tables(tables)
+
+
+class ObjectNumbers:
+    """Numbers of objects in worlds that give them none: in the order in which they appear, from 0."""
+
+    def __init__(self) -> None:
+        self.by_content: dict[bytes, int] = {}
+
+    def of(self, batch: Batch) -> NDArray[np.int64]:
+        """The numbers of the objects of a batch, (num_objects,)."""
+        if batch.ids is not None:
+            return batch.ids
+        found = [self.by_content.setdefault(each.tobytes(), len(self.by_content)) for each in batch.objects]
+        return np.array(found, dtype=np.int64)
+
+
+def _of_batch(
+    game: Game,
+    world: World,
+    batch: Batch,
+    experiment: Experiment,
+    noise: torch.Generator,
+    numbers: ObjectNumbers,
+    probabilities: bool,
+) -> dict[str, Any]:
+    """The columns of a batch."""
+    mode = experiment.evaluation.mode
+    candidates, truth = game.round_parts(batch)
+    message = game.generate_message(batch, mode, noise)
+    outcome = game.understand(message, candidates, truth, mode=mode, generator=noise)
+    answer, _ = game.response(message, candidates)
+    columns = _description(world, batch)
+    ids = numbers.of(batch)
+    columns["seen"] = _lists(ids[batch.shown])
+    if game.task.scores_candidates:
+        seen = batch.candidate_indices()
+        columns["candidates"] = _lists(ids[seen])
+        if batch.values is not None:
+            columns["candidate_values"] = _lists(batch.values[seen])
+    columns["message"] = _messages(message, is_of_values=game.channel.num_levels is not None)
+    right, chosen, likely = _answers(game, answer, truth)
+    columns["right"] = _lists(right)
+    if chosen is not None:
+        columns["answer"] = _lists(chosen)
+        is_right = chosen == right
+        columns["correct"] = _lists(is_right if is_right.ndim == 1 else is_right.all(1))
+    if probabilities:
+        if likely is None:
+            raise ConfigError(f"evaluation.keep: task {experiment.task.kind} has no probabilities of answers")
+        columns[PROBABILITIES] = _lists(likely)
+    measures = {"loss": outcome.loss, **outcome.measures}
+    return columns | {name: _lists(_numbers(value.float())) for name, value in measures.items()}
+
+
+def _description(world: World, batch: Batch) -> dict[str, Any]:
+    """What the rounds are about: the meaning, its concepts, and what else the world says of it."""
+    described = world.describe(batch)
+    columns = {"meaning": _lists(described.meanings)}
+    if described.concepts is not None:
+        names = np.array(described.concept_names, dtype=object)
+        columns["concepts"] = _ragged(described.concepts, lambda ids: names[ids])
+    return columns | {name: _lists(values) for name, values in described.columns.items()}
+
+
+def _answers(
+    game: Game, answer: Tensor, truth: Truth
+) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    """What is right, what the receiver chose, and how likely each option was; None where a task has no choices.
+
+    Of candidates of which one is to be found: its place, (batch,), and the probability of each, (batch,
+    num_candidates). Of candidates of which each is taken or not: whether it is, (batch, num_candidates), and the
+    probability that it is. Of attributes: their values, (batch, num_attributes), and the probability of each value.
+    """
+    choices = game.task.choices(answer).float() if hasattr(game.task, "choices") else None
+    if truth.values is not None:
+        right = _numbers(truth.values)
+    elif choices is None or choices.dim() == 2:
+        right = _numbers(truth.labels.int().argmax(-1))
+    else:
+        right = _numbers(truth.labels)
+    if choices is None:
+        return right, None, None
+    likely, chosen = choices.softmax(-1), choices.argmax(-1)
+    if truth.values is None and choices.dim() == 3:
+        return right, _numbers(chosen.bool()), _numbers(likely[..., 1])
+    return right, _numbers(chosen), _numbers(likely)
+
+
+def _messages(message: Message, *, is_of_values: bool) -> Any:
+    """The messages: lists of content symbols, or of words of values."""
+    symbols = _numbers(message.symbols.transpose(0, 1).float() if is_of_values else message.symbols.t())
+    if is_of_values:
+        return _lists(symbols)
+    is_content = symbols > EOS
+    return _ragged(Ragged.from_lengths(symbols[is_content].astype(np.int32), is_content.sum(1)))
+
+
+def _numbers(values: Tensor) -> NDArray[Any]:
+    numbers: NDArray[Any] = values.cpu().numpy()
+    return numbers
+
+
+def _lists(values: NDArray[Any]) -> Any:
+    """An array as a column: a number a row, or a list, or a list of lists."""
+    import pyarrow
+
+    if values.ndim == 1:
+        return pyarrow.array(values)
+    length, width = values.shape[:2]
+    offsets = np.arange(0, length * width + 1, width or 1, dtype=np.int32)
+    offsets = offsets if width else np.zeros(length + 1, dtype=np.int32)
+    return pyarrow.ListArray.from_arrays(offsets, _lists(values.reshape(-1, *values.shape[2:])))
+
+
+def _ragged(rows: Ragged, named: Callable[[NDArray[Any]], NDArray[Any]] = lambda ids: ids) -> Any:
+    """Rows of different lengths as a column of lists."""
+    import pyarrow
+
+    return pyarrow.ListArray.from_arrays(rows.offsets.astype(np.int32), pyarrow.array(named(rows.values)))

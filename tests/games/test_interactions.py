@@ -1,0 +1,110 @@
+"""Interactions: rows that agree with the evaluation, a file that is verified, and runs that do not depend on it."""
+
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from ecsuite.commands.evaluate import names_to_keep
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+from ecsuite.games.interactions import FILE, record_interactions
+from ecsuite.games.runs import load_run
+
+pytest.importorskip("pyarrow")
+
+
+def rows_of(table):
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+@pytest.fixture(scope="module")
+def kept(small, run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    run(small("evaluation.keep=interactions"), folder)
+    return folder
+
+
+def test_rows_agree_with_the_evaluation_and_the_run_does_not_depend_on_them(kept, whole):
+    opened = load_run(kept)
+    rows = rows_of(opened.interactions())
+    assert rows["round"] == list(range(50)) and set(rows["evaluation"]) == {"valid"}
+    for name in ("loss", "accuracy"):
+        assert np.mean(rows[name]) == pytest.approx(opened.measures[name], abs=1e-6)
+    assert (np.array(rows["answer"]) == np.array(rows["right"])).tolist() == rows["correct"]
+    for seen, candidates, values, right, meaning in zip(
+        *(rows[name] for name in ("seen", "candidates", "candidate_values", "right", "meaning")), strict=True
+    ):
+        assert seen == [candidates[right]] and values[right] == meaning and len(candidates) == 4
+    assert rows["message"] == opened.speak(rows["meaning"])
+    for file in ("corpus.jsonl", "meanings.jsonl"):
+        assert (kept / file).read_bytes() == (whole / file).read_bytes()
+
+
+def test_a_file_that_was_changed_is_not_believed(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "run")
+    content = (folder / FILE).read_bytes()
+    (folder / FILE).write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    notes = []
+    again = load_run(folder, note=notes.append).interactions()
+    assert again.equals(load_run(kept).interactions())
+    assert len(notes) == 1 and "played again" in notes[0]
+
+
+def test_a_run_that_keeps_none_plays_its_rounds(whole):
+    table = load_run(whole).interactions({"task.num_distractors": 7}, probabilities=True)
+    rows = rows_of(table)
+    assert not (whole / FILE).exists() and {len(row) for row in rows["probabilities"]} == {8}
+    assert rows["answer"] == [int(np.argmax(row)) for row in rows["probabilities"]]
+
+
+def test_what_is_kept_is_no_other_run_and_goes_with_the_state(kept, small, run, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "run")
+    assert run(small(), folder).was_done and (folder / FILE).exists()
+    run(small("training.num_epochs=4"), folder, resume=True)
+    assert not (folder / FILE).exists() and "interactions" not in json.loads(
+        (folder / "metadata.json").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "right", "probabilities"),
+    [
+        (["task.kind=reconstruction"], (2,), (2, 4)),
+        (["world.kind=thing", "task={kind: concept, num_targets: 2, num_distractors: 2}"], (4,), (4,)),
+        (["channel=quantized,word_size=2,max_len=3"], (), (4,)),
+    ],
+)
+def test_other_tasks_and_channels(small, changes, right, probabilities):
+    experiment = small(*changes)
+    world = make_world(experiment)
+    table = record_interactions(
+        Game(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+    )
+    rows = rows_of(table)
+    assert np.array(rows["right"]).shape[1:] == right == np.array(rows["answer"]).shape[1:]
+    assert np.array(rows["probabilities"]).shape[1:] == probabilities
+    if "channel" in changes[0]:
+        assert np.array(rows["message"]).shape[1:] == (3, 2)
+
+
+def test_objects_of_a_table_have_the_numbers_of_their_rows(small, object_table):
+    experiment = small("world.kind=objects", f"world.objects={object_table}")
+    world = make_world(experiment)
+    rows = rows_of(record_interactions(Game(experiment, world), {"valid": (world, "valid")}, experiment))
+    for candidates, values in zip(rows["candidates"], rows["candidate_values"], strict=True):
+        assert [[(row - 2) // 4, (row - 2) % 4] for row in candidates] == values
+
+
+def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"evaluation.keep: unknown name 'interaction'; did you mean"):
+        load_experiment("disc_tiny", ["evaluation.keep=interaction"])
+    with pytest.raises(ConfigError, match=r"expected a file for them, such as --out interactions.parquet"):
+        names_to_keep("interactions", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"pip install 'ecsuite\[data\]'"):
+        run(small("evaluation.keep=interactions"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
