@@ -174,7 +174,7 @@ TYPICAL = {
         "train-game disc_tiny --seed 5 --out other",
         "choose another folder with --out",
     ),
-    "an unknown key": ("train-game disc_tiny --set chanel.kind=soft", "all 110: ecsuite config GAME"),
+    "an unknown key": ("train-game disc_tiny --set chanel.kind=soft", ": ecsuite config GAME"),
     "a setting as an option": (
         "train-game disc_tiny --vocab-size 3",
         "did you mean --set channel.vocab_size=VALUE?",
