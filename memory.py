@@ -1,8 +1,14 @@
-"""How much memory a file may take to be read: `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free."""
+"""How much memory a file may take to be read: `--max-memory`, `ECSUITE_MAX_MEMORY`, or a share of what is free.
+
+In Python, `read_corpus(path, max_memory="8G")`.
+"""
 
 import math
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from ecsuite.config import ConfigError, shown
@@ -13,6 +19,8 @@ SHARE = 0.75
 """Share of the free memory that is allowed where nothing is set."""
 UNCHECKED = 1 << 26
 """Bytes that are allowed without a look at what is free, where nothing is set."""
+_GIVEN: ContextVar[int | None] = ContextVar("max_memory", default=None)
+"""What a caller in Python allows."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -36,12 +44,28 @@ def set_max_memory(text: str) -> None:
     os.environ[VARIABLE] = text
 
 
+@contextmanager
+def allowing(text: str | None) -> Iterator[None]:
+    """Allow so much memory in the block, whatever is set elsewhere; None changes nothing.
+
+    Raises:
+        ConfigError: If it is no size.
+    """
+    token = _GIVEN.set(_GIVEN.get() if text is None else read_size(str(text), "max_memory"))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
 def max_memory() -> float:
     """Most bytes that a file may take to be read; infinite where nothing is set and what is free is not known.
 
     Raises:
         ConfigError: If the environment variable is no size.
     """
+    if (given := _GIVEN.get()) is not None:
+        return given
     text = os.environ.get(VARIABLE, "")
     return read_size(text, VARIABLE) if text else SHARE * free_memory()
 
@@ -60,14 +84,27 @@ def require_memory(
     Raises:
         ConfigError: If it is too much; the message says how much is needed and allowed, and what allows it.
     """
-    if needed <= UNCHECKED and not os.environ.get(VARIABLE):
+    given = _GIVEN.get()
+    if needed <= UNCHECKED and given is None and not os.environ.get(VARIABLE):
         return
     allowed = max_memory() if allowed is None else allowed
     if needed > allowed:
+        option = f"--max-memory {_enough(needed)}" if given is None else f"max_memory='{_enough(needed)}'"
         raise ConfigError(
             f"{place}: needs {size_text(needed)} of memory {what}, and {size_text(allowed)} are allowed; "
-            f"--max-memory {_enough(needed)} allows more"
+            f"{option} allows more"
         )
+
+
+def require_weights_fit(folder: Path) -> None:
+    """Refuse a published model in a folder whose safetensors files need more memory than is allowed.
+
+    Raises:
+        ConfigError: If they do; of a folder that does not exist, nothing is asked.
+    """
+    require_memory(
+        sum(file.stat().st_size for file in folder.glob("*.safetensors")), folder, "for its weights"
+    )
 
 
 def size_text(size: float) -> str:

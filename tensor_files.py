@@ -13,6 +13,10 @@ from torch import Tensor
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.config import DamagedError
+from ecsuite.memory import require_memory
+
+COPIES = 2.0
+"""Bytes of memory for each byte of a file: its bytes, and its tensors."""
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
@@ -27,8 +31,10 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the values of a file, after checking its checksum.
 
     Raises:
+        ConfigError: If it needs more memory than is allowed.
         DamagedError: If the file is damaged, or was not written by `write_tensors`.
     """
+    require_memory(COPIES * file.stat().st_size, file)
     data = file.read_bytes()
     try:
         tensors = load(data)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ecsuite.corpus import CorpusError
+from ecsuite.memory import require_memory
 
 _BLOCK = 1 << 18  # bytes read at once; their parsed form fits the second-level cache
 _MAX_LINE_BYTES = 1 << 30  # bytes; a longer one is refused
@@ -19,9 +20,11 @@ def chunks(path: Path) -> Iterator[tuple[int, bytes]]:
         The number of the first line, from 1, and whole lines, each ending in a newline.
 
     Raises:
+        ConfigError: If it needs more memory than is allowed; numbers take as much as their digits, about.
         CorpusError: If the file is empty or compressed, or a line is too long.
         OSError: If the file cannot be read.
     """
+    require_memory(path.stat().st_size, path)
     with open(path, "rb") as file:
         number, rest, start = 1, b"", file.read(3)
         if start[:2] == b"\x1f\x8b":

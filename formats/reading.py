@@ -10,9 +10,15 @@ from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
 from ecsuite.formats.plain_text import is_plain_text, read_plain_text
 from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
+from ecsuite.memory import allowing
 
 
-def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
+def read_corpus(
+    path: Path | str,
+    format: str = "auto",  # noqa: A002
+    *,
+    max_memory: str | None = None,
+) -> Corpus:
     """Read a corpus directory, or a file or folder of another tool; `Corpus.metadata` records the format.
 
     The first valid line determines the format; a line of another format is then an error:
@@ -38,8 +44,11 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
     Args:
         path: A directory or a file.
         format: One of the above, or `auto`.
+        max_memory: Most memory that a file may take to be read, such as `"8G"`; None: as `ECSUITE_MAX_MEMORY` says, or
+            three quarters of what is free.
 
     Raises:
+        ConfigError: If a file needs more memory, or `max_memory` is no size.
         CorpusError: If there is nothing to read, or lines are not valid; the message names the first.
         ValueError: If `format` is unknown.
     """
@@ -47,17 +56,23 @@ def read_corpus(path: Path | str, format: str = "auto") -> Corpus:  # noqa: A002
     if format not in (choices := ("auto", *FORMATS, RECORDS, "symbols", "table")):
         raise ValueError(f"unknown corpus format {format!r}; choose from {', '.join(choices)}")
     _require_ended(path)
+    with allowing(max_memory):
+        return _read(path, format)
+
+
+def _read(path: Path, form: str) -> Corpus:
+    """`read_corpus` with a format of its choices."""
     try:
         if path.is_dir() and (path / "corpus.jsonl").is_file():
             path = path / "corpus.jsonl"
-        if format == "table" or (format == "auto" and is_table(path)):
+        if form == "table" or (form == "auto" and is_table(path)):
             corpus = read_table(path)
-        elif format == "symbols" or (format == "auto" and is_plain_text(path)):
+        elif form == "symbols" or (form == "auto" and is_plain_text(path)):
             corpus = read_plain_text(path)
         elif path.is_dir():
             raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
         else:
-            corpus = read_lines(path, format)
+            corpus = read_lines(path, form)
             if path.name == "corpus.jsonl":
                 corpus = with_siblings(corpus, path.parent)
     except OSError as error:

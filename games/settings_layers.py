@@ -37,9 +37,15 @@ def listed(text: str) -> list[str]:
 
 
 def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
-    """The layer of settings, each with its `section.key`; later ones take precedence."""
+    """The layer of settings, each with its `section.key`; later ones take precedence.
+
+    Raises:
+        ConfigError: If a key is no text.
+    """
     tree: Tree = {}
     for key, value in settings:
+        if not isinstance(key, str):  # as in YAML of users
+            raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
         set_value(tree, *present_name(key, value))
     return tree
 

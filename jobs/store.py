@@ -28,6 +28,7 @@ from ecsuite.file_formats import FormatError, with_format, without_format
 from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
 from ecsuite.locks import Lock
+from ecsuite.memory import require_memory
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 """What reading a damaged file may raise."""
@@ -58,6 +59,7 @@ class Store:
         """The kept result of a job, with verified arrays if needed; None if there is none that can be trusted.
 
         Raises:
+            ConfigError: If its arrays need more memory than is allowed.
             FormatError: If it is a result of a newer version of ecsuite.
         """
         file = self.file(job)
@@ -79,6 +81,7 @@ class Store:
             arrays = file.with_suffix(".safetensors")
             if not arrays.is_file():
                 return None
+            require_memory(arrays.stat().st_size, arrays)
             with arrays.open("rb") as opened:
                 if hashlib.file_digest(opened, "sha256").hexdigest() != entry["arrays"]:
                     self.note(f"{arrays}: damaged, computed again")
@@ -177,6 +180,7 @@ class Store:
         """The inputs of a job that was sent, with the results of other jobs in their place.
 
         Raises:
+            ConfigError: If a corpus needs more memory than is allowed.
             DamagedError: If a corpus was damaged since it was sent.
         """
 
@@ -184,6 +188,8 @@ class Store:
             if kind == "result":
                 return self._verified_before(name)
             file = self._corpus_file(name)
+            if file.is_file():
+                require_memory(file.stat().st_size, file)
             with suppress(SafetensorError, *UNREADABLE):
                 corpus = read_corpus_file(file)
                 if corpus_digest(corpus) == name:

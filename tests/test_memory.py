@@ -9,8 +9,16 @@ import pytest
 
 from ecsuite import memory
 from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
+from ecsuite.jobs.job import Job, Outcome, job_function
+from ecsuite.jobs.store import Store
 from ecsuite.memory import max_memory, read_size, require_memory, set_max_memory, size_text
+
+
+@job_function(version=1)
+def count(*, corpus, context):
+    """A job whose result is kept."""
 
 
 @pytest.fixture
@@ -108,3 +116,45 @@ def test_an_image_of_many_pixels(tmp_path, one_mebibyte):
     assert (tmp_path / "a.png").stat().st_size < 5000
     with pytest.raises(ConfigError, match=r"a\.png \(3000 x 3000 pixels: needs 68\.7 MiB of memory"):
         read_images(str(tmp_path), 8)
+
+
+def test_texts_and_weights(tmp_path, one_mebibyte):
+    """Checkpoints, kept results, published models and corpora: by the size of their files."""
+    import torch
+
+    from ecsuite.eval.learning.encoders import PublishedBackbone
+    from ecsuite.tensor_files import read_tensors, write_tensors
+
+    model, corpus = tmp_path / "model.safetensors", tmp_path / "corpus.jsonl"
+    write_tensors(model, {"a": torch.zeros(300_000)}, {})
+    corpus.write_text("[3, 1, 4]\n" * 120_000)
+    for read, path, size in [
+        (read_tensors, model, "2.3 MiB"),
+        (lambda path: PublishedBackbone(str(path)), tmp_path, "1.1 MiB"),
+        (read_corpus, corpus, "1.1 MiB"),
+    ]:
+        with pytest.raises(ConfigError) as error:
+            read(path)
+        assert str(error.value).startswith(f"{path}: needs {size} of memory ")
+        assert str(error.value).endswith(" allows more")
+
+
+def test_kept_arrays(tmp_path, one_mebibyte):
+    store, job = Store(tmp_path), Job(count, corpus=Corpus.from_strings(["da bu"]))
+    store.write(job, Outcome(value=1, arrays=bytes(2 << 20)), seconds=1.0)
+    assert store.read(job) is not None
+    with pytest.raises(
+        ConfigError, match=r"\.safetensors: needs 2\.0 MiB of memory to be read, and 1\.0 MiB"
+    ):
+        store.read(job, needs_arrays=True)
+
+
+def test_what_a_caller_in_python_allows(tmp_path, one_mebibyte):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("[3, 1, 4]\n" * 120_000)
+    with pytest.raises(ConfigError, match=r"1\.0 MiB are allowed; max_memory='2M' allows more$"):
+        read_corpus(corpus, max_memory="1000k")
+    assert len(read_corpus(corpus, max_memory="2M").messages) == 120_000
+    with pytest.raises(ConfigError, match=r"^max_memory: expected a size such as 500M or 8G, got 'all'"):
+        read_corpus(corpus, max_memory="all")
+    assert max_memory() == 1 << 20

@@ -5,6 +5,7 @@ which predicts the next symbol; an encoder is BERT, which predicts masked symbol
 """
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
+from ecsuite.memory import require_weights_fit
 
 PREDICTED_SHARE = 0.15
 """Share of the symbols that an encoder predicts (Devlin et al. 2019, section 3.1)."""
@@ -166,11 +168,12 @@ class PublishedBackbone(Backbone):
         name: A folder, or a name on Hugging Face's hub.
 
     Raises:
-        ConfigError: If it cannot be loaded; only safetensors weights are read.
+        ConfigError: If it cannot be loaded, or needs more memory than is allowed; only safetensors weights are read.
     """
 
     def __init__(self, name: str) -> None:
         transformers = require_transformers("--model")
+        require_weights_fit(Path(name))
         try:
             model = transformers.AutoModel.from_pretrained(name, use_safetensors=True)
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ecsuite.config import ConfigError, missing_extra
 from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.games.worlds.hub_data import stay_offline_without_network
-from ecsuite.memory import require_memory
+from ecsuite.memory import require_memory, require_weights_fit
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""
@@ -150,6 +150,7 @@ def _load(encoder: str) -> tuple[Any, Any]:
         raise missing_extra(f"encoder {encoder} needs transformers and pillow", "images") from None
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    require_weights_fit(Path(encoder))
     if not Path(encoder).exists():
         stay_offline_without_network()
     try:

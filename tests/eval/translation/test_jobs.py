@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 import torch
+from packaging.version import Version
 
 from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus, Ragged
@@ -156,7 +158,9 @@ def test_a_tiny_experiment_has_the_figures_of_its_version(corpus, pairs):
     found = run(corpus, pairs)
     versions = [job.key["version"] for job in everything(plan(make_study(corpus, pairs)).values())]
     assert (found["signature"].rpartition("|")[2], versions) == ("v:1", [1] * 5)
-    assert found["cross_entropy"] == pytest.approx(5.57176, rel=1e-4)
+    # Before version 5.23, transformers draws a number for each layer, so that what is dropped differs.
+    draws = Version(version("transformers")) < Version("5.23")
+    assert found["cross_entropy"] == pytest.approx(5.75976 if draws else 5.57176, rel=1e-4)
 
 
 EMPTY = Corpus(messages=Ragged.from_rows([[], []]))
