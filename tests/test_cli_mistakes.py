@@ -246,7 +246,11 @@ HOSTILE = {
         f"rows: [{{name: a, base: b, set: {[1] * 9999}}}]",
         "rows[0]: set: expected keys such as",
     ),
-    "key": ("cbm", "rows: [{name: a, base: b, set: {1: 2}}]", "rows[0]: expected keys such as channel.max_len"),
+    "key": (
+        "cbm",
+        "rows: [{name: a, base: b, set: {1: 2}}]",
+        "rows[0]: expected keys such as channel.max_len",
+    ),
 }
 """By name, a command, a YAML file, and how the message goes on after the name of the file."""
 
