@@ -1,4 +1,4 @@
-"""`ecsuite accept`: take files that were edited by hand as they are."""
+"""`ecsuite accept`: accept files that were edited by hand."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,4 +14,5 @@ def accept(
 
     for folder in folders:
         taken = accept_edits(folder)
-        print(f"{folder}: {', '.join(taken) + ' taken as they are' if taken else 'nothing was edited'}")
+        accepted = f"accepted {', '.join(taken)}" if taken else "nothing was edited"
+        print(f"{folder}: {accepted}")

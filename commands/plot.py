@@ -33,6 +33,9 @@ def plot(
     from ecsuite.eval.reports.canvas import check_picture, prepare_picture
 
     look_up("--kind", kind, dict.fromkeys(KINDS))
+    for run in runs:
+        if not run.exists():
+            raise ConfigError(f"{run}: no such run, and no such folder")
     check_picture(out)
     if (
         kind == "curves"

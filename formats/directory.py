@@ -109,9 +109,16 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def with_siblings(corpus: Corpus, folder: Path) -> Corpus:
-    """Add metadata from `metadata.json`, if this package wrote it, meanings from `meanings.jsonl`, and columns."""
-    manifest = _read_manifest(folder / "metadata.json")
+def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None = None) -> Corpus:
+    """Add metadata, meanings from `meanings.jsonl`, and columns.
+
+    Args:
+        corpus: The messages.
+        folder: Of the files.
+        manifest: The metadata; by default that of `metadata.json`, if this package wrote it.
+    """
+    file = folder / "metadata.json"
+    manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
     columns = columns_in(hashes)
     for name in ("corpus.jsonl", "meanings.jsonl", *map(column_file, columns)):
@@ -142,7 +149,7 @@ def _columns_before(path: Path) -> list[str]:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """The content of `metadata.json`; empty if there is none or another tool wrote it."""
+    """The content of `metadata.json`, unchanged; empty if there is none or another tool wrote it."""
     if not path.is_file():
         return {}
     try:
@@ -150,6 +157,11 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path.name}: expected JSON, got an error: {error}") from None
     require_unchanged(manifest, path)
+    return _own_manifest(manifest, path)
+
+
+def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
+    """The content of a `metadata.json`, checked; empty if another tool wrote it."""
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
     has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}

@@ -77,6 +77,8 @@ def _read(path: Path, form: str) -> Corpus:
                 corpus = with_siblings(corpus, path.parent)
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
+    except CorpusError as error:
+        raise _with_folder(error, path if path.is_dir() else path.parent) from None
     metadata = {"eos_source": "declared", **corpus.metadata, "source_path": str(path)}
     if "eos" not in corpus.metadata:
         metadata["eos_source"] = "detected"
@@ -97,6 +99,14 @@ def _require_ended(path: Path) -> None:
     raise CorpusError(
         f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with `{resume}`"
     )
+
+
+def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
+    """The error of a file of a folder, with the folder before the name of the file."""
+    name = str(error).partition(":")[0]
+    if Path(name).name != name or not (folder / name).is_file():
+        return error
+    return CorpusError(f"{folder / name}{str(error).removeprefix(name)}", error.num_errors)
 
 
 def detect_eos(messages: Ragged) -> int | None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from ecsuite.atomic_files import write_atomically
 from ecsuite.checksums import CHECKSUM, DamagedError, checksum_of, sealed, sealed_text
-from ecsuite.config import RUN_CONFIG, ConfigError
+from ecsuite.config import RUN_CONFIG, ConfigError, CorpusError
+from ecsuite.formats.directory import with_siblings
+from ecsuite.formats.lines import read_lines
 from ecsuite.games.run_log import LOG, accept_log, require_unchanged_log
 
 METADATA = "metadata.json"
@@ -24,6 +26,7 @@ def accept_edits(folder: Path) -> list[str]:
 
     Raises:
         ConfigError: If the folder has no file with a checksum.
+        CorpusError: If the corpus is edited so that it can't be read.
         DamagedError: If a file is not JSON, or a file of the corpus is not there.
     """
     if not any((folder / name).is_file() for name in (RUN_CONFIG, METADATA, *RESULTS)):
@@ -55,7 +58,13 @@ def _accept_corpus(folder: Path) -> list[str]:
     except (OSError, TypeError) as error:
         raise DamagedError(f"{folder / METADATA}: a file of the corpus can't be read: {error}") from None
     edited = [name for name in hashes if hashes[name] != before[name]]
-    is_edited = _write(folder / METADATA, metadata | {"sha256": hashes} if hashes else metadata)
+    accepted = metadata | {"sha256": hashes} if hashes else metadata
+    if edited or not _is_sealed(metadata):
+        try:
+            with_siblings(read_lines(folder / "corpus.jsonl", "auto"), folder, accepted)
+        except CorpusError as error:
+            raise CorpusError(f"{folder}: nothing was accepted: {error}") from None
+    is_edited = _write(folder / METADATA, accepted)
     return [*edited, *([METADATA] if is_edited and not edited else [])]
 
 
@@ -69,9 +78,14 @@ def _read(file: Path) -> dict[str, Any] | None:
         raise DamagedError(f"{file}: not JSON ({error}): restore it, or delete it") from None
 
 
+def _is_sealed(data: dict[str, Any]) -> bool:
+    """Whether a JSON object has its own checksum."""
+    return bool(data.get(CHECKSUM) == checksum_of(data))
+
+
 def _write(file: Path, data: dict[str, Any] | None) -> bool:
     """Write a JSON object with its checksum if it has another one, or none."""
-    if data is None or data.get(CHECKSUM) == checksum_of(data):
+    if data is None or _is_sealed(data):
         return False
     write_atomically(file, json.dumps(sealed(data), indent=2, ensure_ascii=False).encode() + b"\n")
     return True

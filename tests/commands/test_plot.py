@@ -50,7 +50,7 @@ def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
             "unknown measure 'accurracy'; did you mean 'accuracy'?",
         ),
         (["seed1", "--out", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
-        (["none"], "none: expected a run folder with a log.jsonl"),
+        (["none"], "none: no such run, and no such folder"),
     ],
 )
 def test_mistakes(ecsuite, folder, arguments, message):

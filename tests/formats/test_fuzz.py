@@ -56,7 +56,7 @@ def check_reading(folder: Path) -> None:
     try:
         corpus = read_corpus(folder)
     except CorpusError as error:
-        lines = str(error).split("\n")
+        lines = str(error).removeprefix(f"{folder}/").split("\n")
         assert all(LINE.match(line) or WHOLE_FILE.match(line) for line in lines), lines
         assert len(lines) <= error.num_errors
         assert max(map(len, lines)) < 200

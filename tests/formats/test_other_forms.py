@@ -166,7 +166,7 @@ def test_a_fault_is_one_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path / name)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"{tmp_path}/{message}"
 
 
 @pytest.mark.parametrize("path", ["runs/x", "runs/x/corpus.jsonl"])

@@ -52,7 +52,7 @@ def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name,
     code, out, err = ecsuite(*line)
     assert (code, out) == (3, "")
     assert err.startswith(f"run/{name}: damaged or edited ") and err.endswith(" with ecsuite accept run\n")
-    assert ecsuite("accept", "run") == (0, f"run: {name} taken as they are\n", "")
+    assert ecsuite("accept", "run") == (0, f"run: accepted {name}\n", "")
     assert ecsuite(*line)[0] == 0
     assert accept_edits(tmp_path / "run") == []
 
@@ -60,3 +60,25 @@ def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name,
 def test_a_folder_without_checksums_is_refused(ecsuite):
     code, out, err = ecsuite("accept", ".")
     assert (code, out) == (2, "") and err.startswith(".: expected a run folder, a corpus")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("corpus.jsonl", "\n", "\n[1, \n", "corpus.jsonl:2: expected "),
+        (
+            "metadata.json",
+            '"eos": 0',
+            '"eos": -3',
+            'metadata.json: "eos" is -3: damaged, or of a newer version',
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_not_accepted(ecsuite, whole, tmp_path, name, old, new, said):
+    shutil.copytree(whole, tmp_path / "run")
+    file = tmp_path / "run" / name
+    edited = file.read_text().replace(old, new, 1)
+    file.write_text(edited)
+    code, out, err = ecsuite("accept", "run")
+    assert (code, out) == (2, "") and err.startswith(f"run: nothing was accepted: {said}")
+    assert file.read_text() == edited and ecsuite("score", "run")[0] in (2, 3)
