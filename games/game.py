@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
@@ -68,6 +69,10 @@ class View:
     """Objects of each round."""
     indices: Tensor | None
     """The objects of each round, (batch, num_seen). None: they are laid out by place, round by round."""
+    is_shared: bool = False
+    """Whether all rounds have all of the objects, in their order."""
+    present: Tensor | None = None
+    """Which objects are there in a round, (batch, num_seen); None: all."""
 
     def of_rounds(self, vectors: Tensor) -> Tensor:
         """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
@@ -274,7 +279,12 @@ class Game(nn.Module):
             self.receiver_perception(candidates.features), self.receiver_dropout, generator
         )
         queries = states if self.receiver_projection is None else self.receiver_projection(states)
-        return score_candidates(queries, vectors, candidates).float()
+        if getattr(self.task, "scores_are_cosines", False):
+            queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
+        scores = score_candidates(queries, vectors, candidates).float()
+        if candidates.present is not None:
+            scores = scores.masked_fill(~candidates.present, -torch.inf)
+        return scores
 
     def shown(self, batch: Batch) -> View:
         """What the sender sees."""
@@ -285,8 +295,15 @@ class Game(nn.Module):
     def candidates(self, batch: Batch) -> View:
         """What the receiver sees."""
         if batch.candidates is None:
-            return self._view(batch.objects, batch.labels.shape[1], None)
-        return self._distinct(batch.objects, batch.candidates)
+            view = self._view(batch.objects, batch.labels.shape[1], None)
+        elif batch.shares_candidates:
+            view = self._view(batch.objects[batch.candidates[0]], batch.candidates.shape[1], None)
+            view = replace(view, is_shared=True)
+        else:
+            view = self._distinct(batch.objects, batch.candidates)
+        if batch.present is not None:
+            view = replace(view, present=self._on_device(batch.present))
+        return view
 
     def _distinct(self, objects: NDArray[Any], indices: Integers) -> View:
         """The objects with these indices, (batch, num_seen), each once."""
@@ -321,6 +338,8 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
     Where rounds share their objects, whose vectors are (num_objects, size), these are few: then one product with all
     objects takes less time than a copy of each candidate's vector, a tenth with 256 candidates per round.
     """
+    if candidates.is_shared:
+        return queries @ vectors.t()
     indices = candidates.indices
     if indices is not None and len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:
         rounds = torch.arange(len(indices), device=indices.device)[:, None]

@@ -163,20 +163,23 @@ def _of_batch(
     columns["seen"] = _lists(ids[batch.shown])
     if game.task.scores_candidates:
         seen = batch.candidate_indices()
-        columns["candidates"] = _lists(ids[seen])
+        columns["candidates"] = _lists(ids[seen], batch.present)
         if batch.values is not None:
-            columns["candidate_values"] = _lists(batch.values[seen])
+            columns["candidate_values"] = _lists(batch.values[seen], batch.present)
     columns["message"] = _messages(message, is_of_values=game.channel.num_levels is not None)
     right, chosen, likely = _answers(game, answer, truth)
+    if batch.present is not None:
+        right = _place_among(batch.present, right)
+        chosen = None if chosen is None else _place_among(batch.present, chosen)
     columns["right"] = _lists(right)
     if chosen is not None:
         columns["answer"] = _lists(chosen)
-        is_right = chosen == right
-        columns["correct"] = _lists(is_right if is_right.ndim == 1 else is_right.all(1))
+        is_right: NDArray[Any] = np.asarray(chosen == right)
+        columns["correct"] = _lists(is_right.reshape(len(is_right), -1).min(1))
     if probabilities:
         if likely is None:
             raise ConfigError(f"evaluation.keep: task {experiment.task.kind} has no probabilities of answers")
-        columns[PROBABILITIES] = _lists(likely)
+        columns[PROBABILITIES] = _lists(likely, batch.present)
     measures = {"loss": outcome.loss, **outcome.measures}
     return columns | {name: _lists(_numbers(value.float())) for name, value in measures.items()}
 
@@ -229,10 +232,19 @@ def _numbers(values: Tensor) -> NDArray[Any]:
     return numbers
 
 
-def _lists(values: NDArray[Any]) -> Any:
-    """An array as a column: a number a row, or a list, or a list of lists."""
+def _place_among(present: NDArray[np.bool_], places: NDArray[Any]) -> NDArray[Any]:
+    """Places among all candidates, (batch,), as places among those that are present, (batch, num_candidates)."""
+    counted: NDArray[Any] = np.cumsum(present, axis=1)[np.arange(len(places)), places] - 1
+    return counted
+
+
+def _lists(values: NDArray[Any], present: NDArray[np.bool_] | None = None) -> Any:
+    """An array as a column: a number a row, or a list, or a list of lists; of lists only what is present."""
     import pyarrow
 
+    if present is not None:
+        offsets = np.concatenate([[0], np.cumsum(present.sum(1))]).astype(np.int32)
+        return pyarrow.ListArray.from_arrays(offsets, _lists(values[present]))
     if values.ndim == 1:
         return pyarrow.array(values)
     length, width = values.shape[:2]

@@ -74,18 +74,19 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
     world = make_world(with_training(experiment, batch_size=size))
     if split not in world.splits:
         raise unknown_name("split", split, world.splits)
-    batch = world.draw(split, 0, size).cut(num_rounds)
-    rounds = zip(batch.candidate_indices(), batch.labels, round_titles(world, batch), strict=True)
+    batch = world.as_asked(world.draw(split, 0, size).cut(num_rounds), split, 0)
+    present = np.ones_like(batch.labels) if batch.present is None else batch.present
+    rounds = zip(batch.candidate_indices(), batch.labels, present, round_titles(world, batch), strict=True)
     return Preview(
         heading=f"{experiment.name}, {split}, seed {experiment.training.seed}",
         rounds=tuple(
             ShownRound(
-                objects=batch.objects[candidates],
-                labels=labels,
+                objects=batch.objects[candidates[is_there]],
+                labels=labels[is_there],
                 title=title,
                 names=world.value_names if world.num_values is not None else (),
             )
-            for candidates, labels, title in rounds
+            for candidates, labels, is_there, title in rounds
         ),
     )
 

@@ -52,6 +52,10 @@ TASKS = Registry(
             "ecsuite.games.tasks:Discrimination",
             "identify the sender's object among candidates",
         ),
+        "in_batch": (
+            "ecsuite.games.tasks:InBatch",
+            "identify the sender's object among those of the whole batch (NT-Xent; Dessì et al. 2021)",
+        ),
         "reconstruction": (
             "ecsuite.games.tasks:Reconstruction",
             "predict every attribute of the sender's object",

@@ -4,7 +4,7 @@ A task is built from its options, the rounds and attribute values of the world, 
 It says by `rounds(options)` what it asks of the world, and gets either scores of the candidates or the states.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Literal, Protocol
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ecsuite.agents.linear import Linear
-from ecsuite.config import ConfigError, Count
+from ecsuite.config import ConfigError, Count, Positive
 from ecsuite.games.worlds.world import RoundSpec, Variant, World
 
 SenderInput = Literal["targets", "targets_and_distractors"]
@@ -81,12 +81,29 @@ class Discrimination(nn.Module):
         """Number of candidates that are not the target; null: as many as the world's files have."""
         sender_input: SenderInput = "targets"
         """targets: the sender sees the target only. targets_and_distractors: it also sees the distractors."""
+        fewest_distractors: Count | None = None
+        """Each round has from this number of distractors to num_distractors, all numbers equally likely; null: all
+        have as many."""
+
+        def __post_init__(self) -> None:
+            """Check the least number of distractors; `ConfigError` if it can't be had."""
+            fewest, most = self.fewest_distractors, self.num_distractors
+            if fewest is None:
+                return
+            if most is None or fewest >= most:
+                raise ConfigError(
+                    f"fewest_distractors: expected less than num_distractors, {most}, got {fewest}"
+                )
+            if self.sender_input != "targets":
+                raise ConfigError("fewest_distractors: expected null where the sender sees the distractors")
 
     scores_candidates: ClassVar[bool] = True
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__()
-        self.num_candidates = 1 + world.num_distractors
+        most = 1 + world.num_distractors
+        fewest = options.fewest_distractors
+        self.numbers_of_candidates: Sequence[int] = range(most if fewest is None else 1 + fewest, most + 1)
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -94,6 +111,7 @@ class Discrimination(nn.Module):
         return RoundSpec(
             num_distractors=options.num_distractors,
             sender_sees_all=options.sender_input == "targets_and_distractors",
+            fewest_distractors=options.fewest_distractors,
         )
 
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
@@ -109,8 +127,53 @@ class Discrimination(nn.Module):
         return answer[-1]
 
     def chance(self) -> Mapping[str, float]:
-        """accuracy: one divided by the number of candidates."""
-        return {"accuracy": 1 / self.num_candidates}
+        """accuracy: one divided by the number of candidates, the mean over rounds."""
+        numbers = self.numbers_of_candidates
+        return {"accuracy": sum(1 / number for number in numbers) / len(numbers)}
+
+
+class InBatch(Discrimination):
+    """Identify the target among the targets of all rounds of the batch; two rounds about one object have one candidate.
+
+    Loss: NT-Xent, the cross-entropy of the softmax over cosines divided by a temperature (Chen et al. 2020,
+    arXiv 2002.05709, equation 1; in games, Dessì et al. 2021, arXiv 2106.04258), here between messages and candidates,
+    without the terms between two messages or two candidates.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the task."""
+
+        temperature: Positive = 0.1
+        """What scores are divided by."""
+        similarity: Literal["cosine", "dot"] = "cosine"
+        """The score of a candidate: the cosine of its vector and the receiver's state, or their dot product."""
+
+    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
+        nn.Module.__init__(self)
+        self.temperature, self.world = options.temperature, world
+        self.scores_are_cosines = options.similarity == "cosine"
+
+    @staticmethod
+    def rounds(options: Options) -> RoundSpec:  # type: ignore[override]
+        """What the task asks of the world."""
+        return RoundSpec(num_distractors=0, in_batch=True)
+
+    def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
+        """Compare scores with the target's place. See `Task`."""
+        return super().forward(answer / self.temperature, truth)
+
+    def choices(self, answer: Tensor) -> Tensor:
+        """Logits of the candidates, (batch, num_candidates), at the last end; see `choose`."""
+        return super().choices(answer) / self.temperature
+
+    def chance(self) -> Mapping[str, float]:
+        """accuracy: one divided by the number of candidates, the mean over the rounds of an evaluation."""
+        world, size = self.world, self.world.sizes.evaluation_batch_size
+        batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
+        return {
+            "accuracy": sum(len(each) / each.labels.shape[1] for each in batches) / sum(map(len, batches))
+        }
 
 
 class Reconstruction(nn.Module):

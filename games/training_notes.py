@@ -36,8 +36,7 @@ def description(
     channel, training = game.channel, experiment.training
     task = experiment.task.kind
     if game.task.scores_candidates:
-        is_one = world.num_targets == 1
-        task += f" among {world.num_distractors + 1} objects" if is_one else " between sets of objects"
+        task += _candidates(world)
     if channel.num_levels is None:
         words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
     else:
@@ -76,6 +75,16 @@ def devices_of_run(
             "noise is drawn otherwise, so that the result is not that of a run on one device"
         )
     return [*former, {"device": device.type, "from_step": step}]
+
+
+def _candidates(world: World) -> str:
+    """What the receiver chooses among."""
+    if world.rounds.in_batch:
+        return " among the objects of a batch"
+    if world.num_targets > 1:
+        return " between sets of objects"
+    fewest = world.rounds.fewest_distractors
+    return f" among {'' if fewest is None else f'{fewest + 1} to '}{world.num_distractors + 1} objects"
 
 
 def _objects(world: World) -> str:

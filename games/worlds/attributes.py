@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.config import ConfigError, Count, Levels, Share
+from ecsuite.config import ConfigError, Count, Levels, Natural, Share
+from ecsuite.games.worlds.hard_distractors import SharingDistractors, with_target_at
 from ecsuite.games.worlds.world import (
     Batch,
     Description,
@@ -107,6 +108,13 @@ class AttributeWorld(SingleObjectWorld):
         """Number of values of each attribute."""
         held_out: Share = 0.0
         """Share of the objects that are held out from training; evaluations are then about these."""
+        shared_values: Natural | None = None
+        """Values that each distractor has in common with the target, and no more; null: any distractors."""
+
+        def __post_init__(self) -> None:
+            """Check that distractors are drawn in one way."""
+            if self.held_out and self.shared_values is not None:
+                raise ConfigError("shared_values: expected no held_out beside it")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         self.num_objects = number_of_objects(options.num_attributes, options.num_values)
@@ -118,10 +126,19 @@ class AttributeWorld(SingleObjectWorld):
                 f"attributes of {options.num_values} values make {self.num_objects}: lower task.num_distractors"
             )
         self.objects_of_split = self._split(options.held_out)
+        self.sharing = None
+        if options.shared_values is not None:
+            self.sharing = SharingDistractors(
+                options.shared_values, self.num_distractors, options.num_attributes, options.num_values
+            )
 
     def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
         """See the base class."""
         draws = random_words(self.seed, split, indices, self.num_candidates + 1)
+        if self.sharing is not None:
+            places = (draws[:, -1] % np.uint64(self.num_candidates)).astype(np.int64)
+            about = self.attributes((draws[:, 0] % np.uint64(self.num_objects)).astype(np.int64))
+            return with_target_at(about, self.sharing.of(about, draws[:, 1:-1]), places), places[:, None]
         allowed = self.objects_of_split.get(split)
         chosen = distinct_draws(draws[:, :-1], self.num_objects if allowed is None else len(allowed))
         targets = (draws[:, -1:] % np.uint64(self.num_candidates)).astype(np.int64)

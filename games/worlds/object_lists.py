@@ -3,12 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, Share, unknown_name
+from ecsuite.games.worlds.hard_distractors import nearest_objects, with_target_at
 from ecsuite.games.worlds.world import (
     Batch,
     Description,
@@ -32,6 +33,9 @@ class ObjectListOptions:
     """Share of the objects that are held out from training; evaluations are then about these."""
     held_out_value: str | None = None
     """Hold out the objects with this value, such as color=red or class=dog, instead of a share."""
+    distractors: Literal["random", "nearest"] = "random"
+    """nearest: those objects of the split (of the batch, where batches share objects) that are nearest to the target,
+    by their features or the number of different values."""
 
     def __post_init__(self) -> None:
         """Check that there is one way to hold objects out."""
@@ -56,6 +60,9 @@ class ObjectListWorld(World):
             raise ConfigError(f"world.objects: expected {self.expected_source}")
         self.options, self.num_candidates = options, 1 + self.num_distractors
         self.objects_of_split: dict[str, Integers] = {}
+        self.nearest: dict[str, Integers] = {}
+        if options.distractors == "nearest" and rounds.num_distractors == 0:
+            raise ConfigError("world.distractors: the task draws no distractors, expected random")
 
     def _list(
         self,
@@ -108,9 +115,30 @@ class ObjectListWorld(World):
         allowed = self.allowed(split, number)
         indices = self.round_indices(split, number, size)
         draws = random_words(self.seed, split, indices, self.num_candidates + 1)
-        candidates = allowed[distinct_draws(draws[:, :-1], len(allowed))]
         targets = (draws[:, -1:] % np.uint64(self.num_candidates)).astype(np.int64)
+        if self.options.distractors == "nearest":
+            about = (draws[:, 0] % np.uint64(len(allowed))).astype(np.int64)
+            others = self._nearest(split, allowed)[about]
+            candidates = allowed[with_target_at(about, others, targets[:, 0])]
+        else:
+            candidates = allowed[distinct_draws(draws[:, :-1], len(allowed))]
         return self.batch_of(candidates, np.arange(self.num_candidates) == targets)
+
+    def vectors(self, objects: Integers) -> NDArray[Any]:
+        """Vectors of objects, (num_objects, width), by which they are near to each other."""
+        raise ConfigError("world.distractors: the objects of this world have no features, expected random")
+
+    def _nearest(self, split: str, allowed: Integers) -> Integers:
+        """The distractors of each of the objects of a split, (num_objects, num_distractors), as places in them."""
+        if self.num_objects_of(split) > len(allowed):
+            return nearest_objects(self.vectors(allowed), self.num_distractors)
+        if split not in self.nearest:
+            self.nearest[split] = nearest_objects(self.vectors(allowed), self.num_distractors)
+        return self.nearest[split]
+
+    def num_objects_of(self, split: str) -> int:
+        """The number of objects of a split."""
+        return len(self.objects_of_split.get(split, range(self.num_objects)))
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
         """A round about each object, in the order of the list. See the class."""

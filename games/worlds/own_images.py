@@ -148,6 +148,10 @@ class ImageFeaturesWorld(ImagesWorld):
         self.images = encode_images(found.images, options.encoder)
         self.object_shape = self.images.shape[1:]
 
+    def vectors(self, objects: Integers) -> NDArray[np.generic]:
+        """The features. See the base class."""
+        return self.images[objects]
+
 
 def _with_classes(found: ImageSet, names: Sequence[Sequence[str]]) -> ImageSet:
     """Images whose classes have the numbers of those in training, which are concepts such as `class=dog`."""

@@ -82,6 +82,12 @@ class OwnObjectsWorld(ObjectListWorld):
             ids=table.rows[flat],
         )
 
+    def vectors(self, objects: Integers) -> NDArray[np.generic]:
+        """The features, or the values one-hot. See the base class."""
+        if self.table.features is not None:
+            return self.table.features[objects]
+        return one_hot(torch.from_numpy(self.table.objects[objects]), self.most_values, torch.float32).numpy()
+
     def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
         """One-hot attribute values, concatenated; or the features. See `World`."""
         if self.shows_values:

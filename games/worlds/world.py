@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
-from ecsuite.randomness import epoch_order
+from ecsuite.randomness import epoch_order, random_words
 
 Integers = NDArray[np.int64]
 
@@ -37,6 +37,10 @@ class RoundSpec:
     """Whether the targets are described by a rule; otherwise the target is one object."""
     needs_values: bool = False
     """Whether the task asks for the attribute values of the target."""
+    in_batch: bool = False
+    """Whether the candidates of a round are the targets of all rounds of its batch."""
+    fewest_distractors: int | None = None
+    """The number of distractors of a round is drawn from this one to `num_distractors`; None: it is the same in all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +78,10 @@ class Batch:
     """Attribute values of the objects, (num_objects, num_attributes); None where they have none."""
     rules: Integers | None = None
     """The rule of each round, as an index into the world's rules, (batch,); None where rounds have no rules."""
+    present: NDArray[np.bool_] | None = None
+    """Which candidates the receiver may choose, (batch, num_candidates); None: all."""
+    shares_candidates: bool = False
+    """Whether all rounds have the same candidates in the same order."""
     ids: Integers | None = None
     """Number of each object in the world's list, such as its row in a file, (num_objects,); None where there is no
     list."""
@@ -101,8 +109,28 @@ class Batch:
             shown=self.shown[:size],
             candidates=None if self.candidates is None else self.candidates[:size],
             labels=self.labels[:size],
+            present=None if self.present is None else self.present[:size],
             rules=None if self.rules is None else self.rules[:size],
         )
+
+    def sharing_candidates(self) -> "Batch":
+        """The rounds with the targets of all of them as candidates, each object once; each round has one target."""
+        targets = self.candidate_indices()[self.labels]
+        # Without indices an object may be in several places.
+        objects = targets if self.candidates is not None else self.objects[targets].reshape(len(self), -1)
+        _, first, places = np.unique(objects, axis=0, return_index=True, return_inverse=True)
+        shape = (len(self), len(first))
+        return replace(
+            self,
+            candidates=np.broadcast_to(targets[first], shape),
+            labels=places.reshape(-1, 1) == np.arange(len(first)),
+            shares_candidates=True,
+        )
+
+    def with_distractors(self, numbers: Integers) -> "Batch":
+        """The rounds with as many of their distractors, (batch,), as the receiver may choose."""
+        places = np.cumsum(~self.labels, axis=1)
+        return replace(self, present=self.labels | (places <= numbers[:, None]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +221,19 @@ class World(ABC):
         total = self.num_train if in_training else self.num_valid
         size = self.sizes.batch_size if in_training else self.sizes.evaluation_batch_size
         place = number % -(-total // size) if in_training else number
-        return self.draw(split, number, size).cut(max(total - place * size, 0))
+        return self.as_asked(self.draw(split, number, size).cut(max(total - place * size, 0)), split, number)
+
+    def as_asked(self, batch: Batch, split: str, number: int) -> Batch:
+        """Rounds that were drawn as batch `number` of a split, with the candidates that the task asks for."""
+        if self.rounds.in_batch and len(batch):
+            return batch.sharing_candidates()
+        if (fewest := self.rounds.fewest_distractors) is not None:
+            size = max(self.sizes.batch_size, self.sizes.evaluation_batch_size)
+            indices = number * size + np.arange(len(batch))
+            words = random_words(self.seed, f"distractors of {split}", indices, 1)[:, 0]
+            choices = np.uint64(self.num_distractors - fewest + 1)
+            return batch.with_distractors(fewest + (words % choices).astype(np.int64))
+        return batch
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
         """The batches of the corpus: as many rounds in all, or fewer where the world has fewer meanings."""

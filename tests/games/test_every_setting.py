@@ -70,6 +70,7 @@ REDUCED = {
 
 OTHERS = {
     "channel.temperature_min": [5.0],  # above the temperature
+    "task.fewest_distractors": [1],
     "training.until_accuracy": [1e-6],
     "training.max_minutes": [1e-9],
     "training.precision": ["bf16"],
@@ -86,6 +87,7 @@ OTHERS = {
     "optimizer.clip_norm": [1e-6],
     "world.held_out": [0.5],
     "world.held_out_value": ["color=a", "class=cat"],
+    "world.shared_values": [1],
     "world.images_per_batch": [4],  # a rule less
 }
 """Other values of settings for which any other value might not do."""

@@ -91,6 +91,20 @@ def test_other_tasks_and_channels(small, changes, right, probabilities):
         assert np.array(rows["message"]).shape[1:] == (3, 2)
 
 
+def test_only_candidates_that_are_there_are_kept(small):
+    experiment = small("task.fewest_distractors=1")
+    world = make_world(experiment)
+    table = record_interactions(
+        Game(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+    )
+    rows = rows_of(table)
+    names = ("candidates", "candidate_values", "probabilities", "right", "answer", "meaning")
+    for candidates, values, likely, right, answer, meaning in zip(*map(rows.get, names), strict=True):
+        assert len(candidates) == len(values) == len(likely) and values[right] == meaning
+        assert sum(likely) == pytest.approx(1) and answer == int(np.argmax(likely))
+    assert {len(row) for row in rows["candidates"]} == {2, 3, 4}
+
+
 def test_objects_of_a_table_have_the_numbers_of_their_rows(small, object_table):
     experiment = small("world.kind=objects", f"world.objects={object_table}")
     world = make_world(experiment)

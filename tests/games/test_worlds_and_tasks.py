@@ -26,11 +26,13 @@ WORLD = {
 }
 TASK = {
     "discrimination": ("task.num_distractors=3",),
+    "in_batch": ("task.kind=in_batch",),
     "reconstruction": ("task.kind=reconstruction",),
     "concept": ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3"),
 }
 MEASURES = {
     "discrimination": {"accuracy"},
+    "in_batch": {"accuracy"},
     "reconstruction": {"accuracy", "attribute_accuracy"},
     "concept": {"accuracy", "set_accuracy"},
 }
@@ -45,6 +47,7 @@ def files(tmp_path, feature_file, object_table, image_folder):
     """Settings that name the files of a world, by world and task."""
     lines = {
         "discrimination": "0 1 . 2 3 . 1 1 . 3 3 . 2\n",
+        "in_batch": "0 1\n2 3\n",
         "reconstruction": "0 1\n2 3\n",
         "concept": "0 1 . 2 3 . 1 1 . 3 3 . 0 0 . 2 0\n",
     }
@@ -134,7 +137,7 @@ def test_the_game_is_that_of_the_world():
 
 MISTAKES = {
     ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: attributes, text, objects, ",
-    ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, reco",
+    ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, in_b",
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
     ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
     ("world.kind=thing", "task.kind=concept", "task.variant=reference"):

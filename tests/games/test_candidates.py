@@ -1,0 +1,89 @@
+"""Candidates that are the objects of the batch, and rounds with different numbers of them."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game, make_world
+
+BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")
+IN_BATCH = ("task.kind=in_batch", *BATCH)
+
+
+def make(*settings, game="disc_tiny"):
+    experiment = load_experiment(game, settings)
+    torch.manual_seed(0)
+    world = make_world(experiment)
+    return Game(experiment, world), world
+
+
+@pytest.mark.parametrize("kind", ["attributes", "thing", "objects"])
+def test_the_candidates_of_every_round_are_the_objects_of_the_batch(kind, object_table):
+    more = [f"world.objects={object_table}"] if kind == "objects" else []
+    _, world = make(*IN_BATCH, f"world.kind={kind}", *more)
+    batch = world.batch("train", 0)
+    assert batch.labels.shape[0] == 64 and (batch.labels.sum(1) == 1).all()
+    candidates = batch.objects[batch.candidates]
+    shown = batch.objects[batch.shown[:, 0]]
+    assert np.array_equal(candidates[batch.labels], shown)
+    assert np.array_equal(np.unique(candidates[0], axis=0), np.unique(shown, axis=0))
+    assert len(np.unique(candidates[0], axis=0)) == batch.labels.shape[1] <= 16
+
+
+def test_the_loss_is_that_of_softmax_over_cosines():
+    game, world = make(*IN_BATCH, "task.temperature=0.5")
+    batch = world.batch("train", 0)
+    candidates, truth = game.round_parts(batch)
+    states = torch.randn(1, 64, 64)
+    scores = game.scores(states, candidates, None)
+    vectors = game.receiver_perception(candidates.features)
+    cosines = torch.nn.functional.cosine_similarity(states[0][:, None], vectors[None], dim=-1)
+    assert torch.allclose(scores[0], cosines, atol=1e-6)
+    expected = torch.nn.functional.cross_entropy(cosines / 0.5, truth.labels.int().argmax(1))
+    assert torch.allclose(game.task(scores, truth).loss.mean(), expected, atol=1e-6)
+
+
+def test_chance_is_of_the_different_objects_of_each_batch():
+    game, world = make(*IN_BATCH, "evaluation.batch_size=60")
+    numbers = [world.batch("valid", number).labels.shape for number in (0, 1)]
+    expected = sum(rounds / candidates for rounds, candidates in numbers) / 100
+    assert game.task.chance() == {"accuracy": pytest.approx(expected)} and expected > 1 / 17
+
+
+def test_gradients_flow_and_messages_decide():
+    game, world = make(*IN_BATCH)
+    game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0)).objective.backward()
+    assert all(parameter.grad is not None for parameter in game.parameters())
+
+
+def test_rounds_have_different_numbers_of_candidates():
+    game, world = make("task.fewest_distractors=1", "evaluation.mode=greedy", *BATCH)
+    batch = world.batch("train", 3)
+    numbers = np.bincount(batch.present.sum(1), minlength=5)
+    assert numbers[:2].sum() == 0 and (numbers[2:] > 8).all() and batch.present[batch.labels].all()
+    assert not np.array_equal(batch.present, world.batch("train", 4).present)
+    candidates, truth = game.round_parts(batch)
+    scores = game.scores(torch.randn(1, 64, 64), candidates, None)[0]
+    assert torch.equal(scores.isinf(), torch.from_numpy(~batch.present))
+    loss = game.task(scores[None], truth).loss
+    assert loss.isfinite().all()
+    assert game.task.chance()["accuracy"] == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
+    played = game.play(batch, "train", torch.Generator().manual_seed(0))
+    played.objective.backward()
+    assert all(math.isfinite(float(parameter.grad.sum())) for parameter in game.parameters())
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("task.fewest_distractors=3", "expected less than num_distractors, 3, got 3"),
+        ("task.sender_input=targets_and_distractors", "expected null where the sender sees the distractors"),
+    ],
+)
+def test_numbers_that_cannot_be_had_are_refused(setting, message):
+    with pytest.raises(ConfigError, match=f"task.fewest_distractors: {message}"):
+        load_experiment("disc_tiny", ["task.fewest_distractors=1", setting])
