@@ -41,6 +41,9 @@ class Message:
     """Log-probability of the sampled symbols, (batch,); None if the channel is differentiable."""
     entropy: Tensor | None = None
     """Mean entropy of the sender's distributions in nats, (batch,); set together with `log_probability`."""
+    divergence: Tensor | None = None
+    """KL divergence of the distribution of the words from a normal one, summed over the message, in nats, (batch,);
+    None if they have none."""
 
     def at_ends(self, states: Sequence[Tensor] | Tensor) -> tuple[Tensor, Tensor]:
         """Select the states at the possible ends of the message.

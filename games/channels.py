@@ -15,12 +15,15 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError, Positive, Weight
 from ecsuite.games.message_builders import (
+    ContinuousOptions,
     DiscreteMessageBuilder,
     MessageBuilder,
     RelaxedMessageBuilder,
     SymbolOptions,
     ValueMessageBuilder,
     ValueOptions,
+    VariationalMessageBuilder,
+    VariationalOptions,
 )
 
 Mode = Literal["train", "sample", "greedy"]
@@ -61,7 +64,10 @@ class Channel(nn.Module, ABC):
     vocab_size: int
     """Number of different content symbols."""
     symbol_size: int
-    """Number of logits that a sender gives per symbol, and width of a symbol as the receiver gets it."""
+    """Width of a symbol as the receiver gets it, and number of logits that a sender gives for one."""
+    num_logits: int | None = None
+    """Number of logits that a sender gives for a symbol, and width of what is fed back to it, where these are not
+    `symbol_size`."""
     num_levels: int | None = None
     """Levels of each value, for channels whose symbols (words) are vectors of values; None for a vocabulary."""
     has_eos = False
@@ -89,6 +95,10 @@ class Channel(nn.Module, ABC):
             generator: Source of the noise; not used by greedy.
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
+
+    def shares(self, values: Tensor) -> Tensor:
+        """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
+        return values.float().clamp(0, 1)
 
     def objective(
         self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
@@ -254,7 +264,68 @@ class QuantizedChannel(Channel):
 class ContinuousChannel(QuantizedChannel):
     """Words of real values, a baseline without symbols; values are rounded to levels only in the corpus."""
 
+    Options = ContinuousOptions
+    options: ContinuousOptions
     is_rounded = False
+
+    def __init__(self, options: ContinuousOptions) -> None:
+        super().__init__(options)
+        self.has_samples = options.noise > 0
+
+    def start_message(
+        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+    ) -> MessageBuilder:
+        """See the base class."""
+        noise = None
+        if self.options.noise and mode != "greedy":
+            noise = self.options.noise * normal_noise(self.options, like, generator)
+        return ValueMessageBuilder(self.options, is_rounded=False, noise=noise)
+
+
+class VariationalChannel(Channel):
+    """Words of real values, drawn from normal distributions that the sender gives, as in a variational auto-encoder.
+
+    The objective adds the weighted KL divergence of these distributions from the standard normal one (Kingma & Welling
+    2014, arXiv 1312.6114; the weight, Higgins et al. 2017). Greedy messages are the means.
+    """
+
+    Options = VariationalOptions
+    options: VariationalOptions
+
+    def __init__(self, options: VariationalOptions) -> None:
+        super().__init__(options)
+        self.num_levels, self.symbol_size = options.num_levels, options.word_size
+        self.num_logits = 2 * options.word_size
+        self.vocab_size = options.num_levels**options.word_size
+
+    def start_message(
+        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+    ) -> MessageBuilder:
+        """See the base class."""
+        noise = None if mode == "greedy" else normal_noise(self.options, like, generator)
+        return VariationalMessageBuilder(self.options, noise)
+
+    def shares(self, values: Tensor) -> Tensor:
+        """The share of the standard normal distribution below each value. See the base class."""
+        shares: Tensor = torch.special.ndtr(values.float())
+        return shares
+
+    def objective(
+        self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
+        """See the base class."""
+        assert message.divergence is not None
+        return (
+            super().objective(loss, cost, message) + self.options.kl_coefficient * message.divergence.mean()
+        )
+
+
+def normal_noise(
+    options: ValueOptions | VariationalOptions, like: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """Standard normal noise for one batch, (max_len, batch, word_size), on the device of `like`."""
+    shape = (options.max_len, len(like), options.word_size)
+    return torch.randn(shape, generator=generator, device=like.device)
 
 
 def gumbel_noise(options: SymbolOptions, like: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -36,7 +36,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         descriptions.append(game.world.describe(batch))
     channel = game.channel
     if channel.num_levels is not None:
-        words = [message.symbols.float().cpu().numpy().transpose(1, 0, 2) for message in outputs]
+        words = [channel.shares(message.symbols).cpu().numpy().transpose(1, 0, 2) for message in outputs]
         messages, symbol_names = words_to_symbols(np.concatenate(words), channel.num_levels)
     else:
         symbols = [message.symbols.t().cpu().numpy() for message in outputs]  # (batch, num_steps) each
@@ -45,7 +45,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         messages, symbol_names = Ragged.from_lengths(flat, lengths), None
     description = joined(descriptions)
     metadata: dict[str, int | str] = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
-    if experiment.channel.kind == "continuous":
+    if experiment.channel.kind in ("continuous", "variational"):
         metadata["symbols"] = (
             f"rounded to {channel.num_levels} levels here; the receiver gets the exact values"
         )

@@ -130,7 +130,9 @@ class _WatchedBuilder:
         """The symbol of these logits."""
         said = self.builder.step(logits)
         is_id = isinstance(said, Tensor) and not said.is_floating_point()
-        shape = (len(logits),) if is_id else (len(logits), self.channel.symbol_size)
+        shape = (
+            (len(logits),) if is_id else (len(logits), self.channel.num_logits or self.channel.symbol_size)
+        )
         require_shape(
             self.kind, "start_message", "ids or weights of a symbol", said, shape, "step of the builder"
         )

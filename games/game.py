@@ -105,8 +105,11 @@ class Game(nn.Module):
         self.channel = channel
         # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
         sizes = {"vocab_size": channel.symbol_size - 1, "max_len": channel.max_len}
+        num_logits = channel.num_logits or channel.symbol_size
         num_features = 2 * size if world.rounds.sender_sees_all else size
-        self.sender = SENDERS.make(sender, num_features=num_features, **sizes)
+        self.sender = SENDERS.make(
+            sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
+        )
         self.receiver = RECEIVERS.make(receiver, **sizes)
         self.sender_perception = sender_perception
         self.sender_dropout = sender.options.perception.options.dropout

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import Count, Levels
+from ecsuite.config import Count, Levels, Weight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +38,28 @@ class ValueOptions:
     """Number of levels of each value."""
     normalize: Literal["sigmoid", "minmax"] = "sigmoid"
     """How logits become values from 0 to 1; minmax: scaled within each word."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContinuousOptions(ValueOptions):
+    """Options of words of real values from 0 to 1."""
+
+    noise: Weight = 0.0
+    """Standard deviation of normal noise that is added to the values in training, and to sampled messages."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariationalOptions:
+    """Options of words of real values that are drawn from normal distributions."""
+
+    max_len: Count = 1
+    """Number of words per message; there is no EOS."""
+    word_size: Count = 16
+    """Values per word."""
+    num_levels: Levels = 2
+    """Number of levels of a value in the corpus, equally likely in the standard normal distribution."""
+    kl_coefficient: Weight = 0.01
+    """Weight of the KL divergence of the words' distributions from the standard normal one."""
 
 
 class RelaxedMessageBuilder:
@@ -167,11 +189,12 @@ class DiscreteMessageBuilder:
 class ValueMessageBuilder:
     """Builds messages of `max_len` words without EOS; a word is a vector of values from 0 to 1.
 
-    If `is_rounded`, values are rounded to levels, with the gradient of the values (straight-through).
+    If `is_rounded`, values are rounded to levels, with the gradient of the values (straight-through). Noise, if any, is
+    (max_len, batch, word_size) and is added to them.
     """
 
-    def __init__(self, options: ValueOptions, *, is_rounded: bool) -> None:
-        self.options, self.is_rounded = options, is_rounded
+    def __init__(self, options: ValueOptions, *, is_rounded: bool, noise: Tensor | None = None) -> None:
+        self.options, self.is_rounded, self.noise = options, is_rounded, noise
         self.words: list[Tensor] = []
 
     @property
@@ -185,6 +208,8 @@ class ValueMessageBuilder:
         if self.is_rounded:
             steps = self.options.num_levels - 1
             values = values + ((values.detach() * steps).round() / steps - values.detach())
+        if self.noise is not None:
+            values = values + self.noise[len(self.words)]
         self.words.append(values.to(logits.dtype))
         return self.words[-1]
 
@@ -194,7 +219,48 @@ class ValueMessageBuilder:
         return Message(symbols=torch.stack(self.words), ends=None, length=length)
 
 
-MessageBuilder = RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBuilder
+class VariationalMessageBuilder:
+    """Builds messages of `max_len` words without EOS, each drawn from a normal distribution.
+
+    The sender gives its mean and the logarithm of its variance, (batch, 2 * word_size) in all. Noise is standard
+    normal, (max_len, batch, word_size); None: each word is the mean.
+    """
+
+    def __init__(self, options: VariationalOptions, noise: Tensor | None) -> None:
+        self.options, self.noise = options, noise
+        self.words: list[Tensor] = []
+        self.divergence: Tensor | float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the message is complete."""
+        return len(self.words) == self.options.max_len
+
+    def step(self, logits: Tensor) -> Tensor:
+        """Logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
+        mean, log_variance = logits.float().chunk(2, dim=-1)
+        # Kingma & Welling 2014, arXiv 1312.6114, appendix B.
+        self.divergence = self.divergence + 0.5 * (mean**2 + log_variance.exp() - log_variance - 1).sum(-1)
+        word = mean
+        if self.noise is not None:
+            word = mean + (0.5 * log_variance).exp() * self.noise[len(self.words)]
+        self.words.append(word.to(logits.dtype))
+        return torch.cat([self.words[-1], log_variance.to(logits.dtype)], dim=-1)
+
+    def message(self) -> Message:
+        """The complete message."""
+        length = torch.full((len(self.words[0]),), float(self.options.max_len), device=self.words[0].device)
+        return Message(
+            symbols=torch.stack(self.words),
+            ends=None,
+            length=length,
+            divergence=torch.as_tensor(self.divergence),
+        )
+
+
+MessageBuilder = (
+    RelaxedMessageBuilder | DiscreteMessageBuilder | ValueMessageBuilder | VariationalMessageBuilder
+)
 """Types of message builders."""
 
 

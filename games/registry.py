@@ -92,6 +92,10 @@ CHANNELS = Registry(
             "ecsuite.games.channels:ContinuousChannel",
             "words of real values, a baseline without symbols; values are rounded to levels only in the corpus",
         ),
+        "variational": (
+            "ecsuite.games.channels:VariationalChannel",
+            "words of real values from normal distributions, with a KL cost (Kingma & Welling 2014)",
+        ),
     },
     base="ecsuite.games.channels:Channel",
 )

@@ -144,14 +144,14 @@ class InBatch(Discrimination):
     class Options:
         """Options of the task."""
 
-        temperature: Positive = 0.1
+        loss_temperature: Positive = 0.1
         """What scores are divided by."""
         similarity: Literal["cosine", "dot"] = "cosine"
         """The score of a candidate: the cosine of its vector and the receiver's state, or their dot product."""
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         nn.Module.__init__(self)
-        self.temperature, self.world = options.temperature, world
+        self.temperature, self.world = options.loss_temperature, world
         self.scores_are_cosines = options.similarity == "cosine"
 
     @staticmethod

@@ -24,7 +24,7 @@ MISTAKES = {
         "--set: unknown channel 'gumball'; did you mean 'gumbel'?"
     ),
     "train-game disc_tiny --set channel.word_size=8": (
-        "--set: channel.word_size: channel gumbel does not read it; read by quantized, continuous"
+        "--set: channel.word_size: channel gumbel does not read it; read by quantized, continuous, variational"
     ),
     "train-game disc_tiny --set channel=quantized,length=fixed": (
         "--set: channel.length: channel quantized does not read it; read by soft, gumbel, reinforce"

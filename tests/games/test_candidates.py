@@ -35,7 +35,7 @@ def test_the_candidates_of_every_round_are_the_objects_of_the_batch(kind, object
 
 
 def test_the_loss_is_that_of_softmax_over_cosines():
-    game, world = make(*IN_BATCH, "task.temperature=0.5")
+    game, world = make(*IN_BATCH, "task.loss_temperature=0.5")
     batch = world.batch("train", 0)
     candidates, truth = game.round_parts(batch)
     states = torch.randn(1, 64, 64)

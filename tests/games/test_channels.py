@@ -20,7 +20,7 @@ from ecsuite.games.registry import CHANNELS
 from ecsuite.games.tasks import TaskOutput
 
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
-WORDS_OF_VALUES = [kind for kind in CHANNELS.parts if kind not in OF_SYMBOLS]
+WORDS_OF_VALUES = ["quantized", "continuous"]
 
 
 def make(kind, **options):

@@ -169,7 +169,7 @@ def test_mistakes_in_overrides_are_named(assignment):
 
 
 UNREAD = {
-    "channel.word_size=4": "channel.word_size: channel gumbel does not read it; read by quantized, continuous",
+    "channel.word_size=4": "channel.word_size: channel gumbel does not read it; read by quantized, cont",
     "world.rule_length=2": "world.rule_length: world attributes does not read it; read by thing, shape",
     "world.features=a.npz": "world.features: world attributes does not read it; read by features",
     "world.train_data=a.txt": "world.train_data: world attributes does not read it; read by text",
