@@ -154,7 +154,12 @@ def unknown_command(name: str) -> ConfigError:
 
 def usage_line(error: Any) -> str:
     """A mistake in the use of a command, in one line that names the command."""
-    said = " ".join(error.format_message().split()).partition(" (Possible options: ")[0].rstrip(".")
+    said = (
+        " ".join(error.format_message().split())
+        .partition("(Possible options: ")[0]
+        .removesuffix("('")
+        .rstrip(" .")
+    )
     if similar := getattr(error, "possibilities", None):
         similar = [each for each in similar if each.startswith(error.option_name)] or similar
         said = f"{said.partition(' Did you mean')[0]}; did you mean {' or '.join(sorted(similar))}?"

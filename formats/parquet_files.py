@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ecsuite.config import ConfigError, shown
 from ecsuite.memory import max_memory, require_memory
 
 VALUE = 8
@@ -16,7 +17,7 @@ def read_parquet(file: Path) -> Any:
     """The table of a Parquet file.
 
     Raises:
-        ConfigError: If it takes more memory than is allowed.
+        ConfigError: If it takes more memory than is allowed, or columns have the same name.
         OSError: If it can't be read, or is damaged.
         pyarrow.ArrowException: If it is damaged.
     """
@@ -43,6 +44,12 @@ def read_stream(file: Path) -> Any:
 def _table(batches: Iterable[Any], schema: Any, file: Path) -> Any:
     import pyarrow
 
+    names = list(schema.names)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError(
+            f"{file}: expected a name for each column, got several that are called {shown(twice)}"
+        )
     allowed, size, found = max_memory(), 0, []
     for batch in batches:
         size += batch.nbytes

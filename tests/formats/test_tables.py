@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from languages import rows_of
 
+from ecsuite.config import ConfigError
 from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
 
@@ -146,6 +147,17 @@ def test_places_outside_of_an_arrow_file(tmp_path):
     (tmp_path / "data-0.arrow").write_bytes(data.replace(right, wrong))
     with pytest.raises(CorpusError, match=r"cannot be read as a table: "):
         read_corpus(tmp_path)
+
+
+def test_columns_of_the_same_name(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.Table.from_arrays([pyarrow.array(["da bu"])] * 3, names=["text", "meaning", "meaning"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    message = r"a\.parquet: expected a name for each column, got several that are called 'meaning'$"
+    with pytest.raises(ConfigError, match=message):
+        read_corpus(tmp_path / "a.parquet")
 
 
 def test_a_damaged_footer_is_one_line(tmp_path):

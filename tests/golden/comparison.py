@@ -35,7 +35,7 @@ class Case:
     bound: Bound = EXACT
     """How near the figures must be to those recorded."""
     needs: tuple[str, ...] = ()
-    """Packages of an extra, without which it can't be computed."""
+    """Packages of an extra, without which it can't be computed, with their lowest versions such as `name>=1.0`."""
 
 
 def differences(

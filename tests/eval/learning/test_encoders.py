@@ -1,6 +1,7 @@
 """Backbones: hidden states, language-modelling losses, and weights without the embedding."""
 
 import math
+import re
 import sys
 from dataclasses import replace
 
@@ -178,7 +179,10 @@ HARMS = {
         "cannot be loaded: ",
     ),
     "an empty folder": (lambda folder: [file.unlink() for file in folder.iterdir()], "cannot be loaded: "),
-    "no tokenizer": (no_tokenizer, "expected a tokenizer beside the weights, found none"),
+    "no tokenizer": (  # version 4 of transformers refuses it itself
+        no_tokenizer,
+        "(expected a tokenizer beside the weights, found none|cannot be loaded: Can't load tokenizer)",
+    ),
 }
 
 
@@ -189,7 +193,7 @@ def test_folders_that_are_refused(tiny_bert, harm):
     with pytest.raises(ConfigError) as raised:
         PublishedBackbone(str(tiny_bert))
     (line,) = str(raised.value).splitlines()
-    assert line.startswith(f"--model {tiny_bert}: {message}")
+    assert re.match(re.escape(f"--model {tiny_bert}: ") + message, line)
 
 
 def test_an_unreachable_name_is_refused(monkeypatch):
