@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.config import ConfigError, unknown_name
+from ecsuite.provenance import processor
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -37,6 +38,16 @@ def choose_device(name: str) -> torch.device:
             f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
         )
     return torch.device(name)
+
+
+def hardware(device: torch.device) -> str:
+    """The machine in words: the GPU if it is one of CUDA, the processor, and how many cores the machine has.
+
+    How many of them a process may use is not part of it, so that the same machine always has the same name.
+    """
+    number = os.cpu_count() or 1
+    name = f"{processor()}, {number} core{'s' * (number > 1)}"
+    return f"{torch.cuda.get_device_name(device)}; {name}" if device.type == "cuda" else name
 
 
 def choose_precision(name: str, device: torch.device) -> str:

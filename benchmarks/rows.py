@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ecsuite.provenance import processor
 from ecsuite.version import __version__
 
 PACKAGES = ("numpy", "scipy", "torch")
@@ -74,14 +75,7 @@ def read_rows(path: Path) -> tuple[dict[str, Any], dict[str, Row]]:
 
 def machine() -> str:
     """The processor and the number of its cores that this process may use."""
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.is_file():
-        lines = information.read_text().splitlines()
-        model = next(
-            (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
-        )
-    return f"{model}, {len(os.sched_getaffinity(0))} cores"
+    return f"{processor()}, {len(os.sched_getaffinity(0))} cores"
 
 
 def versions() -> dict[str, str]:

@@ -24,6 +24,7 @@ import torch
 from ecsuite.atomic_files import write_atomically
 from ecsuite.checksums import require_unchanged, sealed, sealed_text
 from ecsuite.config import ConfigError, DamagedError
+from ecsuite.devices import hardware
 from ecsuite.file_formats import FORMATS
 from ecsuite.file_formats import KEY as FORMAT
 from ecsuite.foreign import UntrustedError
@@ -35,6 +36,7 @@ from ecsuite.games.run_log import UNREADABLE, Log
 from ecsuite.games.sections import Experiment
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.locks import Lock
+from ecsuite.provenance import own_commit
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(
@@ -220,13 +222,16 @@ def write_divergence(folder: Path, log: Log, entry: Mapping[str, Any], metadata:
 
 
 def versions(device: torch.device) -> dict[str, Any]:
-    """Versions and hardware settings that two runs must share to be bit-identical."""
+    """Versions and hardware that two runs must share to be bit-identical; the commit, where it is known."""
+    commit = own_commit()
     return {
         "ecsuite": __version__,
+        **({} if commit is None else {"commit": commit}),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
         "device": device.type,
+        "hardware": hardware(device),
         "num_threads": torch.get_num_threads(),
     }
 

@@ -53,6 +53,7 @@ def test_no_stray_module_at_the_root():
         "locks.py",
         "memory.py",
         "messages.py",
+        "provenance.py",
         "randomness.py",
         "strict_yaml.py",
         "tensor_files.py",
@@ -101,7 +102,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 
 FLOORS = [
-    "version messages file_formats strict_yaml atomic_files locks checksums corpus config memory disk_space "
+    "version provenance messages file_formats strict_yaml atomic_files locks checksums corpus config memory disk_space "
     "foreign_files foreign components devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",

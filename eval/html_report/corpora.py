@@ -10,6 +10,8 @@ import numpy as np
 from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.html_report.sources import Source
+from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
+from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
@@ -45,6 +47,7 @@ def corpora_data(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], list[
         notes.append(
             f"{MAX_CORPORA} of {len(with_corpus)} corpora are here; `ecsuite report PATH` of a run shows another"
         )
+    num_with_pictures = sum(has_pictures(with_corpus[place]) for place in chosen)
     found = []
     for place in chosen:
         source = with_corpus[place]
@@ -53,12 +56,19 @@ def corpora_data(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], list[
         except (CorpusError, ConfigError, OSError) as error:
             notes.append(f"{source.title}: {error}")
             continue
-        found.append(corpus_data(corpus, source, BUDGET // len(chosen)))
+        data, rows = corpus_data(corpus, source, BUDGET // len(chosen))
+        note = add_thumbnails(data, source, corpus, rows, PICTURES // max(1, num_with_pictures))
+        notes += [note] if note else []
+        found.append(data)
     return found, notes
 
 
-def corpus_data(corpus: Corpus, source: Source, budget: int) -> dict[str, Any]:
-    """One corpus, JSON-ready: its most used messages with their meanings, within so many characters."""
+def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, Any], list[int]]:
+    """One corpus: its most used messages with their meanings, within so many characters.
+
+    Returns:
+        JSON-ready data; and for each of its rows, the first message of the corpus that it is of.
+    """
     language = Language(corpus)
     assert source.path is not None
     _, lines = heading(language, source.folder or source.path)
@@ -73,7 +83,9 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> dict[str, Any]:
             meanings.append([names] if isinstance(names, str) else list(names))
         of_row.append(ids[names])
     uses = Counter(language.messages)
-    pairs = Counter(zip(language.messages, of_row, strict=True))
+    all_pairs = list(zip(language.messages, of_row, strict=True))
+    pairs = Counter(all_pairs)
+    first = {pair: len(all_pairs) - 1 - place for place, pair in enumerate(reversed(all_pairs))}
     ordered = sorted(pairs, key=lambda pair: (-uses[pair[0]], pair[0], -pairs[pair], pair[1]))
     rows: list[list[Any]] = []
     shown_messages: dict[tuple[int, ...], int] = {}
@@ -97,7 +109,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> dict[str, Any]:
                 pairs[pair],
             ]
         )
-    return {
+    data = {
         "title": source.title,
         "about": lines,
         "num_messages": len(language),
@@ -111,6 +123,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> dict[str, Any]:
         "symbols": _symbols(language, set().union(*shown_messages)),
         "translations": _translations(corpus, texts),
     }
+    return data, [first[pair] for pair in ordered[: len(rows)]]
 
 
 def object_data() -> dict[str, Any]:

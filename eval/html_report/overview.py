@@ -13,6 +13,8 @@ FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", 
 NAMES = {"num_threads": "threads", "torch": "PyTorch", "python": "Python", "numpy": "NumPy"}
 """How these are shown."""
 UNKNOWN = "not recorded"
+SHORT_COMMIT = 12
+"""Characters of a commit that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +105,10 @@ def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
 
 def _version(source: Source, name: str) -> str:
     versions = source.metadata.get("versions")
-    return shown(versions[name]) if isinstance(versions, dict) and name in versions else UNKNOWN
+    if not isinstance(versions, dict) or name not in versions:
+        return UNKNOWN
+    text = shown(versions[name])
+    return text[:SHORT_COMMIT] if name == "commit" else text
 
 
 def _fact(name: str, values: Sequence[str]) -> Fact:

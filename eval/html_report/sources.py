@@ -14,6 +14,8 @@ from ecsuite.formats.strict_json import read_json
 
 CORPUS = "corpus.jsonl"
 """The file of a folder with its messages."""
+MOST_SETTINGS = 4
+"""Most varying settings in a title."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +39,9 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What it is called: its varying settings and its seed, otherwise the name of its folder or file."""
+        """What it is called: its varying settings and its seed if they are few, else the name of its folder or file."""
         settings = [f"{key}={value}" for key, value in self.record.settings.items()]
-        if self.is_run and settings:
+        if self.is_run and 0 < len(settings) <= MOST_SETTINGS:
             return ", ".join([*settings, f"seed {self.record.seed}"])
         return Path(self.record.name).name or self.record.name
 

@@ -227,7 +227,7 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
     mean = sum(lengths) / len(lengths) if lengths else 0.0
     sizes = (
         f"{len(language):,} messages, {len(set(language.messages)):,} distinct; "
-        f"{len(language.symbols):,} symbols; mean length {mean:.1f}"
+        f"{len(language.symbols):,} symbol{'s' * (len(language.symbols) != 1)}; mean length {mean:.1f}"
     )
     return title, [*lines, sizes]
 

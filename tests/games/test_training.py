@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.devices import hardware
 from ecsuite.formats import read_corpus
 from ecsuite.games import training, training_notes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 from ecsuite.games.training import evaluate, train
+from ecsuite.provenance import own_commit
 
 
 @pytest.mark.slow
@@ -61,6 +63,8 @@ def test_a_run_folder_is_complete(finished, small, run, log_of):
     }  # fmt: skip
     assert metadata["chance"] == {"accuracy": 0.25}
     assert metadata["versions"]["torch"] == torch.__version__
+    assert metadata["versions"]["hardware"] == hardware(torch.device("cpu"))
+    assert metadata["versions"].get("commit") == own_commit()
     log = log_of(finished)
     assert [line["step"] for line in log] == [4, 8, 12, 16, 20, 24]
     assert log[-1]["valid"] == result.measures

@@ -231,13 +231,20 @@ def test_a_wrong_partition_is_one_line(start, tmp_path):
     assert len(err.splitlines()) == 2 and not list(tmp_path.glob("there/jobs/slurm/*.json"))
 
 
-@pytest.mark.parametrize("name", ["baseline", "icy", "cbm"])
-def test_other_commands(run, name, tmp_path):
+@pytest.mark.parametrize("name", ["baseline", "icy", "cbm", "translate", "xtreme"])
+def test_other_commands(run, name, tmp_path, write_data):
     commands = {
         "baseline": ["baseline", "paren_synth", "--preset", "nano", "--seeds", "1"],
         "icy": ["icy", "--model", "fc1l", "--grammar", "perm", "--seeds", "1"],
         "cbm": ["cbm", "small.yaml", *(word for setting in SMALL for word in ("--set", setting))],
+        "translate": ["translate", "corpus.jsonl", "--pairs", "pairs.tsv", "--preset", "nano"],
+        "xtreme": ["xtreme", "corpus.jsonl", "--tasks", "udpos", "--data", "data", "--preset", "nano"],
     }
+    write_data("udpos")
+    (tmp_path / "corpus.jsonl").write_text("".join(f"[{row % 5}, {row % 3}, 7]\n" for row in range(40)))
+    (tmp_path / "pairs.tsv").write_text(
+        "".join(f"a {'bcde'[row % 4]} f\tf {'bcde'[row % 4]} a\n" for row in range(60))
+    )
     (tmp_path / "small.yaml").write_text(
         "rows:\n- {name: thing_gs, base: thing_gs}\nname: small\nseeds: [1]\n"
     )

@@ -21,7 +21,7 @@ function searchable(corpus) {
 
 function matches(corpus, words, where) {
   const { texts, sets } = searchable(corpus);
-  return corpus.rows.filter(([message, meaning]) => words.every((word) =>
+  return corpus.rows.map((row, place) => [...row, corpus.pictures[corpus.picture_of_row[place]]]).filter(([message, meaning]) => words.every((word) =>
     (where !== "meaning" && sets[message].has(word)) || (where !== "symbol" && texts[meaning].includes(word))));
 }
 
@@ -53,16 +53,17 @@ function showMessages(corpus, objects, limit) {
   table.classList.toggle("plain", !table.querySelector("td.object > *"));
   byId("corpus-about").textContent = corpus.about.join(" · ");
   const all = corpus.rows.length, part = all < corpus.num_pairs ? ` (the page holds the most used ${all.toLocaleString("en")} of ${corpus.num_pairs.toLocaleString("en")})` : "";
-  byId("found").textContent = `${found.length.toLocaleString("en")} of ${all.toLocaleString("en")} messages with their meanings${part}; ${rows.length} shown`;
+  const pictured = corpus.picture_of_row.filter((place) => place >= 0).length, pictures = pictured && pictured < all ? `; the most used ${pictured.toLocaleString("en")} have a picture` : "";
+  byId("found").textContent = `${found.length.toLocaleString("en")} of ${all.toLocaleString("en")} messages with their meanings${part}; ${rows.length} shown${pictures}`;
   byId("more").hidden = found.length <= limit;
   showDictionary(corpus);
 }
 
-function messageRow(corpus, objects, [message, meaning, count]) {
+function messageRow(corpus, objects, [message, meaning, count, picture]) {
   const names = searchable(corpus).names[meaning];
   const uses = corpus.uses[message];
   return element("tr", {},
-    element("td", { class: "object" }, objectOf(names, objects)),
+    element("td", { class: "object" }, picture ? element("img", { src: picture[0], alt: picture[1], title: picture[1], decoding: "sync" }) : objectOf(names, objects)),
     element("td", {}, names.join(" ")),
     element("td", {}, tiles(corpus, message, new Set(names))),
     element("td", { class: "number", title: `the message is used ${uses} times in all` }, count.toLocaleString("en")));
