@@ -3,7 +3,7 @@
 EGG is imported only when one of our games is played in it; the rest of ecsuite does not need it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -151,6 +151,71 @@ def corpus_from_interaction(
     return replace(
         corpus, meanings=meanings, concepts=described.concepts, concept_names=described.concept_names
     )
+
+
+class _Trained(BaseException):
+    """Ends a program of EGG after its first training; not an `Exception`, which the program might catch."""
+
+    def __init__(self, interaction: Any) -> None:
+        super().__init__()
+        self.interaction = interaction
+
+
+def corpus_of_egg_game(
+    main: Callable[[list[str]], object], arguments: Sequence[str], *, num_values: int | None = None
+) -> Corpus:
+    """Run a game of EGG as it is, and make a corpus of what its sender says of the validation data.
+
+    Args:
+        main: The function that its program calls, such as `egg.zoo.channel.train.main`.
+        arguments: Its arguments, as on its command line.
+        num_values: See `corpus_from_interaction`.
+
+    Returns:
+        The language of the first trainer of the program, which is ended after it: its own analyses, and new receivers
+        that learn the language, are left out. Its metadata has the arguments and the accuracy.
+
+    Raises:
+        ValueError: If the program trains nothing, or as `corpus_from_interaction`.
+    """
+    from egg.core import Trainer
+
+    train = Trainer.train
+
+    def only_first(self: Any, *args: Any, **named: Any) -> None:
+        train(self, *args, **named)
+        raise _Trained(_interaction(self))
+
+    Trainer.train = only_first
+    try:
+        main(list(arguments))
+        raise ValueError(f"{main.__module__}: expected a program that calls egg.core.Trainer.train")
+    except _Trained as ended:
+        interaction = ended.interaction
+    finally:
+        Trainer.train = train
+    metadata: dict[str, Any] = {"egg_game": main.__module__, "egg_arguments": " ".join(arguments)}
+    if (accuracy := interaction.aux.get("acc")) is not None:
+        metadata["accuracy"] = float(accuracy.float().mean())
+    return corpus_from_interaction(interaction, num_values=num_values, metadata=metadata)
+
+
+@torch.no_grad()
+def _interaction(trainer: Any) -> Any:
+    """What the game of an EGG trainer makes of its validation data."""
+    from egg.core.batch import Batch
+    from egg.core.interaction import Interaction
+
+    trainer.game.eval()
+    found = []
+    for each in trainer.validation_data:
+        batch = each if isinstance(each, Batch) else Batch(*each)
+        _, interaction = trainer.game(*batch.to(trainer.device))
+        interaction.aux_input = (
+            interaction.aux_input or {}
+        )  # EGG concatenates interactions, which fails for None
+        found.append(interaction.to("cpu"))
+    return Interaction.from_iterable(found)
 
 
 def attribute_values(features: Tensor, num_values: int) -> Tensor:

@@ -1,17 +1,20 @@
 """EGG bridge: equal weights give equal messages, losses and gradients in EGG and here."""
 
 import itertools
+import sys
+from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from rapidfuzz.distance import Levenshtein
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
-from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction
+from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction, corpus_of_egg_game
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
 
@@ -267,3 +270,41 @@ def test_a_channel_without_temperature_ignores_the_one_that_egg_sets():
     egg_game = EGGGame(game)
     egg_game.temperature = 0.05
     assert egg_game.temperature == 1 and game.channel.options is options
+
+
+SIZES = "--sender_hidden=16 --receiver_hidden=16 --random_seed=1 --n_epochs=1 --batch_size=16 --lr=0.01"
+PROGRAMS = {
+    "egg.zoo.basic_games.play": "--mode gs --game_type discri --train_data {file} --validation_data {file} "
+    "--n_values 4 --vocab_size 6 --max_len 4",
+    "egg.zoo.channel.train": "--vocab_size=10 --n_features=12 --max_len=5 --batches_per_epoch=5",
+    "egg.zoo.compo_vs_generalization.train": "--n_values=5 --n_attributes=2 --vocab_size=6 --max_len=3",
+}
+
+
+@needs_egg
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("program", "num_values", "num_messages"), list(zip(PROGRAMS, (4, 12, 5), (20, 12, 15), strict=True))
+)
+def test_games_of_egg_give_corpora_as_they_are(program, num_values, num_messages, tmp_path, monkeypatch):
+    # EGG needs this package for its edit distances.
+    monkeypatch.setitem(sys.modules, "editdistance", SimpleNamespace(eval=Levenshtein.distance))
+    monkeypatch.delitem(sys.modules, "egg.zoo.compo_vs_generalization.intervention", raising=False)
+    rows = np.random.default_rng(0).integers(4, size=(20, 3, 2))
+    lines = [" . ".join(" ".join(map(str, each)) for each in row) + " . 1\n" for row in rows.tolist()]
+    (tmp_path / "rounds.txt").write_text("".join(lines))
+    arguments = f"{PROGRAMS[program]} {SIZES}".format(file=tmp_path / "rounds.txt").split()
+    corpus = corpus_of_egg_game(import_module(program).main, arguments, num_values=num_values)
+    assert len(corpus.messages) == len(corpus.meanings) == num_messages
+    assert corpus.metadata["egg_game"] == program and 0 <= corpus.metadata["accuracy"] <= 1
+    assert corpus.content().values.min(initial=1) >= 1 and corpus.meanings.max() < num_values
+
+
+@needs_egg
+def test_a_program_that_trains_nothing_is_refused_and_egg_is_as_before():
+    from egg.core import Trainer
+
+    before = Trainer.train
+    with pytest.raises(ValueError, match=r"expected a program that calls egg.core.Trainer.train"):
+        corpus_of_egg_game(lambda arguments: None, [])
+    assert Trainer.train is before
