@@ -222,11 +222,10 @@ def write_divergence(folder: Path, log: Log, entry: Mapping[str, Any], metadata:
 
 
 def versions(device: torch.device) -> dict[str, Any]:
-    """Versions and hardware that two runs must share to be bit-identical; the commit, where it is known."""
-    commit = own_commit()
+    """Versions and hardware that two runs must share to be bit-identical; the commit is None if it is not known."""
     return {
         "ecsuite": __version__,
-        **({} if commit is None else {"commit": commit}),
+        "commit": own_commit(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,

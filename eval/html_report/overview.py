@@ -105,7 +105,7 @@ def _facts(sources: Sequence[Source]) -> tuple[Fact, ...]:
 
 def _version(source: Source, name: str) -> str:
     versions = source.metadata.get("versions")
-    if not isinstance(versions, dict) or name not in versions:
+    if not isinstance(versions, dict) or versions.get(name) is None:
         return UNKNOWN
     text = shown(versions[name])
     return text[:SHORT_COMMIT] if name == "commit" else text

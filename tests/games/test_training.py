@@ -64,7 +64,7 @@ def test_a_run_folder_is_complete(finished, small, run, log_of):
     assert metadata["chance"] == {"accuracy": 0.25}
     assert metadata["versions"]["torch"] == torch.__version__
     assert metadata["versions"]["hardware"] == hardware(torch.device("cpu"))
-    assert metadata["versions"].get("commit") == own_commit()
+    assert metadata["versions"]["commit"] == own_commit()
     log = log_of(finished)
     assert [line["step"] for line in log] == [4, 8, 12, 16, 20, 24]
     assert log[-1]["valid"] == result.measures
