@@ -294,9 +294,10 @@ def sweep(
     from ecsuite.jobs.signals import stop_signals
 
     place = place_of(on, slurm)
-    chosen = load_study(study, device=device)
+    with place.planning():
+        chosen = load_study(study, device=device)
     folder = Path(out) if out is not None else Path("runs") / chosen.name
-    with Reporter(folder) as reporter, stop_signals() as should_stop:
+    with Reporter(folder) as reporter, stop_signals() as should_stop, place.planning():
         runner = Runner(
             folder=folder / STORE,
             num_workers=place.workers_for(chosen.device.type),

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
@@ -22,18 +23,31 @@ WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 """The variable by which cuBLAS is given memory of its own for each stream, without which sums come in any order."""
 
 
+_is_elsewhere: ContextVar[bool] = ContextVar("is_elsewhere", default=False)
+
+
+@contextmanager
+def planned_elsewhere() -> Iterator[None]:
+    """Plan work for other machines: `cuda` is taken to be there, with native bf16 if there is no GPU here to ask."""
+    token = _is_elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _is_elsewhere.reset(token)
+
+
 def choose_device(name: str) -> torch.device:
     """The device for `auto` (CUDA, else the CPU), `cpu`, `cuda` or `mps` (the GPU of a Mac).
 
     Raises:
-        ConfigError: If the name is unknown or the device is not available.
+        ConfigError: If the name is unknown or the device is not available here, where it must be.
     """
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     is_missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}
-    if is_missing.get(name, False):
+    if is_missing.get(name, False) and not (name == "cuda" and _is_elsewhere.get()):
         raise ConfigError(
             f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
         )
@@ -60,6 +74,8 @@ def choose_precision(name: str, device: torch.device) -> str:
         raise ConfigError(f"precision tf32: expected a CUDA device, got {device.type}; try fp32 or auto")
     if name != "auto":
         return name
+    if device.type == "cuda" and _is_elsewhere.get() and not torch.cuda.is_available():
+        return "bf16"
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     if device.type == "mps":

@@ -1,6 +1,6 @@
 """Running a study for a command: kept results, processes, progress, requests to stop, and the plan."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -54,7 +54,11 @@ def run_study(
     place = Place(num_workers=workers) if by_number else place_of(on or "local", slurm)
     remove_abandoned(cache)
     remove_ended(cache)
-    with Reporter(cache_dir=cache, quiet=quiet) as reporter, stop_signals() as should_stop:
+    with (
+        Reporter(cache_dir=cache, quiet=quiet) as reporter,
+        stop_signals() as should_stop,
+        place.planning(),
+    ):
         return measure(
             Runner(
                 folder=cache,
@@ -71,7 +75,13 @@ def run_study(
 
 
 def print_plan(
-    jobs: "Iterable[Job]", *, cache: Path, as_json: bool, num_places: int = 1, notes: Iterable[str] = ()
+    jobs: "Iterable[Job]",
+    *,
+    cache: Path,
+    as_json: bool,
+    num_places: int = 1,
+    notes: Iterable[str] = (),
+    measure: "Callable[[Sequence[Job]], float | None] | None" = None,
 ) -> None:
     """Print which of the jobs whose results a study wants are kept in the cache, and which would run.
 
@@ -81,6 +91,8 @@ def print_plan(
         as_json: Whether JSON is printed, without notes.
         num_places: Jobs that are computed at the same time, for the estimate of time.
         notes: Lines after the plan.
+        measure: Measures how many seconds missing jobs take one after the other, where no kept ones tell it.
+            None: it is not measured.
     """
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.plan import duration_text, expected_seconds
@@ -88,9 +100,14 @@ def print_plan(
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0
     rows = [(job, True) for job in plan.kept] + [(job, False) for job in plan.missing]
+    seconds, source = expected_seconds(plan) if plan.missing else 0.0, "kept jobs"
+    if seconds is None and measure is not None:
+        seconds, source = measure(plan.missing), "measurement"
+    expected = None if seconds is None else {"seconds": seconds / num_places, "by": source}
     if as_json:
         print_json(
             {
+                "expected": expected,
                 "jobs": [
                     {
                         "name": job.label,
@@ -103,7 +120,7 @@ def print_plan(
                         "num_gpus": job.resources.num_gpus,
                     }
                     for job, is_kept in rows
-                ]
+                ],
             }
         )
         return
@@ -117,11 +134,12 @@ def print_plan(
     for job, is_kept in rows:
         table.add_row(job.label, "kept" if is_kept else f"{job.work / total:.0%}")
     Console().print(table)
-    print(f"{len(rows)} jobs: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute")
-    expected = expected_seconds(plan)
-    if plan.missing and expected is not None:
+    number = "1 job" if len(rows) == 1 else f"{len(rows)} jobs"
+    print(f"{number}: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute")
+    if plan.missing and seconds is not None:
         places = "1 place" if num_places == 1 else f"{num_places} places"
-        print(f"about {duration_text(expected / num_places)} with {places}, by the time of the kept jobs")
+        by = "the time of the kept jobs" if source == "kept jobs" else "a short measurement of training"
+        print(f"about {duration_text(seconds / num_places)} with {places}, by {by}")
     elif plan.missing:
         print("no estimate of the time: no jobs of the same kinds are kept")
     for note in notes:

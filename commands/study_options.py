@@ -1,7 +1,8 @@
 """The options that every command of a study has: what is kept, where it computes, and what it prints."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -31,14 +32,24 @@ class StudyOptions:
     quiet: Quiet = False
     as_json: Json = False
 
+    def planning(self) -> AbstractContextManager[None]:
+        """Plan jobs for where they are computed."""
+        if self.on is None:
+            return nullcontext()
+        from ecsuite.jobs.engines import place_of
+
+        return place_of(self.on, self.slurm).planning()
+
     def prepare_output(self) -> None:
         """Refuse a file of `--out` that cannot be written, before anything is computed."""
         if self.out is not None:
             prepare_output_file(self.out)
 
-    def print_plan(self, jobs: "Iterable[Job]") -> None:
-        """Print which jobs are kept and which would run, for `--plan`."""
-        print_plan(jobs, cache=self.cache, as_json=self.as_json)
+    def print_plan(
+        self, jobs: "Iterable[Job]", *, measure: "Callable[[Sequence[Job]], float | None] | None" = None
+    ) -> None:
+        """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
+        print_plan(jobs, cache=self.cache, as_json=self.as_json, measure=measure)
 
     def run(
         self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu", announces: bool = True
@@ -84,7 +95,9 @@ def has_study_options(**defaults: Any) -> Callable[[Callable[..., None]], Callab
 
         @wraps(command)
         def with_options(**given: Any) -> None:
-            command(options=StudyOptions(**{each.name: given.pop(each.name) for each in shared}), **given)
+            options = StudyOptions(**{each.name: given.pop(each.name) for each in shared})
+            with options.planning():
+                command(options=options, **given)
 
         own = inspect.signature(command).parameters.values()
         parameters = [

@@ -15,6 +15,7 @@ from ecsuite.file_formats import with_format
 
 
 def sweep(
+    ctx: typer.Context,
     study: Annotated[
         str,
         typer.Argument(
@@ -44,6 +45,7 @@ def sweep(
     as_json: Json = False,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
+    from ecsuite.eval.sweeps.estimate import measured_seconds
     from ecsuite.eval.sweeps.jobs import plan as plan_jobs
     from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
@@ -51,23 +53,26 @@ def sweep(
     from ecsuite.eval.sweeps.search_report import search_lines, trials_table
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
-    from ecsuite.jobs.slurm_options import slurm_options
     from ecsuite.jobs.store import Store
 
     share = None if part is None else read_part(part)
+    place = place_of(on or ("slurm" if print_sbatch else "local"), slurm)
+    if print_sbatch and place.slurm is None:
+        raise ConfigError(f"--print-sbatch: not with --on {on}; options of sbatch are in --slurm")
+    ctx.with_resource(place.planning())
     chosen = load_study(study, device=device)
     if chosen.search is not None and (share or print_sbatch):
         option = "--part" if share else "--print-sbatch"
         raise ConfigError(f"{option}: a search has no parts, for each trial follows from others; --on slurm")
     if print_sbatch:
+        assert place.slurm is not None
         print(
-            sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, slurm_options(slurm)), end=""
+            sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, device, place.slurm), end=""
         )
         return
     folder = out or Path("runs") / chosen.name
     store = folder / STORE
     if plan:
-        place = place_of(on or "local", slurm)
         notes = []
         if chosen.search is None:
             jobs = [job for run in plan_jobs(chosen, folder) for job in (run.training, *run.scores.values())]
@@ -79,7 +84,9 @@ def sweep(
                 "from what comes out"
             ]
         places = 1 if place.engine is not None else place.workers_for(chosen.device.type)
-        print_plan(jobs, cache=store, as_json=as_json, num_places=places, notes=notes)
+        print_plan(
+            jobs, cache=store, as_json=as_json, num_places=places, notes=notes, measure=measured_seconds
+        )
         return
     found = run_study(
         lambda runner: measure(chosen, folder, runner, share),
@@ -125,9 +132,12 @@ def read_part(text: str) -> tuple[int, int]:
     return int(first), int(number)
 
 
-def sbatch_script(study: str, num_runs: int, out: Path | None, options: Mapping[str, str]) -> str:
+def sbatch_script(
+    study: str, num_runs: int, out: Path | None, device: str, options: Mapping[str, str]
+) -> str:
     """A job array of Slurm with a task for each run, for clusters where nothing but ecsuite is installed."""
     words = ["ecsuite", "sweep", study, "--on", "here", "--quiet", *(["--out", str(out)] if out else [])]
+    words += [] if device == "auto" else ["--device", device]
     flags = {"job-name": "ecsuite", "array": f"1-{num_runs}", "signal": "USR1@120"}
     flags |= {key.replace("_", "-"): value for key, value in options.items()}
     return "\n".join(

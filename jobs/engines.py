@@ -1,6 +1,7 @@
 """Where jobs are computed, by name and options: `here`, `local:8`, `slurm,partition=low`, `ray,address=head:6379`."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 
@@ -29,6 +30,16 @@ class Place:
     """Computes elsewhere."""
     seconds_silent: float = SECONDS_SILENT
     """See `Runner`."""
+    slurm: Mapping[str, str] | None = None
+    """Options of sbatch; None: it is not Slurm."""
+
+    def planning(self) -> AbstractContextManager[None]:
+        """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
+        if self.engine is None:
+            return nullcontext()
+        from ecsuite.devices import planned_elsewhere
+
+        return planned_elsewhere()
 
     def workers_for(self, device: str) -> int:
         """Most processes of this machine for jobs on a type of device: cpu or cuda."""
@@ -61,7 +72,8 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     minutes = options.pop(SILENT, None) if name != "here" else None
     seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
     if name == "slurm":
-        return Place(engine=partial(Slurm, options=slurm_options(slurm) | options), seconds_silent=seconds)
+        known = slurm_options(slurm, options)
+        return Place(engine=partial(Slurm, options=known), seconds_silent=seconds, slurm=known)
     if name == "ray":
         return Place(engine=partial(Ray, options=_ray_options(on, options)), seconds_silent=seconds)
     for option in options:

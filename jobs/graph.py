@@ -30,6 +30,8 @@ NUM_LOSSES = 10
 """How often a job is computed whose machine was lost, which is not its fault."""
 SECONDS_SILENT = 1800.0
 """Time without a sign of life after which a job is taken to hang: neither progress, nor use of the processor."""
+SECONDS_BETWEEN_DESCRIPTIONS = 0.2
+"""How often a description of the whole work is made, which costs as much as there are jobs."""
 SECONDS_ASLEEP = 10.0
 """Time between two looks after which this process is taken to have been stopped, so that it heard nobody."""
 
@@ -49,6 +51,10 @@ More = Callable[[Mapping[Job, Result]], Sequence[Job]]
 """Chooses further jobs from the results so far; none if it waits for others, or wants no more."""
 
 
+Describe = Callable[[Mapping[Job, Result], Mapping[Job, str]], str]
+"""Says in a few lines how far the work is, from the results so far and what each running job says."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Runner:
     """How a study is run: where, with how many processes, and who is told."""
@@ -61,6 +67,8 @@ class Runner:
     """Computes elsewhere, such as in Slurm, instead of in processes of this machine."""
     progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
+    describe: "Describe | None" = None
+    """Makes the label of the progress; None: what each running group says."""
     note: Callable[[str], None] = lambda text: None
     """Told of failed jobs, damaged files, and results that were found."""
     should_stop: Callable[[], StopRequest | None] = lambda: None
@@ -140,6 +148,7 @@ class _Running:
         self.alone: set[Job] = set()  # jobs that may have failed for lack of memory
         self.last_signs: dict[int, float] = {}  # by number, when a group that has started gave a sign of life
         self.last_look = time.monotonic()
+        self.last_shown = 0.0
         self.opened_folder: int | None = None  # descriptor; None: it is not made yet
         self.num_groups = 0
         self.done, self.total = (
@@ -348,7 +357,15 @@ class _Running:
     def show(self) -> None:
         """Report progress."""
         partial = sum(event.share * _work(self.groups[number]) for number, event in self.latest.items())
-        label = "  ".join(event.text for event in self.latest.values())
+        if self.runner.describe is None:
+            label = "  ".join(event.text for event in self.latest.values())
+        elif time.monotonic() - self.last_shown < SECONDS_BETWEEN_DESCRIPTIONS:
+            return
+        else:
+            self.last_shown = time.monotonic()
+            running = [(number, job) for number in self.latest for job in self.groups[number]]
+            latest = {job: self.latest[number].text for number, job in running}
+            label = self.runner.describe(self.results, latest)
         self.runner.progress(label, min(self.done + partial, self.total), self.total)
 
     def stop(self) -> None:

@@ -1,18 +1,20 @@
 """Options of sbatch, as users write them after `--slurm`."""
 
+from collections.abc import Mapping
+
 from ecsuite.config import ConfigError
 
 DEFAULTS = {"time": "60"}
 """Options of sbatch unless others are given: minutes of a task."""
 
 
-def slurm_options(text: str | None) -> dict[str, str]:
-    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`.
+def slurm_options(text: str | None, others: Mapping[str, str] = {}) -> dict[str, str]:
+    """Options of sbatch, from `partition=low,gres=gpu:1,time=2:00:00`, and those that `--on slurm,…` has.
 
     Raises:
         ConfigError: If a piece has no `=`, or the time is not one.
     """
-    options = DEFAULTS | options_of(f"--slurm {text}", text or "")
+    options = {**DEFAULTS, **options_of(f"--slurm {text}", text or ""), **others}
     minutes_of(options["time"])
     return options
 

@@ -12,6 +12,7 @@ from ecsuite.devices import (
     choose_device,
     choose_precision,
     deterministic_kernels,
+    planned_elsewhere,
     products_precision,
     routed_products,
 )
@@ -34,6 +35,8 @@ def test_devices_and_precisions():
             said = f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
             with pytest.raises(ConfigError, match=said):
                 choose_device(name)
+    with planned_elsewhere():
+        assert choose_device("cuda") == CUDA and choose_precision("auto", CUDA) in ("bf16", "fp32")
     with pytest.raises(
         ConfigError, match="precision tf32: expected a CUDA device, got cpu; try fp32 or auto"
     ):

@@ -14,6 +14,7 @@ from ecsuite.config import ConfigError
 from ecsuite.file_formats import with_format
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
@@ -93,7 +94,8 @@ class Reporter:
 
     def __init__(self, cache_dir: Path | None = None, *, quiet: bool = False) -> None:
         self.cache_dir, self.quiet = cache_dir, quiet
-        self.live: Progress | None = None
+        self.live: Live | None = None
+        self.bar: Progress | None = None
         self.task: TaskID | None = None
         self.total = 0.0
         self.left = TimeLeft()
@@ -112,7 +114,10 @@ class Reporter:
             self.note(f"stopped; finished jobs are kept in {self.cache_dir}; run the same command to resume")
 
     def progress(self, label: str, done: float, total: float) -> None:
-        """Show progress, `done` of `total` in any unit; a new total starts a new progress bar."""
+        """Show progress, `done` of `total` in any unit; a new total starts a new progress bar.
+
+        Further lines of the label are shown below the bar on a terminal, and nowhere else.
+        """
         if self.quiet:
             return
         now = time.monotonic()
@@ -124,7 +129,7 @@ class Reporter:
             self._show_live(label, done, self.left.text(now, done, total), is_new=is_new)
         elif now - self.last >= self.SECONDS_BETWEEN_LINES and (left := self.left.text(now, done, total)):
             self.last = now
-            self.note(f"{done / total:4.0%}  {left}  {label}")
+            self.note(f"{done / total:4.0%}  {left}  {label.partition(chr(10))[0]}")
 
     def note(self, text: str) -> None:
         """Print a note for the user."""
@@ -136,20 +141,26 @@ class Reporter:
             print(text, file=sys.stderr, flush=True)
 
     def _show_live(self, label: str, done: float, left: str, *, is_new: bool) -> None:
-        if self.live is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+        from rich.console import Console, Group
+        from rich.live import Live
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+        from rich.text import Text
 
-            console, text = Console(stderr=True), TextColumn("{task.description}")
-            columns = (BarColumn(bar_width=16), TaskProgressColumn(), TextColumn("{task.fields[left]}"), text)
-            self.live = Progress(*columns, console=console, transient=True)
+        if self.live is None:
+            columns = (BarColumn(bar_width=16), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
+            self.bar = Progress(*columns, TextColumn("{task.description}", markup=False))
+            self.live = Live(console=Console(stderr=True), transient=True, refresh_per_second=8)
             self.live.start()
+        assert self.bar is not None
         if is_new:
-            for task in self.live.task_ids:
-                self.live.remove_task(task)
-            self.task = self.live.add_task(label, total=self.total, left=left)
+            for task in self.bar.task_ids:
+                self.bar.remove_task(task)
+            self.task = self.bar.add_task("", total=self.total, left=left)
         assert self.task is not None
-        self.live.update(self.task, description=label, completed=done, left=left)
+        first, _, others = label.partition("\n")
+        self.bar.update(self.task, description=first, completed=done, left=left)
+        below = Text(others, no_wrap=True, overflow="ellipsis")
+        self.live.update(Group(self.bar, below) if others else self.bar)
 
 
 def prepare_output_file(file: Path) -> None:

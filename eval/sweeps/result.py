@@ -15,6 +15,7 @@ from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
 from ecsuite.eval.sweeps.records import SWEEP, frame_of, records_of
 from ecsuite.eval.sweeps.search import Search
+from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.eval.sweeps.tables import Table, make_table
 from ecsuite.file_formats import with_format
@@ -128,6 +129,8 @@ def measure(study: Study, folder: Path, runner: Runner, part: tuple[int, int] | 
     planned = plan(study, folder)
     if part is not None:
         planned = planned[part[0] - 1 :: part[1]]
+    followed = [FollowedRun.of(run) for run in planned]
+    runner = replace(runner, describe=Standing(lambda: followed).text)
     results = runner.run([job for run in planned for job in (run.training, *run.scores.values())])
     require_results({run.training: results[run.training] for run in planned})
     sweep = collect(study, planned, results, runner)
@@ -140,6 +143,7 @@ def _measure_search(study: Study, folder: Path, runner: Runner) -> Sweep:
     """Try settings until there are as many trials as asked for."""
     assert study.search is not None and runner.folder is not None
     search = Search(study, folder, Store(runner.folder, runner.note))
+    runner = replace(runner, describe=Standing(search.followed_runs).text)
     results = runner.run([], more=search.more)
     ended = [trial for trial in search.trials if trial.same_as is None]
     if all(trial.state == "failed" for trial in ended):

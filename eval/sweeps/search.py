@@ -19,6 +19,7 @@ from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.sweeps.grids import Range, Settings
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan_run
 from ecsuite.eval.sweeps.pruning import PRUNED, Rule, kept_log, medians, train_while_promising
+from ecsuite.eval.sweeps.standing import FollowedRun
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.jobs.job import Job, Outcome, Result
 from ecsuite.jobs.plan import make_plan
@@ -124,6 +125,15 @@ class Search:
             wanted |= dict.fromkeys(new)
             results |= make_plan(new, self.store).kept
         return list(wanted)
+
+    def followed_runs(self) -> list[FollowedRun]:
+        """The runs of the trials that were asked for, without those that an earlier trial has."""
+        trials = [trial for trial in self.trials if trial.same_as is None]
+        return [
+            FollowedRun.of(run, None if trial.is_whole else trial.tries.get(run.seed))
+            for trial in trials
+            for run in trial.runs
+        ]
 
     @property
     def _num_under_way(self) -> int:

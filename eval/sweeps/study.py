@@ -24,6 +24,7 @@ from ecsuite.config import ConfigError, Count, Seed, build, read_yaml, shipped_c
 from ecsuite.devices import choose_device
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.sweeps.grids import Settings, at, combinations, mapping
+from ecsuite.eval.sweeps.scorable import require_scorable
 from ecsuite.eval.sweeps.search_settings import SearchSettings, read_search
 from ecsuite.foreign import trust
 from ecsuite.games.experiment import load_experiment
@@ -146,6 +147,7 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     seeds = _seeds(header.seeds, source)
     metrics = _metrics(header.score, source)
     variants: list[Variant] = []
+    checked: list[Experiment] = []
     search = None
     if header.search is not None:
         if header.vary or header.zip or header.random:
@@ -157,6 +159,7 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
         for number, settings in enumerate(corners := search.corners(), 1):
             made = game.variant(settings, f"{source}: search.over: {number} of {len(corners)} combinations")
             search.require_intermediate(made.experiment, source)
+            checked.append(made.experiment)
     else:
         found = combinations(
             _grids(header.vary, source),
@@ -168,8 +171,10 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
         for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1):
             variants.append(game.variant(settings, f"{source}: setting {number} of {len(found)}"))
         _require_different(variants, source)
+        checked += [variant.experiment for variant in variants]
     if num_runs > MAX_RUNS:
         raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
+    require_scorable(checked, metrics, source)
     return Study(
         name=header.name,
         base=game,

@@ -136,6 +136,12 @@ def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
         "srun ecsuite sweep study.yaml --on here --quiet --out 'my runs' --part $SLURM_ARRAY_TASK_ID/4"
         in lines
     )
+    script = ["sweep", "study.yaml", "--print-sbatch"]
+    code, out, _ = ecsuite(*script, "--on", "slurm,partition=gpu,time=2:00:00", "--device", "cuda")
+    assert code == 0 and "#SBATCH --partition=gpu" in out and "#SBATCH --time=2:00:00" in out
+    assert "--quiet --device cuda --part" in out
+    code, _, err = ecsuite(*script, "--on", "local:2")
+    assert (code, err) == (2, "--print-sbatch: not with --on local:2; options of sbatch are in --slurm\n")
     for part in ("0/3", "4/3", "x", "1/"):
         code, out, err = ecsuite("sweep", "study.yaml", "--part", part)
         assert code == 2 and err == f"--part {part}: expected K/N with K from 1 to N, such as 2/10\n"

@@ -1,0 +1,55 @@
+"""How long the training runs of a sweep are likely to take, from a few that are begun and given up."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ecsuite.eval.sweeps.jobs import train_game
+from ecsuite.games.training_jobs import train_in_job
+from ecsuite.jobs.job import Context, Job, Stopped
+
+MOST_TIMED = 3
+"""Runs that are begun; the others are taken to cost as much by example as their mean."""
+SECONDS = 1.5
+"""How long each is trained after its first step, which also imports and compiles."""
+
+
+def measured_seconds(jobs: Sequence[Job]) -> float | None:
+    """Time that training runs take one after the other on this machine; scores are not counted.
+
+    Args:
+        jobs: Those that are missing.
+
+    Returns:
+        Seconds; None if there is no training run that can be measured here.
+    """
+    trainings = [job for job in jobs if job.function is train_game and job.inputs["device"] == "cpu"]
+    if not trainings or len(trainings) < sum(job.function is train_game for job in jobs):
+        return None
+    places = sorted({0, len(trainings) // 2, len(trainings) - 1})[:MOST_TIMED]
+    rates = [_seconds_of(trainings[place]) / trainings[place].work for place in places]
+    return sum(job.work for job in trainings) * sum(rates) / len(rates)
+
+
+def _seconds_of(job: Job) -> float:
+    """Time of a whole run, from the share that is trained in `SECONDS`."""
+    began = time.monotonic()
+    reports: list[tuple[float, float]] = []
+
+    def report_progress(label: str, share: float) -> None:
+        reports.append((time.monotonic(), share))
+
+    def should_stop() -> bool:
+        return bool(reports) and time.monotonic() - reports[0][0] > SECONDS
+
+    with tempfile.TemporaryDirectory() as folder:
+        context = Context(
+            scratch=Path(folder) / "scratch", report_progress=report_progress, should_stop=should_stop
+        )
+        with suppress(Stopped):
+            train_in_job(job.inputs["game"], Path(folder) / "run", job.inputs["device"], context)
+            return time.monotonic() - began
+    (first, before), (last, after) = reports[0], reports[-1]
+    return (last - first) / (after - before) if after > before else last - first

@@ -1,0 +1,34 @@
+"""A metric that can't score a game is refused before the first run."""
+
+from dataclasses import replace
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.sweeps import scorable
+from ecsuite.eval.sweeps.scorable import made_up, require_scorable
+from ecsuite.eval.sweeps.study import load_study
+from ecsuite.games.experiment import load_experiment
+
+
+def test_metrics_score_games_about_attributes_and_sets():
+    cheap = [name for name in METRICS.parts if name not in ("residual_entropy", "tre7", "xferbench")]
+    require_scorable([load_experiment("disc_tiny"), load_experiment("thing_gs")], cheap, "study.yaml")
+
+
+def test_the_made_up_language_is_about_the_objects_of_the_game():
+    of_objects, of_attributes = made_up(load_experiment("disc_tiny"))
+    assert of_objects.messages is of_attributes.messages and len(of_objects.messages) == 16
+    assert of_objects.meanings.shape == (16, 2)
+
+
+def test_a_metric_without_what_it_needs_is_refused(small, monkeypatch):
+    joined = scorable.joined
+    monkeypatch.setattr(scorable, "joined", lambda found: replace(joined(found), concepts=None))
+    small["score"] = ["topsim", "cbm"]
+    with pytest.raises(
+        ConfigError,
+        match=r"^sweep: score: cbm has no value for disc_tiny \(world attributes\): the corpus has no concepts$",
+    ):
+        load_study(small)
