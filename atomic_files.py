@@ -48,7 +48,8 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
     """Remove temporary files that killed processes left.
 
-    Those are files of processes of this machine that have ended, and files to which nothing was written for an hour.
+    Those are files of processes of this machine that have ended, and files of other machines to which nothing was
+    written for an hour.
 
     Args:
         folder: A folder that is opened for writing; it need not exist.
@@ -58,8 +59,13 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
     for leftover in (file for pattern in patterns for file in folder.glob(pattern)):
         with suppress(FileNotFoundError):  # another process may remove it, or rename it to its final name
             found = _TEMPORARY.fullmatch(leftover.name)
-            is_old = time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED
-            if found and (is_old or (found[2] == str(_machine()) and _has_ended(int(found[1])))):
+            if found is None:
+                continue
+            if found[2] == str(_machine()):  # whatever the clock says, and however long a process was stopped
+                is_abandoned = _has_ended(int(found[1]))
+            else:
+                is_abandoned = time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED
+            if is_abandoned:
                 leftover.unlink()
 
 

@@ -4,8 +4,8 @@ A command's file parses, calls one function and prints. Nothing heavy is importe
 """
 
 import difflib
-import errno
 import io
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -20,7 +20,7 @@ from ecsuite.commands.command_help import HELP, make_command
 from ecsuite.config import ConfigError, CorpusError, DamagedError, DivergedError
 from ecsuite.file_formats import FormatError
 from ecsuite.foreign import error_in_part
-from ecsuite.messages import one_line
+from ecsuite.messages import of_system, one_line
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -35,8 +35,6 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite --help                          all commands
 """
 """What `ecsuite` alone prints."""
-AFTER_FULL = "; files of before are whole: make room, then run this again (train-game: with --resume)"
-"""What follows the message on a full disk."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
 """What to do where memory does not suffice."""
 FORMER_COMMANDS: dict[str, str] = {}
@@ -176,21 +174,38 @@ def usage_line(error: Any) -> str:
     return f"{path}: {said[0].lower()}{said[1:]}{'' if said.endswith('?') else ';'} see {path} {every}"
 
 
+def _open_closed_streams() -> None:
+    """Lead the standard streams that are closed to nowhere; else the next file that is opened gets their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # kept open until the process ends
+
+
+def _require_working_folder() -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:  # libraries end the process without it
+        raise ConfigError(
+            "the working folder was removed: expected one that exists; change to one with cd"
+        ) from None
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character shows a question mark; names of files that are no text are shown as given.
         is_utf = sys.stdout.encoding.lower().startswith("utf")
         with suppress(OSError):  # of a stream that was exchanged below Python
             sys.stdout.reconfigure(errors="surrogateescape" if is_utf else "replace")
     try:
+        _require_working_folder()
         code = app(prog_name="ecsuite", standalone_mode=False)
     except UsageError as error:
         sys.stderr.write(f"{one_line(usage_line(error))}\n")
         sys.exit(2)
     except (ConfigError, CorpusError, FormatError, OSError, DivergedError, DamagedError) as error:
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        sys.stderr.write(f"{one_line(error)}{AFTER_FULL if full else ''}\n")
+        sys.stderr.write(f"{of_system(error) if isinstance(error, OSError) else one_line(error)}\n")
         sys.exit({DivergedError: 1, DamagedError: 3}.get(type(error), 2))
     except MemoryError:
         sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")

@@ -1,9 +1,37 @@
 """Messages for people in one line, however long or odd the values are that they show."""
 
+import errno
+import os
+from pathlib import Path
+
 MAX_LENGTH = 300
 """Most characters of a message."""
 _BEGINNING = 170
 """Characters of its beginning that are kept of a longer one: they have the place; the end says what to type."""
+AFTER_FULL = "; files of before are whole: make room, then run this again (train-game: with --resume)"
+"""What follows the message on a full disk."""
+NO_ACCESS = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of files and folders that this user may not change, or not read."""
+
+
+def path_text(path: str | Path) -> str:
+    """A path as text that every file can hold: bytes in it that are no UTF-8 are shown as their numbers."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def of_system(error: OSError) -> str:
+    """What the system said, with the place and what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return one_line(error) + AFTER_FULL
+    if error.errno not in NO_ACCESS or error.filename is None:
+        return one_line(error)
+    place = Path(os.fsdecode(error.filename))
+    if place.name.startswith(".") and place.suffix in (".lock", ".tmp"):
+        place = place.parent  # the file is ours, and has a name that nobody typed
+    return one_line(
+        f"{place}: {os.strerror(error.errno).lower()}: expected one that you may change; choose another (--out, "
+        "--cache), or change who may write there"
+    )
 
 
 def one_line(message: object) -> str:

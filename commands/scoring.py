@@ -1,15 +1,16 @@
 """Scoring corpora for a command: reading them, keeping the scores of runs, and documents to compare."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.atomic_files import remove_abandoned
 from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
 from ecsuite.formats import read_corpus
+from ecsuite.messages import NO_ACCESS
 
 
 def read(path: Path, split: str | None = None) -> Corpus:
@@ -33,11 +34,10 @@ def scores_file(path: Path) -> Path | None:
 
 
 def prepare_scores(paths: Sequence[Path]) -> None:
-    """Refuse scores files that cannot be read before anything is computed, and remove what killed processes left."""
+    """Refuse scores files that cannot be read before anything is computed."""
     for file in map(scores_file, paths):
         if file is not None:
             read_scores(file)
-            remove_abandoned(file.parent, file.name)
 
 
 def score_and_keep(
@@ -50,12 +50,21 @@ def score_and_keep(
         corpus: What it holds.
         names: See `score_corpus`.
         options: Of the metrics.
-        keeps: Whether they are scores of all messages, and are kept.
+        keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
+            published run, they are not, which a note says.
     """
     card = score_corpus(corpus, names, options)
     file = scores_file(path)
     if file is not None and keeps:
-        save_scores(file, card.to_json())
+        note = options.runner.note
+        try:
+            save_scores(file, card.to_json(), note)
+        except OSError as error:
+            if error.errno not in NO_ACCESS:
+                raise
+            note(
+                f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not kept; --out keeps them"
+            )
     return card
 
 

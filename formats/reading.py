@@ -11,6 +11,7 @@ from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
 from ecsuite.formats.plain_text import is_plain_text, read_plain_text
 from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
 from ecsuite.memory import allowing
+from ecsuite.messages import path_text
 
 
 def read_corpus(
@@ -79,7 +80,7 @@ def _read(path: Path, form: str) -> Corpus:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     except CorpusError as error:
         raise _with_folder(error, path if path.is_dir() else path.parent) from None
-    metadata = {"eos_source": "declared", **corpus.metadata, "source_path": str(path)}
+    metadata = {"eos_source": "declared", **corpus.metadata, "source_path": path_text(path)}
     if "eos" not in corpus.metadata:
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)

@@ -119,7 +119,7 @@ def write_report(
         )
     )
     prepare_output_file(out)
-    write_atomically(out, text.encode())
+    write_atomically(out, text.encode(errors="backslashreplace"))  # names of files may be no text
     return Written(path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=len(text))
 
 

@@ -1,6 +1,7 @@
 """Output of commands: progress and notes on standard error, results as tables or JSON on standard output."""
 
 import json
+import os
 import sys
 import time
 from collections import deque
@@ -167,11 +168,13 @@ def prepare_output_file(file: Path) -> None:
     """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
 
     Raises:
-        ConfigError: If the file is a folder.
+        ConfigError: If the file is a folder, or its folder may not be changed.
     """
     if file.is_dir():
         raise ConfigError(f"{file}: expected a file name, got a folder")
     file.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(file.parent, os.W_OK):
+        raise ConfigError(f"{file}: nothing can be written into its folder; choose another (--out, --plot)")
     remove_abandoned(file.parent, file.name)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group
 
+from ecsuite.atomic_files import remove_abandoned
 from ecsuite.checksums import CHECKSUM, sealed
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, metric_names
@@ -196,6 +197,7 @@ def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = 
     lock = Lock(file.with_name(f".{file.name}.lock"), note)
     lock.acquire(waits=True)
     try:
+        remove_abandoned(file.parent, file.name)
         before = read_scores(file)
         try:
             is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]

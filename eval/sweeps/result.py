@@ -24,6 +24,7 @@ from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.job import Result as JobResult
 from ecsuite.jobs.store import Store
+from ecsuite.messages import path_text
 
 NO_TRIES: Mapping[Job, Job] = {}
 """Where no run may be pruned."""
@@ -51,7 +52,7 @@ class SweptRun:
         return {
             "settings": dict(self.settings),
             "seed": self.seed,
-            "folder": str(self.folder),
+            "folder": path_text(self.folder),
             "training": dict(self.training),
             "scores": [dict(score) for score in self.scores],
             "failure": self.failure,

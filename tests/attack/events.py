@@ -1,4 +1,4 @@
-"""Faults at filesystem events: a process dies, or its disk is full, at the n-th change of a file.
+"""Faults at filesystem events: a process dies, or its disk is full or read-only, at the n-th change of a file.
 
 Events are writes, fsync, rename, unlink, mkdir, rmdir, and opening for writing, below one folder.
 """
@@ -13,6 +13,8 @@ DEAD = 137
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 NEEDS_ROOM = ("write", "open", "mkdir", "fsync")
 """Events that fail on a full disk."""
+ERRORS = {"full": errno.ENOSPC, "read_only": errno.EROFS, "denied": errno.EACCES}
+"""What the system says by fault."""
 
 
 class Events:
@@ -22,7 +24,7 @@ class Events:
         folder: Where they count.
         at: The number of the event that fails, from 1; None: none.
         fault: die: the process ends before the event, and half of what is written is there; full: it and each later
-            event that needs room fail with ENOSPC.
+            event that needs room fail with ENOSPC; read_only, denied: it and each later event fail.
     """
 
     def __init__(self, folder, at, fault):
@@ -41,9 +43,9 @@ class Events:
         if self.fault == "die":
             before()
             os._exit(DEAD)
-        if kind in NEEDS_ROOM:
+        if kind in NEEDS_ROOM or self.fault != "full":
             before()
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            raise OSError(ERRORS[self.fault], os.strerror(ERRORS[self.fault]), path)
 
     def _counts(self, path):
         if isinstance(path, int):
@@ -51,18 +53,18 @@ class Events:
             return path.startswith(self.folder)
         return os.path.abspath(os.fsdecode(path)).startswith(self.folder)
 
-    def install(self):
-        """Exchange the functions that change files."""
+    def install(self, exchange=setattr):
+        """Exchange the functions that change files, with `exchange(module, name, function)`."""
         for kind, name in (
             ("unlink", "unlink"),
             ("unlink", "remove"),
             ("mkdir", "mkdir"),
             ("rmdir", "rmdir"),
         ):
-            setattr(os, name, self._checked(kind, getattr(os, name)))
+            exchange(os, name, self._checked(kind, getattr(os, name)))
         for name in ("rename", "replace"):
-            setattr(os, name, self._checked("rename", getattr(os, name)))
-        os.fsync = self._checked("fsync", os.fsync)
+            exchange(os, name, self._checked("rename", getattr(os, name)))
+        exchange(os, "fsync", self._checked("fsync", os.fsync))
         plain_open, plain_file = os.open, io.open
 
         def opened(path, flags, *args, **kwargs):
@@ -77,7 +79,9 @@ class Events:
             found = plain_file(path, mode, *args, **kwargs)
             return Written(found, self, path) if self._counts(path) else found
 
-        os.open, io.open, builtins.open = opened, file, file
+        exchange(os, "open", opened)
+        exchange(io, "open", file)
+        exchange(builtins, "open", file)
 
     def _checked(self, kind, function):
         def checked(path, *args, **kwargs):

@@ -102,7 +102,7 @@ def attack(name, num_flips, seed=0, print_fault=print):
 
 def run(folder, reader):
     """The exit code, standard error and standard output of a command."""
-    code, said, _, _, out = ecsuite(folder, reader, with_output=True)
+    code, said, *_, out = ecsuite(folder, reader, with_output=True)
     return code, said, out
 
 
