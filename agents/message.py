@@ -11,7 +11,7 @@ Conventions for symbols, the same everywhere in ecsuite:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -63,6 +63,13 @@ class Message:
             return states[-1][None], certain
         last = (self.length.long() - 1)[None, :, None].expand(1, -1, states[0].shape[1])
         return _stacked(states).gather(0, last), certain
+
+    def with_all_ends(self) -> "Message":
+        """The same message with a probability of each end, also where the end is certain."""
+        if self.ends is not None:
+            return self
+        step = torch.arange(1, len(self.symbols) + 1, device=self.length.device)[:, None]
+        return replace(self, ends=(step == self.length).to(self.length.dtype))
 
 
 def _stacked(states: Sequence[Tensor] | Tensor) -> Tensor:

@@ -224,7 +224,10 @@ class Game(nn.Module):
         generator: torch.Generator | None = None,
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `play_views`."""
-        answer, ends = self.response(message, candidates, generator)
+        heard = message
+        if self.training and getattr(self.loss, "needs_all_answers", False):
+            heard = message.with_all_ends()
+        answer, ends = self.response(heard, candidates, generator)
         output = self.task(answer, truth)
         if getattr(self.loss, "samples_answers", False):
             choices = self.task.choices(answer)  # type: ignore[attr-defined]

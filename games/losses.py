@@ -82,10 +82,17 @@ class LossOptions:
 class TaskLoss:
     """The task's loss in expectation over the end of the message, and a cost of the message's length."""
 
-    Options = LossOptions
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(LossOptions):
+        """Options of the loss."""
 
-    def __init__(self, options: LossOptions) -> None:
+        impatient: bool = False
+        """In training, the receiver answers after every symbol of the message, and the loss is the mean over these
+        answers (Rita et al. 2020, arXiv 2010.01878, section 3.2)."""
+
+    def __init__(self, options: Options) -> None:
         self.options = options
+        self.needs_all_answers = options.impatient
 
     def __call__(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
         """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
@@ -95,7 +102,20 @@ class TaskLoss:
             ends: Probability of each end, (num_ends, batch).
             message: The message.
         """
-        return (ends * output.loss).sum(0), self.options.cost(output, ends, message)
+        weights = ends
+        if self.options.impatient and len(ends) > 1:
+            weights = weights_of_answers(ends)
+        return (weights * output.loss).sum(0), self.options.cost(output, ends, message)
+
+
+def weights_of_answers(ends: Tensor) -> Tensor:
+    """The weight of the answer after each symbol in the mean over all of them, (num_ends, batch).
+
+    Args:
+        ends: Probability that the message ends with each symbol, (num_ends, batch).
+    """
+    num_answers = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)[:, None]
+    return (ends / num_answers).flip(0).cumsum(0).flip(0)
 
 
 class RewardLoss(nn.Module):

@@ -6,12 +6,16 @@ A drawn round is a pure function of (seed, split, index): nothing is stored, and
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ecsuite.components import Part
 from ecsuite.config import ConfigError, Count, Levels, Natural, Share
+from ecsuite.games.registry import FREQUENCIES
+from ecsuite.games.worlds.frequencies import Floats, Uniform, drawn
 from ecsuite.games.worlds.hard_distractors import SharingDistractors, with_target_at
 from ecsuite.games.worlds.world import (
     Batch,
@@ -89,10 +93,15 @@ class SingleObjectWorld(World):
         return one_hot(objects, self.values_per_attribute, dtype)
 
 
-class AttributeWorld(SingleObjectWorld):
-    """Objects with `num_attributes` attributes of `num_values` values each, all combinations equally likely.
+UNIFORM = Part("uniform", Uniform.Options())
+"""The frequencies of a world that names none."""
 
-    The candidates of a round are distinct, and each set of distinct objects is equally likely.
+
+class AttributeWorld(SingleObjectWorld):
+    """Objects with `num_attributes` attributes of `num_values` values each, all combinations of them.
+
+    The candidates of a round are distinct, and each set of distinct objects is equally likely. Where frequencies
+    differ, they are those of targets; all sets of distractors are equally likely, and the corpus is about rounds.
 
     Raises:
         ConfigError: If there are fewer objects than candidates, or more than 63-bit indices can number.
@@ -108,6 +117,8 @@ class AttributeWorld(SingleObjectWorld):
         """Number of values of each attribute."""
         held_out: Share = 0.0
         """Share of the objects that are held out from training; evaluations are then about these."""
+        frequencies: Annotated[Part, FREQUENCIES] = UNIFORM
+        """How often each object is the target, the first object first, the last attribute varying fastest."""
         shared_values: Natural | None = None
         """Values that each distractor has in common with the target, and no more; null: any distractors."""
 
@@ -131,18 +142,40 @@ class AttributeWorld(SingleObjectWorld):
             self.sharing = SharingDistractors(
                 options.shared_values, self.num_distractors, options.num_attributes, options.num_values
             )
+        self.probabilities: Floats | None = FREQUENCIES.make(options.frequencies).probabilities(
+            self.num_objects
+        )
+        if self.probabilities is not None and self.objects_of_split:
+            self.corpus_split = "all"
 
     def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
         """See the base class."""
         draws = random_words(self.seed, split, indices, self.num_candidates + 1)
-        if self.sharing is not None:
-            places = (draws[:, -1] % np.uint64(self.num_candidates)).astype(np.int64)
-            about = self.attributes((draws[:, 0] % np.uint64(self.num_objects)).astype(np.int64))
-            return with_target_at(about, self.sharing.of(about, draws[:, 1:-1]), places), places[:, None]
         allowed = self.objects_of_split.get(split)
-        chosen = distinct_draws(draws[:, :-1], self.num_objects if allowed is None else len(allowed))
-        targets = (draws[:, -1:] % np.uint64(self.num_candidates)).astype(np.int64)
-        return self.attributes(chosen if allowed is None else allowed[chosen]), targets
+        num_allowed = self.num_objects if allowed is None else len(allowed)
+        places = (draws[:, -1:] % np.uint64(self.num_candidates)).astype(np.int64)
+        if self.sharing is None and self.probabilities is None:
+            chosen = distinct_draws(draws[:, :-1], num_allowed)
+            return self.attributes(chosen if allowed is None else allowed[chosen]), places
+        if self.probabilities is None:
+            target = (draws[:, 0] % np.uint64(num_allowed)).astype(np.int64)
+        else:
+            target = drawn(self.probabilities if allowed is None else self.probabilities[allowed], draws[:, 0])
+        about = self.attributes(target if allowed is None else allowed[target])
+        if self.sharing is not None:
+            others = self.sharing.of(about, draws[:, 1:-1])
+        else:
+            other = distinct_draws(draws[:, 1:-1], num_allowed - 1)
+            other += other >= target[:, None]
+            others = self.attributes(other if allowed is None else allowed[other])
+        return with_target_at(about, others, places[:, 0]), places
+
+    def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
+        """Rounds by the frequencies of targets, where these differ. See `SingleObjectWorld`."""
+        if self.probabilities is None:
+            yield from super().corpus_batches(num_messages)
+        else:
+            yield from World.corpus_batches(self, num_messages)
 
     def distinct_meanings(self, number: int) -> Integers:
         """A seeded sample without replacement, sorted by object index; all objects if there are fewer."""

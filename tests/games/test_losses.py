@@ -7,7 +7,7 @@ from ecsuite.agents.message import Message
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, make_world
-from ecsuite.games.losses import Correct, LossOptions, RewardLoss, ShareCorrect, TaskLoss
+from ecsuite.games.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
 from ecsuite.games.tasks import TaskOutput, Truth, choose
 
 TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}
@@ -27,11 +27,48 @@ def message(length, **fields):
 
 def test_a_cost_of_length_waits_for_accuracy():
     length, ends = torch.tensor([2.0, 4.0]), torch.ones(1, 2)
-    loss = TaskLoss(LossOptions(length_cost=0.1, length_cost_power=2.0))
+    loss = TaskLoss(TaskLoss.Options(length_cost=0.1, length_cost_power=2.0))
     for correct, expected in (([1.0, 1.0], [0.2, 0.4]), ([1.0, 0.0], [0.05, 0.1]), ([0.0, 0.0], [0.0, 0.0])):
         output = TaskOutput(loss=torch.zeros(1, 2), measures={"accuracy": torch.tensor([correct])})
         _, cost = loss(output, ends, message(length))
         assert torch.allclose(cost, torch.tensor(expected))
+
+
+def test_weights_of_the_answers_of_an_impatient_receiver():
+    ends = torch.tensor([[0.0, 1.0, 0.25], [0.0, 0.0, 0.25], [1.0, 0.0, 0.5]])
+    third, sixth, eighth = 1 / 3, 1 / 6, 1 / 8
+    expected = [[third, 1, 0.25 + eighth + sixth], [third, 0, eighth + sixth], [third, 0, sixth]]
+    assert torch.allclose(weights_of_answers(ends), torch.tensor(expected))
+
+
+@pytest.mark.parametrize("receiver", ["gru", "transformer", "bidirectional", "fc2l"])
+def test_an_impatient_receiver_answers_after_every_symbol(receiver):
+    """Its loss is the mean over the losses of the beginnings of a message; in evaluation that of the whole."""
+    game, world = game_of("disc_tiny", "loss.impatient=true", f"receiver={receiver},hidden_size=8")
+    candidates, truth = game.round_parts(world.batch("train", 0))
+    said = torch.tensor(
+        [
+            [3, 1, 2, 5, 1, 4, 2, 2],
+            [2, 4, 0, 1, 3, 2, 2, 1],
+            [5, 0, -1, 1, 1, 4, 0, 5],
+            [0, -1, -1, 0, 0, 0, -1, 0],
+        ]
+    )
+
+    def losses(length):
+        symbols = said.where(torch.arange(4)[:, None] < length, -1)
+        heard = Message(symbols=symbols, ends=None, length=length.float())
+        return game.understand(heard, candidates, truth, mode="greedy").loss
+
+    length = (said >= 0).sum(0)
+    found = losses(length)
+    game.eval()
+    parts = [losses(length.clamp(max=number)) for number in (1, 2, 3, 4)]
+    mean = torch.stack(
+        [torch.stack(parts)[:number, row].mean() for row, number in enumerate(length.tolist())]
+    )
+    assert torch.allclose(found, mean, atol=1e-5)
+    assert torch.allclose(losses(length), parts[-1])
 
 
 def test_samples_have_the_probabilities_of_the_logits():

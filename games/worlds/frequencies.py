@@ -1,0 +1,92 @@
+"""How often each object of a world is spoken about, the first object of the world's order first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError, Positive
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_OBJECTS = 2**22
+"""Most objects whose frequencies may differ: they are a table."""
+
+
+class Uniform:
+    """Every object is equally frequent."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Equal frequencies have no options."""
+
+    def __init__(self, options: Options) -> None:
+        pass
+
+    def probabilities(self, num_objects: int) -> Floats | None:
+        """None: there is no table, whatever the number of objects."""
+        return None
+
+
+class PowerLaw:
+    """The frequency of the object of rank r, from 1, is proportional to r^-exponent (Zipf 1935)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the law."""
+
+        exponent: Positive = 1.0
+        """Exponent of the rank; 1: Zipf's law."""
+
+    def __init__(self, options: Options) -> None:
+        self.exponent = options.exponent
+
+    def probabilities(self, num_objects: int) -> Floats | None:
+        """The probability of each object, (num_objects,).
+
+        Raises:
+            ConfigError: If there are more than `MAX_OBJECTS`.
+        """
+        if num_objects > MAX_OBJECTS:
+            raise ConfigError(
+                f"world.frequencies: expected at most {MAX_OBJECTS:,} objects, got {num_objects:,}: "
+                "lower world.num_attributes or world.num_values"
+            )
+        frequencies = np.arange(1, num_objects + 1) ** -self.exponent
+        return np.asarray(frequencies / frequencies.sum())
+
+
+class Given:
+    """Frequencies of the user's own."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of given frequencies."""
+
+        weights: tuple[Positive, ...] = ()
+        """The frequency of each object, in any unit: [3, 1.5, 0.5]."""
+
+    def __init__(self, options: Options) -> None:
+        self.weights = options.weights
+
+    def probabilities(self, num_objects: int) -> Floats | None:
+        """The probability of each object, (num_objects,).
+
+        Raises:
+            ConfigError: If there are not as many weights as objects.
+        """
+        if len(self.weights) != num_objects:
+            raise ConfigError(
+                f"world.frequencies.weights: expected a list of {num_objects} numbers, one for each object, "
+                f"got {len(self.weights)}"
+            )
+        weights = np.array(self.weights) / max(self.weights)  # their sum is finite
+        return np.asarray(weights / weights.sum())
+
+
+def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
+    """An object for each random word, (batch,), by probabilities up to a factor, (num_objects,)."""
+    cumulative = probabilities.cumsum()
+    places = np.searchsorted(cumulative, words / 2.0**64 * cumulative[-1], side="right")
+    return np.minimum(places, len(cumulative) - 1)
