@@ -245,19 +245,26 @@ class Game(nn.Module):
 
         Returns:
             Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the receiver's states,
-            (num_ends, batch, state_size).
+            (num_ends, batch, state_size), with what it sees of the target beside them.
         """
         states, ends = call_receiver(self.receiver, message, self.dtype)
-        return states if candidates is None else self.scores(states, candidates, generator), ends
+        if candidates is None:
+            return states, ends
+        if not self.task.scores_candidates:
+            seen = candidates.features.to(states.dtype).expand(len(states), -1, -1)
+            return torch.cat([states, seen], -1), ends
+        return self.scores(states, candidates, generator), ends
 
     def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
-        """What the receiver sees in the rounds of a batch (None without candidates) and what is right in them."""
+        """What the receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
         candidates = values = None
         if self.task.scores_candidates:
             candidates = self.candidates(batch)
         else:
             assert batch.values is not None
             values = self._on_device(batch.values[batch.shown[:, 0]])
+            if (seen := getattr(self.task, "seen_values", lambda _: None)(values)) is not None:
+                candidates = View(features=seen, num_seen=1, indices=None)
         return candidates, Truth(labels=self._on_device(np.array(batch.labels)), values=values)
 
     def generate_message(

@@ -257,9 +257,12 @@ class Run:
             A meaning for each message, (num_messages, num_attributes).
 
         Raises:
-            ConfigError: If a symbol is not in the vocabulary, a message is too long, or there is none.
+            ConfigError: If a symbol is not in the vocabulary, a message is too long or there is none, or the receiver
+                sees more than the message.
         """
         game = self.game
+        if isinstance(game.task, Reconstruction) and game.task.num_known:
+            raise ConfigError("the receiver of this game also sees attributes of the target (task.num_known)")
         states, _ = call_receiver(game.receiver, self._message(messages), torch.float32)
         if isinstance(game.task, Reconstruction):
             values: NDArray[Any] = game.task.values(states)[0].numpy()

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ecsuite.agents.linear import Linear
-from ecsuite.config import ConfigError, Count, Positive
-from ecsuite.games.worlds.world import RoundSpec, Variant, World
+from ecsuite.config import ConfigError, Count, Natural, Positive
+from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
 
 SenderInput = Literal["targets", "targets_and_distractors"]
 
@@ -180,15 +180,18 @@ class Reconstruction(nn.Module):
     """Reconstruct the target: one softmax over values per attribute.
 
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
-    correct.
+    correct. Attributes that the receiver sees count like the others (Kharitonov et al. 2020, arXiv 1905.13687).
 
     Raises:
-        ConfigError: If the world's objects have no attribute values.
+        ConfigError: If the world's objects have no attribute values, or the receiver sees all of them.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """The task has no options."""
+        """Options of the task."""
+
+        num_known: Natural = 0
+        """The receiver sees so many attributes of the target, the last ones, beside the message."""
 
     scores_candidates: ClassVar[bool] = False
 
@@ -200,7 +203,13 @@ class Reconstruction(nn.Module):
             )
         self.num_values = world.num_values
         self.num_attributes, most = len(world.num_values), max(world.num_values)
-        self.decode = Linear(state_size, self.num_attributes * most)
+        if options.num_known >= self.num_attributes:
+            raise ConfigError(
+                f"task.num_known: expected fewer than the {self.num_attributes} attributes of an object, "
+                f"got {options.num_known}"
+            )
+        self.num_known, self.most = options.num_known, most
+        self.decode = Linear(state_size + self.num_known * most, self.num_attributes * most)
         # Attributes may have different numbers of values; there is no value beyond an attribute's own.
         missing = torch.arange(most) >= torch.tensor(world.num_values)[:, None]
         is_ragged = min(world.num_values) < most
@@ -224,6 +233,12 @@ class Reconstruction(nn.Module):
             loss=loss, measures={"accuracy": correct.amin(-1), "attribute_accuracy": correct.mean(-1)}
         )
 
+    def seen_values(self, values: Tensor) -> Tensor | None:
+        """What the receiver sees beside the message, (batch, width), of attribute values (batch, num_attributes)."""
+        if not self.num_known:
+            return None
+        return one_hot(values[:, -self.num_known :], self.most, torch.float32)
+
     def logits(self, states: Tensor) -> Tensor:
         """Logits of the values, (num_ends, batch, num_attributes, most values)."""
         logits: Tensor = self.decode(states).float().unflatten(-1, (self.num_attributes, -1))
@@ -240,11 +255,10 @@ class Reconstruction(nn.Module):
         return self.logits(states).argmax(-1)
 
     def chance(self) -> Mapping[str, float]:
-        """Every attribute is guessed."""
-        return {
-            "accuracy": 1 / prod(self.num_values),
-            "attribute_accuracy": sum(1 / number for number in self.num_values) / self.num_attributes,
-        }
+        """Every attribute that the receiver does not see is guessed."""
+        guessed = self.num_values[: self.num_attributes - self.num_known]
+        shares = sum(1 / number for number in guessed) + self.num_known
+        return {"accuracy": 1 / prod(guessed), "attribute_accuracy": shares / self.num_attributes}
 
 
 class Concept(nn.Module):

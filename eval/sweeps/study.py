@@ -36,6 +36,8 @@ MAX_RUNS = 100_000
 """Most runs of a sweep."""
 SHIPPED = "paper"
 """The folder of `configs/` with shipped studies, and the beginning of their names."""
+SHIPPED_NAMES = ("xferbench_search", "zoo_")
+"""How the names of those that are sweeps begin; the others are of other commands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,9 +189,9 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
 
 
 def shipped_studies() -> dict[str, Traversable]:
-    """The files of the shipped sweeps, by name; `configs/paper/` also has studies of other commands."""
+    """The files of the shipped sweeps, by name."""
     files = shipped_configs(SHIPPED)
-    return {f"{SHIPPED}/{name}": file for name, file in files.items() if name.endswith("_search")}
+    return {f"{SHIPPED}/{name}": file for name, file in files.items() if name.startswith(SHIPPED_NAMES)}
 
 
 def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:
