@@ -25,6 +25,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.own_images:ImageFeaturesWorld",
             "your own images as the features of an encoder that is not trained",
         ),
+        "digits": (
+            "ecsuite.games.worlds.digits:DigitsWorld",
+            "handwritten digits of 8 x 8 pixels, from scikit-learn, without a download",
+        ),
         "thing": (
             "ecsuite.games.worlds.things:ThingWorld",
             "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",

@@ -1,4 +1,4 @@
-"""Worlds of a list of objects of the user's, one target a round; all objects of a split are equally likely."""
+"""Worlds of a list of objects, one target a round; all objects of a split are equally likely."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -53,10 +53,13 @@ class ObjectListWorld(World):
     data_files = ("objects",)
     expected_source: ClassVar[str]
     """What the option `objects` names, for messages."""
+    source: str | None = None
+    """Where the objects are; None: the option `objects` says."""
 
     def __init__(self, options: Any, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
-        if options.objects is None:
+        self.source = self.source or options.objects
+        if self.source is None:
             raise ConfigError(f"world.objects: expected {self.expected_source}")
         self.options, self.num_candidates = options, 1 + self.num_distractors
         self.objects_of_split: dict[str, Integers] = {}
@@ -79,7 +82,7 @@ class ObjectListWorld(World):
         """
         options, number = self.options, len(described.meanings)
         self.num_objects = number
-        if trained is not None and trained.options.objects != options.objects:
+        if trained is not None and trained.source != self.source:
             is_held_out = None
         elif options.held_out_value is not None:
             is_held_out = _have(described, options.held_out_value)
@@ -92,13 +95,13 @@ class ObjectListWorld(World):
             self.splits = ("train", "valid", "test", "seen", "all")
             columns = {**split_column(is_held_out), **described.columns}
             described = replace(described, columns=columns)
-            held_out = f"{options.objects}: {len(kept)} of {number} objects are held out from training"
+            held_out = f"{self.source}: {len(kept)} of {number} objects are held out from training"
             self.notes = (*self.notes, held_out)
         self.rules = described
         fewest = min((len(each) for each in self.objects_of_split.values()), default=number)
         if fewest < self.num_candidates:
             raise ConfigError(
-                f"{self.num_candidates} distinct candidates need as many objects, but {options.objects} has {fewest}"
+                f"{self.num_candidates} distinct candidates need as many objects, but {self.source} has {fewest}"
                 f"{' in a split' if self.objects_of_split else ''}: lower task.num_distractors"
             )
 

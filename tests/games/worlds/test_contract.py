@@ -18,6 +18,7 @@ CASES = {
     "objects": ("world.kind=objects", "world.held_out=0.3", "task.num_distractors=3"),
     "images": ("world.kind=images", "world.size=16", "world.held_out=0.3", "task.num_distractors=3"),
     "image_features": ("world.kind=image_features", "world.held_out=0.3", "task.num_distractors=3"),
+    "digits": ("world.kind=digits", "task.num_distractors=3"),
     "thing": (
         "world.kind=thing",
         "world.num_attributes=3",
@@ -133,7 +134,7 @@ def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut(make):
         own.batch("train", 0)
     ) == 4
     is_own = isinstance(own, ObjectListWorld)  # whose corpora speak of every object
-    assert sum(map(len, own.corpus_batches(7))) == (16 if is_own else 7)
+    assert sum(map(len, own.corpus_batches(7))) == (own.num_objects if is_own else 7)
 
 
 def test_what_is_held_out_is_never_trained_on(make):
