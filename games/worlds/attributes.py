@@ -160,7 +160,9 @@ class AttributeWorld(SingleObjectWorld):
         if self.probabilities is None:
             target = (draws[:, 0] % np.uint64(num_allowed)).astype(np.int64)
         else:
-            target = drawn(self.probabilities if allowed is None else self.probabilities[allowed], draws[:, 0])
+            target = drawn(
+                self.probabilities if allowed is None else self.probabilities[allowed], draws[:, 0]
+            )
         about = self.attributes(target if allowed is None else allowed[target])
         if self.sharing is not None:
             others = self.sharing.of(about, draws[:, 1:-1])

@@ -88,5 +88,5 @@ class Given:
 def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
     """An object for each random word, (batch,), by probabilities up to a factor, (num_objects,)."""
     cumulative = probabilities.cumsum()
-    places = np.searchsorted(cumulative, words / 2.0**64 * cumulative[-1], side="right")
-    return np.minimum(places, len(cumulative) - 1)
+    places: Integers = np.searchsorted(cumulative, words / 2.0**64 * cumulative[-1], side="right")
+    return places.clip(max=len(cumulative) - 1)

@@ -25,10 +25,8 @@ from ecsuite.randomness import distinct_draws, random_words
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectListOptions:
-    """Options of a list of objects."""
+    """Options of every list of objects."""
 
-    objects: str | None = None
-    """Where the objects are."""
     held_out: Share = 0.0
     """Share of the objects that are held out from training; evaluations are then about these."""
     held_out_value: str | None = None
@@ -43,6 +41,14 @@ class ObjectListOptions:
             raise ConfigError("held_out_value: expected no held_out beside it")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnListOptions(ObjectListOptions):
+    """Options of a list of the user's objects."""
+
+    objects: str | None = None
+    """Where the objects are."""
+
+
 class ObjectListWorld(World):
     """Base class of worlds with a list of objects; the candidates of a round are distinct.
 
@@ -50,7 +56,7 @@ class ObjectListWorld(World):
     too, every object is the target of one round.
     """
 
-    data_files = ("objects",)
+    data_files: ClassVar[tuple[str, ...]] = ("objects",)
     expected_source: ClassVar[str]
     """What the option `objects` names, for messages."""
     source: str | None = None

@@ -12,8 +12,8 @@ from ecsuite.config import ConfigError, Count
 from ecsuite.games.worlds.image_encoding import RANDOM, encode_images
 from ecsuite.games.worlds.image_files import ImageSet, read_images
 from ecsuite.games.worlds.object_lists import (
-    ObjectListOptions,
     ObjectListWorld,
+    OwnListOptions,
     described_by,
     shown_places,
 )
@@ -33,7 +33,7 @@ class ImagesWorld(ObjectListWorld):
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(ObjectListOptions):
+    class Options(OwnListOptions):
         """Options of the world."""
 
         size: Annotated[int, Meta(ge=16, le=1024, multiple_of=16)] = 64
@@ -121,7 +121,7 @@ class ImageFeaturesWorld(ImagesWorld):
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(ObjectListOptions):
+    class Options(OwnListOptions):
         """Options of the world."""
 
         encoder: str = RANDOM

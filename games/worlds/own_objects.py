@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.games.worlds.object_lists import (
-    ObjectListOptions,
     ObjectListWorld,
+    OwnListOptions,
     described_by,
     shown_places,
 )
@@ -26,7 +26,7 @@ class OwnObjectsWorld(ObjectListWorld):
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options(ObjectListOptions):
+    class Options(OwnListOptions):
         """Options of the world."""
 
         numeric: Literal["bins", "features"] = "bins"

@@ -18,7 +18,7 @@ CASES = {
     "objects": ("world.kind=objects", "world.held_out=0.3", "task.num_distractors=3"),
     "images": ("world.kind=images", "world.size=16", "world.held_out=0.3", "task.num_distractors=3"),
     "image_features": ("world.kind=image_features", "world.held_out=0.3", "task.num_distractors=3"),
-    "digits": ("world.kind=digits", "task.num_distractors=3"),
+    "digits": ("world.kind=digits", "world.held_out=0.3", "task.num_distractors=3"),
     "thing": (
         "world.kind=thing",
         "world.num_attributes=3",
