@@ -49,20 +49,6 @@ WORLDS = Registry(
     base="ecsuite.games.worlds.world:World",
 )
 
-FREQUENCIES = Registry(
-    word="frequencies",
-    parts={
-        "uniform": ("ecsuite.games.worlds.frequencies:Uniform", "every object is equally frequent"),
-        "power_law": (
-            "ecsuite.games.worlds.frequencies:PowerLaw",
-            "by a power of the rank (Zipf 1935), the first object most often",
-        ),
-        "given": ("ecsuite.games.worlds.frequencies:Given", "a number for each object"),
-    },
-    base="builtins:object",
-    needs=("probabilities",),
-)
-
 TASKS = Registry(
     word="task",
     parts={

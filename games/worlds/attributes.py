@@ -14,8 +14,7 @@ from torch import Tensor
 
 from ecsuite.components import Part
 from ecsuite.config import ConfigError, Count, Levels, Natural, Share
-from ecsuite.games.registry import FREQUENCIES
-from ecsuite.games.worlds.frequencies import Floats, Uniform, drawn
+from ecsuite.games.worlds.frequencies import FREQUENCIES, Floats, Uniform, drawn
 from ecsuite.games.worlds.hard_distractors import SharingDistractors, with_target_at
 from ecsuite.games.worlds.world import (
     Batch,

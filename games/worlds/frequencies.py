@@ -5,10 +5,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.components import Registry
 from ecsuite.config import ConfigError, Positive
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+FREQUENCIES = Registry(
+    word="frequencies",
+    parts={
+        "uniform": ("ecsuite.games.worlds.frequencies:Uniform", "every object is equally frequent"),
+        "power_law": (
+            "ecsuite.games.worlds.frequencies:PowerLaw",
+            "by a power of the rank (Zipf 1935), the first object most often",
+        ),
+        "given": ("ecsuite.games.worlds.frequencies:Given", "a number for each object"),
+    },
+    base="builtins:object",
+    needs=("probabilities",),
+)
 
 MAX_OBJECTS = 2**22
 """Most objects whose frequencies may differ: they are a table."""
