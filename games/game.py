@@ -224,10 +224,10 @@ class Game(nn.Module):
         generator: torch.Generator | None = None,
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `play_views`."""
-        heard = message
+        received = message
         if self.training and getattr(self.loss, "needs_all_answers", False):
-            heard = message.with_all_ends()
-        answer, ends = self.response(heard, candidates, generator)
+            received = message.with_all_ends()
+        answer, ends = self.response(received, candidates, generator)
         output = self.task(answer, truth)
         if getattr(self.loss, "samples_answers", False):
             choices = self.task.choices(answer)  # type: ignore[attr-defined]

@@ -57,8 +57,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
 
     def losses(length):
         symbols = said.where(torch.arange(4)[:, None] < length, -1)
-        heard = Message(symbols=symbols, ends=None, length=length.float())
-        return game.understand(heard, candidates, truth, mode="greedy").loss
+        received = Message(symbols=symbols, ends=None, length=length.float())
+        return game.understand(received, candidates, truth, mode="greedy").loss
 
     length = (said >= 0).sum(0)
     found = losses(length)
