@@ -1,5 +1,6 @@
 """`ecsuite report`: one page about runs, sweeps, corpora and scores."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,7 @@ def report(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default all that vary."),
+        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),
     ] = None,
     metrics: Annotated[
         str | None, typer.Option(help="Scores of the tables; default those that the sweep asked for.")
@@ -44,4 +45,6 @@ def report(
         base=base,
         title=title,
     )
+    for note in written.notes:
+        print(f"note: {note}", file=sys.stderr)
     print(written)

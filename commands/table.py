@@ -14,7 +14,7 @@ def table(
     runs: Annotated[list[str], typer.Argument(help="Folders of sweeps or runs, or folders that hold these.")],
     by: Annotated[
         str | None,
-        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default all that vary."),
+        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),
     ] = None,
     metrics: Annotated[
         str | None, typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have.")

@@ -102,7 +102,10 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
     except UnicodeEncodeError:
         reason = "a lone surrogate"
     except json.JSONDecodeError as error:
-        place, reason = f"{file}:{(line or 1) + error.lineno - 1}", f"{error.msg} at column {error.colno}"
+        place, reason = (
+            f"{file}:{(line or 1) + error.lineno - 1}",
+            f"{error.msg.removesuffix(' at')} at column {error.colno}",
+        )
     raise ConfigError(f"{place}: not JSON: {reason}")
 
 

@@ -39,6 +39,8 @@ class Written:
     """Corpora with a message browser."""
     num_characters: int
     """Size of the page."""
+    notes: tuple[str, ...] = ()
+    """What could not be shown, or not all of it."""
 
     def __str__(self) -> str:
         """A line that says what is in the page."""
@@ -120,7 +122,10 @@ def write_report(
     )
     prepare_output_file(out)
     write_atomically(out, text.encode(errors="backslashreplace"))  # names of files may be no text
-    return Written(path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=len(text))
+    size = len(text)
+    return Written(
+        path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=size, notes=tuple(notes)
+    )
 
 
 def _title(paths: Sequence[Path]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ecsuite.checksums import require_unchanged_text
 from ecsuite.config import ConfigError, decoded, parse_yaml
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.scorecard import read_scores
@@ -137,7 +138,9 @@ def frame_of(records: Sequence[Record]) -> Any:
 def _of_run(folder: Path) -> Record:
     config = folder / "config.yaml"
     try:
-        tree = parse_yaml(decoded(config.read_bytes(), config), str(config))
+        content = config.read_bytes()
+        require_unchanged_text(content, config)
+        tree = parse_yaml(decoded(content, config), str(config))
         metadata = folder / "metadata.json"
         known = read_json(metadata) if metadata.is_file() else {}
         training = dict(known.get("training", {}))

@@ -25,6 +25,8 @@ SIGNIFICANCE = 0.05
 """Corrected p-value from which a row is not told apart from the best one."""
 DIRECTIONS = {"accuracy": "higher", "set_accuracy": "higher", "loss": "lower"}
 """Which way the measures of a training are better; metrics have theirs in their registry."""
+MANY_SETTINGS = 4
+"""As many settings have a column each, even if some follow from others."""
 ALWAYS = ("accuracy",)
 """Figures that a table has besides the scores, where runs have them."""
 
@@ -198,7 +200,7 @@ def make_table(
 
     Args:
         records: The runs.
-        by: Settings; None: all that vary.
+        by: Settings; None: all that vary or, if these are many, those from which the others follow.
         figures: Names of measures and scores; None: accuracy, and all scores of the runs.
         with_incomplete: Whether runs that were ended by the clock, by a stop or by pruning are in the means, too.
 
@@ -209,7 +211,7 @@ def make_table(
     known_figures = list(dict.fromkeys(name for record in records for name in record.figures))
     scores = dict.fromkeys(name for record in records for name in record.scores)
     usual = [name for name in known_figures if name in ALWAYS or name in scores]
-    keys = known_settings if by is None else list(by)
+    keys = _telling(records, known_settings) if by is None else list(by)
     for key in keys:
         if key not in known_settings:
             raise (
@@ -241,6 +243,19 @@ def make_table(
             )
         )
     return Table(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
+
+
+def _telling(records: Sequence[Record], keys: Sequence[str]) -> list[str]:
+    """The settings; if they are many, as in runs of several games, without those that follow from the ones before."""
+    if len(keys) <= MANY_SETTINGS:
+        return list(keys)
+    kept: list[str] = []
+    num_groups = 1
+    for key in keys:
+        found = {repr([record.settings.get(each) for each in (*kept, key)]) for record in records}
+        if len(found) > num_groups:
+            kept, num_groups = [*kept, key], len(found)
+    return kept
 
 
 def _column(groups: Sequence[Sequence[Record]], name: str) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -160,3 +161,11 @@ def test_the_command_says_what_it_wrote(ecsuite, tmp_path, study):
     assert (code, err) == (0, "")
     assert out == "18 runs and the messages of 18 corpora in report.html (0.1 MB)\n"
     assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
+
+
+def test_what_cannot_be_shown_is_told(study, ecsuite, tmp_path):
+    shutil.copytree(study / "runs" / "gumbel-5-1", tmp_path / "run")
+    (tmp_path / "run" / "corpus.jsonl").write_text("[1, 2]\n[1,\n")
+    code, out, err = ecsuite("report", "run")
+    assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
+    assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ecsuite.checksums import DamagedError, sealed_text
 from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps.records import Record, read_records
 from ecsuite.eval.sweeps.tables import best_of, make_table
@@ -101,6 +102,29 @@ def test_run_folders_of_any_origin(tmp_path):
     ]  # fmt: skip
     assert records[0].measures == {"accuracy": 0.25} and records[0].stopped == "epochs"
     assert [row.num_runs for row in make_table(records).rows] == [2, 1]
+
+
+def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
+    def records(num_others):
+        return [
+            Record(
+                name=name, seed=1, measures={"accuracy": 0.5}, scores={},
+                settings={"name": name, "channel.max_len": size, "channel.vocab_size": size + vocab}
+                | {f"world.other{number}": size for number in range(num_others)},
+            )
+            for name, size, vocab in (("a", 2, 0), ("a", 2, 1), ("b", 3, 0))
+        ]  # fmt: skip
+
+    assert len(make_table(records(1)).keys) == 4
+    table = make_table(records(2))
+    assert table.keys == ("name", "channel.vocab_size") and len(table.rows) == 3
+
+
+def test_an_edited_config_is_not_used(tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_bytes(sealed_text(b"name: mine\n").replace(b"mine", b"ours"))
+    with pytest.raises(DamagedError, match="damaged or edited"):
+        read_records([tmp_path])
 
 
 @pytest.mark.parametrize(
