@@ -242,9 +242,8 @@ def test_other_commands(run, name, tmp_path, write_data):
     }
     write_data("udpos")
     (tmp_path / "corpus.jsonl").write_text("".join(f"[{row % 5}, {row % 3}, 7]\n" for row in range(40)))
-    (tmp_path / "pairs.tsv").write_text(
-        "".join(f"a {'bcde'[row % 4]} f\tf {'bcde'[row % 4]} a\n" for row in range(60))
-    )
+    pairs = (f"a b {row % 8} {row // 8}\t{row // 8} {row % 8} b a\n" for row in range(60))
+    (tmp_path / "pairs.tsv").write_text("".join(pairs))
     (tmp_path / "small.yaml").write_text(
         "rows:\n- {name: thing_gs, base: thing_gs}\nname: small\nseeds: [1]\n"
     )
