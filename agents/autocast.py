@@ -54,7 +54,7 @@ def call_sender(sender: nn.Module, meanings: Tensor, builder: MessageBuilder) ->
         ConfigError: If the sender returns anything but a message.
     """
     casts_weights = getattr(sender, "casts_weights", False)
-    with _autocast(meanings.device, torch.float32 if casts_weights else meanings.dtype):
+    with autocast_to(meanings.device, torch.float32 if casts_weights else meanings.dtype):
         if casts_weights:
             message: Message = sender(meanings, builder)
         else:
@@ -83,7 +83,7 @@ def call_receiver(receiver: nn.Module, message: Message, dtype: torch.dtype) -> 
     """
     casts_weights = getattr(receiver, "casts_weights", False)
     symbols = message.symbols
-    with _autocast(symbols.device, torch.float32 if casts_weights else dtype):
+    with autocast_to(symbols.device, torch.float32 if casts_weights else dtype):
         if casts_weights:
             states, ends = receiver(message, dtype)
         else:
@@ -108,7 +108,7 @@ class _BuilderWithoutAutocast:
     """A message builder that computes in full precision while its sender is called under autocast."""
 
     def __init__(self, builder: MessageBuilder, device: torch.device) -> None:
-        self.builder, self.without_autocast = builder, _autocast(device, torch.float32)
+        self.builder, self.without_autocast = builder, autocast_to(device, torch.float32)
 
     @property
     def done(self) -> bool:
@@ -126,7 +126,7 @@ class _BuilderWithoutAutocast:
             return self.builder.message()
 
 
-def _autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
+def autocast_to(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
     """Autocast to `dtype`, whatever surrounds it; fp32: no autocast."""
     if not torch.amp.is_autocast_available(device.type):
         return nullcontext()

@@ -113,6 +113,10 @@ PERCEPTIONS = Registry(
             "ecsuite.agents.perception:Conv4Perception",
             "for images: four convolutions with batch normalisation and pooling (Mu & Goodman 2021); slow on a CPU",
         ),
+        "pretrained": (
+            "ecsuite.agents.pretrained:PretrainedPerception",
+            "for images: a model of timm such as resnet18, with weights of your file, frozen or trained",
+        ),
     },
     base="torch.nn:Module",
     options="ecsuite.agents.options:PerceptionOptions",

@@ -1,5 +1,7 @@
 """Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,7 @@ NAMES_AND_SETTINGS = {
     "perception:conv_max": ("conv_max,size=8", IMAGES),
     "perception:conv_grid": ("conv_grid,size=8", IMAGES),
     "perception:conv4": ("conv4", IMAGES),
+    "perception:pretrained": ("pretrained,freeze=false", IMAGES),
 }
 """What a part is tried with where its name alone does not do."""
 EXCEPTIONS = {
@@ -47,6 +50,7 @@ EXCEPTIONS = {
 }
 """Words of the checks that a part does not hold."""
 SLOW = pytest.mark.slow
+NEEDS_TIMM = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed")
 
 
 def make_photos(folder):
@@ -64,7 +68,8 @@ def parts():
     for kind, registry in REGISTRIES.items():
         for number, name in enumerate(registry.parts):
             part = f"{kind}:{name}"
-            yield pytest.param(kind, name, id=part, marks=[SLOW] if number else [])
+            needed = [NEEDS_TIMM] if name == "pretrained" else []
+            yield pytest.param(kind, name, id=part, marks=[SLOW, *needed] if number else [])
 
 
 @pytest.mark.parametrize(("kind", "name"), list(parts()))
