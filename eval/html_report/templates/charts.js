@@ -205,12 +205,17 @@ function drawParallel(charts) {
   axes.forEach((each, place) => {
     const [x1, y1] = at(place, 0), [x2, y2] = at(place, 1);
     parts.push(line(x1, y1, x2, y2, { stroke: "var(--soft)", "stroke-width": 1.2 }));
-    parts.push(text(narrow ? 16 : x1, narrow ? y1 - 14 : (place % 2 ? 28 : 13), cut(each.name, narrow ? 40 : 24), { "text-anchor": narrow ? "start" : "middle", "font-weight": 600 }));
-    for (const [label, share] of each.labels) {
-      const [x, y] = at(place, share);
+    parts.push(text(narrow ? 16 : x1, narrow ? y1 - 14 : (place % 2 ? 28 : 13), cut(each.name, narrow ? 40 : 24), { class: "halo", "text-anchor": narrow ? "start" : "middle", "font-weight": 600 }));
+    const taken = [];
+    /* The ends of the axis first; a label that would lie on another one is left out. */
+    for (const [whole, share] of [...each.labels].sort((one, other) => Math.abs(other[1] - 0.5) - Math.abs(one[1] - 0.5))) {
+      const [x, y] = at(place, share), label = cut(whole, 12);
       const isFirst = place === 0, beside = isFirst ? x - 6 : x + 6;
       const anchor = narrow ? (share < 0.1 ? "start" : share > 0.9 ? "end" : "middle") : isFirst ? "end" : "start";
-      parts.push(text(narrow ? x : beside, narrow ? y + 15 : y + 4, cut(label, 12), { class: "halo", "text-anchor": anchor }));
+      const size = narrow ? 7 * label.length : 13, from = narrow ? x - { start: 0, middle: size / 2, end: size }[anchor] : y;
+      if (taken.some((other) => from < other[1] + 3 && from + size + 3 > other[0])) continue;
+      taken.push([from, from + size]);
+      parts.push(text(narrow ? x : beside, narrow ? y + 15 : y + 4, label, { class: "halo", "text-anchor": anchor }));
     }
   });
   const said = best ? `${rows.length} combinations of settings. The best is ${best.label} with ${name} ${shortNumber(best.value)}.` : "";

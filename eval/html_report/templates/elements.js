@@ -52,6 +52,7 @@ function cut(content, most) {
 function shortNumber(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
+  if (size < 1e-12) return "0";
   if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en");
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(1);
   return String(Number(value.toPrecision(3)));
