@@ -26,7 +26,8 @@ class Lock:
 
     def __init__(self, file: Path, note: Callable[[str], None] = lambda _: None) -> None:
         self.file, self._note = file, note
-        self._lock = FileLock(file, thread_local=False)
+        # Without the fallback to lock files, which a killed process leaves behind.
+        self._lock = FileLock(file, thread_local=False, fallback_to_soft=False)
 
     def acquire(self, *, waits: bool = False) -> bool:
         """Take the lock; returns False if another one has it, and `waits` is not set."""

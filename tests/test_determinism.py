@@ -74,19 +74,36 @@ def test_hash_seeds_folders_and_repetition(tmp_path):
         assert contents(train(tmp_path / "deep" / f"b {number}", **variables)) == expected
 
 
+SWEEP = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": ["topsim"]}
+SWEEP["set"] = {"training.num_examples": 64, "training.num_epochs": 2}
+STUDIES = {
+    "icy": (
+        "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 2 --cache study/jobs",
+        (),
+    ),
+    "sweep": ("sweep sweep.yaml --device cpu --out study", ("runs/*/corpus.jsonl", "runs/*/checkpoint-*")),
+}
+"""Commands whose kept results are in `study/jobs`, and further files in `study` that must be equal."""
+
+
 @pytest.mark.slow
-def test_executors(ecsuite, tmp_path):
+@pytest.mark.parametrize("name", STUDIES)
+def test_executors(ecsuite, name):
+    """One process and two: they work in the same folder, one after the other."""
+    Path("sweep.yaml").write_text(json.dumps(SWEEP))
+    command, files = STUDIES[name]
     found = []
     for place in ("local:1", "local:2"):
-        cache = place.replace(":", "")
-        code, _, err = ecsuite(
-            "icy", "--model", "fc1l", "--grammar", "perm", "--num-attributes", "2", "--num-values", "2",
-            "--seeds", "2", "--on", place, "--cache", cache, "--out", f"{cache}.json",
-        )  # fmt: skip
+        code, _, err = ecsuite(*command.split(), "--on", place)
         assert code == 0, err
-        results = [json.loads(file.read_text()) for file in sorted(Path(cache, "results").glob("*.json"))]
-        found.append([(entry["key"], entry["value"]) for entry in results])
-    assert found[0] == found[1] and found[0]
+        entries = [json.loads(file.read_text()) for file in sorted(Path("study/jobs/results").glob("*.json"))]
+        kept = [(entry["key"], entry["value"]) for entry in entries]
+        assert len(kept) > 1
+        found.append(
+            (kept, [file.read_bytes() for each in files for file in sorted(Path("study").glob(each))])
+        )
+        shutil.rmtree("study")
+    assert found[0] == found[1]
 
 
 OTHERS = {

@@ -35,7 +35,7 @@ def test_a_lock_names_its_holder_and_ends_with_it(tmp_path):
     assert not file.exists()
 
 
-@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP])
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
 def test_a_file_system_without_locks_is_told_of_and_used(tmp_path, monkeypatch, error):
     def no_lock(*_):
         raise OSError(error, os.strerror(error))

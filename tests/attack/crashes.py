@@ -60,39 +60,49 @@ VARYING = ("seconds", "examples_per_second", "checksum", "arrays", "log_sha256")
 
 
 def ecsuite(folder, line, at=None, fault="die", with_output=False):
-    """Run a command in a child process.
+    """Run a command in a child process; returns what `ended` does."""
+    return ended(*start(folder, line, at, fault, with_output))
+
+
+def start(folder, line, at=None, fault="die", with_output=False):
+    """Start a command in a child process; returns its number, and the file of a pipe to read what it tells."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return child, reader
+    code, printed, out = 1, io.StringIO(), io.StringIO()
+    events = Events(folder, at, fault)
+    try:
+        os.chdir(folder)
+        from ecsuite.cli import main
+
+        sys.argv = ["ecsuite", *line]
+        events.install()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(printed):
+            main()
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        printed.write(traceback.format_exc())
+    told = [printed.getvalue()[-20_000:], events.count, events.kinds, list(sys.modules)]
+    with open(writer, "wb") as pipe:
+        pipe.write(json.dumps([*told, out.getvalue()] if with_output else told).encode())
+    os._exit(code)
+
+
+def ended(child, reader):
+    """Wait for a child process.
 
     Returns:
         The exit code, standard error, the number of events, their kinds, the modules that it imported, and, if asked,
         standard output.
     """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        code, printed, out = 1, io.StringIO(), io.StringIO()
-        events = Events(folder, at, fault)
-        try:
-            os.chdir(folder)
-            from ecsuite.cli import main
-
-            sys.argv = ["ecsuite", *line]
-            events.install()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(printed):
-                main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        except BaseException:
-            printed.write(traceback.format_exc())
-        told = [printed.getvalue()[-20_000:], events.count, events.kinds, list(sys.modules)]
-        with open(writer, "wb") as pipe:
-            pipe.write(json.dumps([*told, out.getvalue()] if with_output else told).encode())
-        os._exit(code)
-    os.close(writer)
     with open(reader, "rb") as pipe:
         told = pipe.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return code, *(json.loads(told) if told else ("", 0, {}, [], ""))
+    return code, *(json.loads(told) if told and code >= 0 else ("", 0, {}, [], ""))
 
 
 def preload(modules):

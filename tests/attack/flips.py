@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crashes import COMMANDS, STUDY, TRAIN, ecsuite
+from crashes import COMMANDS, STUDY, TRAIN, ecsuite, preload
 
 UNREAD = (".lock",)
 """Ends of names of files whose content nobody reads for figures."""
@@ -58,7 +58,9 @@ def attack(name, num_flips, seed=0, print_fault=print):
         (made / "study.yaml").write_text(json.dumps(STUDY))
         given = set(made.rglob("*"))
         for each in [*before, line]:
-            assert ecsuite(made, each)[0] == 0
+            code, *_, modules = ecsuite(made, each)
+            assert code == 0
+            preload(modules)
         files = [each for each in sorted(made.rglob("*")) if each.is_file() and each not in given]
         files = [each for each in files if not each.name.endswith(UNREAD) and each.stat().st_size]
         work = Path(scratch) / "work"

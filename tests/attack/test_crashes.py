@@ -1,4 +1,4 @@
-"""A sample of the crash points and full disks of tests/attack/crashes.py; all of them are slow."""
+"""Crash points, full disks, flipped bits, races and signals: a sample; all of them are slow."""
 
 import json
 import subprocess
@@ -52,3 +52,12 @@ def test_flipped_bits(command):
 @pytest.mark.timeout(3600)
 def test_two_processes():
     figures("races.py", "--starts", 1000, "--trainings", 20)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+def test_signals_at_random_times(command):
+    found = figures("stops.py", command, "--times", 5)
+    assert [each["signal"] for each in found] == ["kill", "term", "stop"]
+    assert all(each["survived"] == each["sent"] == 5 for each in found)

@@ -1,0 +1,100 @@
+"""Signals at random times: kill -9 and SIGTERM, after which the command runs again, and SIGSTOP with SIGCONT.
+
+    python tests/attack/stops.py train score --times 20
+
+A figure a line: signals sent, how many found the command running, and how many ended with the bytes of the command that
+nobody disturbed.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from crashes import COMMANDS, STUDY, contents, ecsuite, ended, fresh, preload, start
+
+SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
+CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
+"""Exit codes by signal, beside 0: that of a request to stop, or of the signal before it is waited for."""
+SECONDS_STOPPED = 0.2
+
+
+def without_spare(files):
+    """Files without all but the newest checkpoint of a folder: a request to stop writes one of its own."""
+    newest = {str(Path(name).parent): name for name in sorted(files) if "checkpoint-" in name}
+    return {
+        name: content
+        for name, content in files.items()
+        if "checkpoint-" not in name or name in newest.values()
+    }
+
+
+def attack(name, signals, times, seed=0, print_fault=print):
+    """Send signals to a command at random times; yields the figures of each."""
+    before, line = COMMANDS[name]
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared, work = Path(scratch) / "prepared", Path(scratch) / "work"
+        prepared.mkdir()
+        (prepared / "study.yaml").write_text(json.dumps(STUDY))
+        for each in before:
+            assert ecsuite(prepared, each)[0] == 0
+        code, said, *_, modules = ecsuite(fresh(prepared, work), line)
+        assert code == 0, said
+        preload(modules)
+        began = time.monotonic()
+        ecsuite(fresh(prepared, work), line)
+        seconds, whole = time.monotonic() - began, without_spare(contents(work))
+        for sent in signals:
+            figures = {"command": name, "signal": sent, "sent": 0, "while_running": 0, "survived": 0}
+            for _ in range(times):
+                child, reader = start(fresh(prepared, work), line)
+                time.sleep(rng.uniform(0, seconds))
+                os.kill(child, SIGNALS[sent])
+                if sent == "stop":
+                    time.sleep(SECONDS_STOPPED)
+                    os.kill(child, signal.SIGCONT)
+                code, said, *_ = ended(child, reader)
+                faults = [] if code in (0, *CODES[sent]) else [f"exit code {code}: {said[-600:]}"]
+                if sent != "stop":
+                    again, told, *_ = ecsuite(work, line)
+                    faults += [f"run again: exit code {again}: {told[-600:]}"] if again else []
+                if not faults and (found := without_spare(contents(work))) != whole:
+                    others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
+                    faults.append(f"other bytes: {', '.join(others)[:300]}")
+                figures["sent"] += 1
+                figures["while_running"] += code != 0 or sent == "stop"
+                figures["survived"] += not faults
+                for each in faults:
+                    print_fault(f"{name}, {sent}: {each}")
+            yield figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commands", nargs="*", default=list(COMMANDS))
+    parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
+    parser.add_argument("--times", type=int, default=10, help="for each command and signal")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
+    import torch._dynamo
+
+    import ecsuite.games.training  # noqa: F401
+
+    torch.set_num_threads(1)
+    is_survived = True
+    for name in options.commands:
+        for figures in attack(name, options.signals, options.times, options.seed):
+            print(json.dumps(figures), flush=True)
+            is_survived &= figures["sent"] == figures["survived"]
+    sys.exit(not is_survived)
+
+
+if __name__ == "__main__":
+    main()
