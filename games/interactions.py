@@ -4,7 +4,6 @@ Tables are `pyarrow.Table`; pyarrow is imported when one is made or read. Column
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.atomic_files import write_atomically
-from ecsuite.checksums import DamagedError, require_unchanged
+from ecsuite.checksums import DamagedError
 from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import Ragged
 from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.formats.strict_json import read_json
 from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
@@ -67,14 +67,17 @@ def read_interactions(folder: Path) -> Any:
 
     Raises:
         ConfigError: If pyarrow is not installed.
-        DamagedError: If the file is not the one that the run wrote.
+        DamagedError: If the file is not the one that the run wrote, or the metadata are no JSON.
     """
     metadata, file = folder / "metadata.json", folder / FILE
-    found = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
-    require_unchanged(found, metadata)
-    if KEY not in found:
+    try:
+        found = read_json(metadata) if metadata.is_file() else {}
+    except ConfigError as error:
+        raise DamagedError(str(error)) from None
+    if not isinstance(found, dict) or KEY not in found:
         return None
-    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != found[KEY].get("sha256"):
+    told = found[KEY].get("sha256") if isinstance(found[KEY], dict) else None
+    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != told:
         raise DamagedError(f"{file}: not as the run wrote it")
     require_pyarrow()
     return read_parquet(file)

@@ -1,6 +1,7 @@
 """Writes the seeds of the fuzzers: valid input of every reader, small. Run as `python tests/attack/make_seeds.py`."""
 
 import gzip
+import hashlib
 import json
 import lzma
 import shutil
@@ -13,8 +14,10 @@ from datasets import Dataset
 from PIL import Image
 from pyarrow import parquet
 
+from ecsuite.checksums import sealed
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import write_corpus
+from ecsuite.games.interactions import as_parquet
 from ecsuite.games.worlds.feature_files import synthetic_features
 from ecsuite.jobs.store import Store
 from ecsuite.tensor_files import write_tensors
@@ -71,6 +74,9 @@ TEXTS = {
     "game_yaml/former.yaml": "format: 1\nchannel: {kind: reinforce}\ntraining: {lr: 0.002, batch_size: 32}\n",
     "sweep_yaml/a.yaml": "base: disc_tiny\nvary: {channel.vocab_size: [5, 20], training.batch_size: [16]}\nseeds: 2\n"
     "score: [topsim]\nset: {training.num_epochs: 1}\n",
+    "search_yaml/a.yaml": "base: disc_tiny\nseeds: 1\nset: {training.num_epochs: 1}\nsearch:\n  trials: 6\n"
+    "  maximise: topsim\n  prune: median\n  over:\n    optimizer.lr: [1e-3, 1e-1, log]\n"
+    "    sender.hidden_size: [16, 64, int]\n    channel.kind: [gumbel, reinforce]\n",
     "study_yaml/a.yaml": "rows:\n- {name: a, base: thing_gs, set: {training.num_epochs: 1}}\n",
     "scores/results.json": '{"score": 5.1, "by_target": {"da": 5.0, "eu": 5.2}}',
     "tagged/a.tsv": "the\tDET\ncat\tNOUN\n\ndogs\tNOUN\n",
@@ -128,6 +134,7 @@ def write_seeds() -> None:
     packed()
     tables()
     corpora()
+    results_of_runs()
     kept()
     pictures()
 
@@ -173,6 +180,22 @@ def corpora() -> None:
     for score in scores["scores"]:
         score["value"] = 0.5 if score["name"] == "topsim" else score["value"]
     (SEEDS / "scores" / "scores.json").write_text(json.dumps(scores, indent=1))
+
+
+def results_of_runs() -> None:
+    """What a report reads, and the interactions of a run."""
+    from attack.readers import ROUNDS
+
+    run = SEEDS / "report_sources" / "all" / "run"
+    shutil.copytree(SEEDS / "run_folder" / "all", run)
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        shutil.copy(FINISHED / name, run / name)
+    folder = SEEDS / "interactions" / "all"
+    folder.mkdir(parents=True)
+    table = as_parquet(pa.table(ROUNDS))
+    (folder / "interactions.parquet").write_bytes(table)
+    named = {"interactions": {"sha256": hashlib.sha256(table).hexdigest(), "num_rounds": 2}}
+    (folder / "metadata.json").write_text(json.dumps(sealed(named), indent=1))
 
 
 def kept() -> None:

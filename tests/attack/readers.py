@@ -8,9 +8,10 @@ from typing import Any
 
 from ecsuite.config import ConfigError, CorpusError, DamagedError
 from ecsuite.corpus import Corpus
-from ecsuite.downloads.downloads import read_sources
+from ecsuite.downloads.downloads import read_sources as read_downloads
 from ecsuite.eval.comparison.score_files import gather
 from ecsuite.eval.concept_games.study import load_study as load_cbm_study
+from ecsuite.eval.html_report.sources import read_sources
 from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.eval.sweeps.records import read_records
 from ecsuite.eval.sweeps.study import load_study as load_sweep
@@ -25,6 +26,7 @@ from ecsuite.file_formats import FormatError
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import newest_weights
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.interactions import read_interactions
 from ecsuite.games.worlds.feature_files import read_features
 from ecsuite.games.worlds.image_files import read_images
 from ecsuite.games.worlds.object_tables import read_objects
@@ -110,6 +112,21 @@ def run_folder(folder: Path) -> Any:
     return read_records([folder]), read_log(folder)
 
 
+def report_sources(folder: Path) -> Any:
+    """What a page about a folder with a run and scores is made of."""
+    return [(each.title, each.corpus() if each.path else None) for each in read_sources([folder])]
+
+
+ROUNDS = {"meaning": [[0, 1], [1, 1]], "correct": [True, False]}
+"""The interactions of a run."""
+
+
+def interactions(folder: Path) -> Any:
+    """The interactions of a run; None where its metadata name none."""
+    found = read_interactions(folder)
+    return ROUNDS if found is None else found.to_pydict()
+
+
 def images(file: Path) -> Any:
     """The images of the folder of a file, which is the only one."""
     return read_images(str(file.parent), 8)
@@ -138,7 +155,10 @@ READERS = {
     "game_yaml": Reader(read=lambda path: load_experiment(str(path))),
     "sweep_yaml": Reader(read=load_sweep),
     "study_yaml": Reader(read=lambda path: load_cbm_study(str(path))),
+    "search_yaml": Reader(read=load_sweep),
     "run_folder": Reader(read=run_folder),
+    "report_sources": Reader(read=report_sources),
+    "interactions": Reader(read=interactions, kept=ROUNDS),
     "sweep_file": Reader(read=lambda path: read_records([path])),
     "scores": Reader(read=lambda path: gather([path], "topsim") if path.stem == "scores" else gather([path])),
     "checkpoint": Reader(read=checkpoint, kept={"a": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]}),
@@ -155,6 +175,6 @@ READERS = {
     "tatoeba": Reader(read=lambda folder: read_tatoeba(folder / "a.de", "en", is_sorted=False)),
     "bucc": Reader(read=lambda folder: read_bucc(folder / "a.de")),
     "submissions": Reader(read=submissions),
-    "downloads": Reader(read=read_sources),
+    "downloads": Reader(read=read_downloads),
 }
 """By name."""
