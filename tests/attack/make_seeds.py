@@ -74,7 +74,7 @@ TEXTS = {
     "game_yaml/former.yaml": "format: 1\nchannel: {kind: reinforce}\ntraining: {lr: 0.002, batch_size: 32}\n",
     "sweep_yaml/a.yaml": "base: disc_tiny\nvary: {channel.vocab_size: [5, 20], training.batch_size: [16]}\nseeds: 2\n"
     "score: [topsim]\nset: {training.num_epochs: 1}\n",
-    "search_yaml/a.yaml": "base: disc_tiny\nseeds: 1\nset: {training.num_epochs: 1}\nsearch:\n  trials: 6\n"
+    "search_yaml/a.yaml": "base: disc_tiny\nseeds: 1\nset: {evaluation.metrics: [topsim]}\nsearch:\n  trials: 6\n"
     "  maximise: topsim\n  prune: median\n  over:\n    optimizer.lr: [1e-3, 1e-1, log]\n"
     "    sender.hidden_size: [16, 64, int]\n    channel.kind: [gumbel, reinforce]\n",
     "study_yaml/a.yaml": "rows:\n- {name: a, base: thing_gs, set: {training.num_epochs: 1}}\n",
