@@ -76,8 +76,8 @@ def read_interactions(folder: Path) -> Any:
         raise DamagedError(str(error)) from None
     if not isinstance(found, dict) or KEY not in found:
         return None
-    told = found[KEY].get("sha256") if isinstance(found[KEY], dict) else None
-    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != told:
+    expected = found[KEY].get("sha256") if isinstance(found[KEY], dict) else None
+    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected:
         raise DamagedError(f"{file}: not as the run wrote it")
     require_pyarrow()
     return read_parquet(file)

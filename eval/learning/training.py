@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ecsuite.config import DivergedError
 from ecsuite.devices import global_generators
 from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
+from ecsuite.eval.learning.needed_resources import require_training
 from ecsuite.jobs.job import Stopped
 
 CHECK_EVERY = 50
@@ -69,10 +70,12 @@ def train(
         followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
+        ConfigError: If it does not fit into the memory, or its checkpoint on the disk.
         DivergedError: If the loss or the final weights are not finite.
         Stopped: If the training was asked to stop before its end.
     """
     parameters = list(parameters)
+    require_training(parameters, None if followed.checkpoint is None else followed.checkpoint.file.parent)
     decayed = [each for each in parameters if each.dim() > 1 or decays_vectors]
     others = [each for each in parameters if each.dim() <= 1 and not decays_vectors]
     groups: list[dict[str, Any]] = [{"params": decayed}, {"params": others, "weight_decay": 0.0}]

@@ -1,0 +1,21 @@
+"""Models that cannot be trained here are refused in one line, before their training begins."""
+
+from ecsuite import disk_space
+from ecsuite.eval.learning import needed_resources
+
+SCORE = "score perm --metrics xferbench --preset nano --device cpu --workers 1 --cache kept"
+
+
+def test_too_little_memory(ecsuite, files_of_0_1, monkeypatch):
+    monkeypatch.setattr(needed_resources, "free_memory", lambda: 2048)
+    code, out, err = ecsuite(*SCORE.split())
+    line = err.splitlines()[-1]
+    assert (code, out) == (2, "") and "weights needs at least" in line
+    assert line.endswith("2.0 KiB are free: choose a smaller --preset, or fewer processes by --workers")
+
+
+def test_a_full_disk(ecsuite, files_of_0_1, monkeypatch):
+    monkeypatch.setattr(disk_space, "free_space", lambda folder: 2048)
+    code, out, err = ecsuite(*SCORE.split())
+    assert (code, out) == (2, "")
+    assert "KiB on the disk for a checkpoint, and 2.0 KiB are free: make room" in err.splitlines()[-1]
