@@ -187,6 +187,19 @@ def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):
     assert corpora(tmp_path / "here") == corpora(tmp_path / "there")
 
 
+def test_a_task_whose_time_ends_goes_on_from_its_checkpoint(start, run, tmp_path):
+    (tmp_path / "long.yaml").write_text(LONG.replace("80", "400"))
+    run("sweep", "long.yaml", "--on", "here", "--out", "here")
+    process = start(
+        "sweep", "long.yaml", "--on", "slurm,time=2", "--out", "there"
+    )  # submitit stops it after 30 s
+    (task, _) = until(running)
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert re.search(r"Restarts=[1-9]", slurm("scontrol", "show", "job", "-o", task))
+    assert corpora(tmp_path / "here") == corpora(tmp_path / "there")
+
+
 def test_a_killed_command_computes_nothing_twice(start, run, tmp_path):
     first = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
     until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
