@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.sweeps.study import load_study
+from ecsuite.eval.sweeps.study import load_study, shipped_studies
 
 
 def settings(study):
@@ -52,6 +52,14 @@ def test_the_shipped_search_is_for_xferbench(ecsuite):
     assert study.name == "xferbench_search" and study.metrics == ("xferbench",)
     assert study.search.objective == "xferbench" and not study.search.is_maximised
     assert "ecsuite sweep paper/xferbench_search" in ecsuite("list", "studies", "paper/xferbench_search")[1]
+
+
+def test_the_shipped_studies_of_games_have_three_seeds():
+    names = [name for name in shipped_studies() if name.startswith("paper/zoo_")]
+    assert len(names) >= 3
+    for name in names:
+        study = load_study(name, device="cpu")
+        assert len(study.seeds) == 3 and len(study.variants) >= 3 and study.metrics, name
 
 
 def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
