@@ -135,10 +135,14 @@ def _half_samples(
     """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     parts = np.full(num_draws(NUM_RESAMPLES, 0) if num_rows >= resampling.MIN_ROWS else 0, np.nan)
+    has_left, has_right, weights = np.empty(len(x), bool), np.empty(len(x), bool), np.empty(len(x))
     for place in range(len(parts)):
         is_drawn = np.zeros(num_rows, bool)
         is_drawn[half_sample(num_rows, rng)] = True
-        total, *sums = (is_drawn[left] & is_drawn[right]).astype(float) @ moments
+        np.take(is_drawn, left, out=has_left, mode="clip")  # which copies nothing
+        np.take(is_drawn, right, out=has_right, mode="clip")
+        np.copyto(weights, np.logical_and(has_left, has_right, out=has_left))
+        total, *sums = weights @ moments
         mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)
         variance = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
         if variance >= 1e-12:

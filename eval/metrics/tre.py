@@ -1,6 +1,5 @@
 """TRE7, a tree reconstruction error: distance of the messages from sums of one part per attribute value."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,10 +10,10 @@ from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import WORK, resample
-from ecsuite.jobs.executors import num_cores
 
 VERSION = 2
 NUM_OBJECTS = 300
@@ -182,11 +181,5 @@ def least_absolute_errors(design: Floats, targets: Floats) -> Iterator[float]:
         error = -float(solution.fun)
         return error if error > 1e-9 else 0.0
 
-    with ThreadPoolExecutor(_num_threads()) as threads:
+    with ThreadPoolExecutor(num_threads()) as threads:
         yield from threads.map(solve, targets.T)
-
-
-def _num_threads() -> int:
-    """A thread a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return min(num_cores(), int(asked)) if asked.isdecimal() and int(asked) else num_cores()

@@ -14,9 +14,10 @@ from rich.console import Console, Group
 from ecsuite.atomic_files import remove_abandoned
 from ecsuite.checksums import CHECKSUM, sealed
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, metric_names
+from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, metric_names
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.side_by_side import computed
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.full_table import full_table
@@ -25,7 +26,6 @@ from ecsuite.eval.reports.short_table import WIDTH, ShortTable
 from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat, num_labels, row_labels
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
-from ecsuite.jobs.signals import end_as_requested
 from ecsuite.locks import Lock
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
@@ -163,13 +163,8 @@ def score_corpus(
     """
     options = options or Options()
     metrics = {name: load_metric(name) for name in metric_names(names)}
-    scores: list[Score] = []
-    for done, (name, metric) in enumerate(metrics.items()):
-        request = options.runner.should_stop()
-        if request is not None:
-            end_as_requested(request)
-        options.progress(name, done, len(metrics))
-        scores += metric(corpus, options)
+    alone = frozenset(name for name in metrics if name not in METRICS.parts or name in TRAINED)
+    scores = [score for found in computed(metrics, corpus, options, alone=alone) for score in found]
     return Scorecard(corpus=describe(corpus), scores=tuple(scores), samples=samples_of(corpus))
 
 

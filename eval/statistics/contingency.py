@@ -38,9 +38,10 @@ def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
 def _counted_by_sorting(codes: NDArray[Any]) -> tuple[Ints, Ints]:
     """As `numpy.unique`, which has more overhead."""
     ordered = np.sort(codes)
-    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    starts = np.concatenate([np.zeros(min(1, len(codes)), np.int64), starts])
-    return ordered[starts], np.diff(starts, append=len(codes))
+    is_first = np.ones(len(codes) + 1, bool)  # and one after the last
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:-1])
+    places = np.flatnonzero(is_first)
+    return ordered[places[:-1]], places[1:] - places[:-1]
 
 
 def tally(codes: Ints) -> Ints:
