@@ -11,7 +11,8 @@ SLOW = {
     },
     "learning": {
         "icy sender lstm", "icy sender husendz:dgsend", "icy receiver hier:gru", "xferbench nano",
-        "baseline no_pretrain mini", "baseline paren_synth", "translation full", "xtreme adapt", "xtreme direct",
+        "baseline no_pretrain mini", "baseline paren_synth", "translation full", "translation frozen",
+        "xtreme adapt", "xtreme direct",
     },
 }  # fmt: skip
 """Compared by `pytest -m slow`; of each part some cases are always compared."""

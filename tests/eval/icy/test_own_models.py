@@ -8,10 +8,12 @@ from ecsuite import foreign
 from ecsuite.agents.spec import parse_agent
 from ecsuite.config import ConfigError
 
-SMALL = ("--grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--seeds", "1")
+SMALL = ("--grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--seeds", "1", "--target", "0.6")
 
 
-@pytest.mark.parametrize(("role", "workers"), [("sender", 2), ("receiver", 1)])
+@pytest.mark.parametrize(
+    ("role", "workers"), [("sender", 1), ("receiver", 1), pytest.param("sender", 2, marks=pytest.mark.slow)]
+)
 def test_an_agent_of_ones_own_is_trained(ecsuite, tmp_path, role, workers):
     assert ecsuite("new", role, "own.py")[0] == 0
     line = (
