@@ -62,7 +62,9 @@ def test_kept_results_are_found(commands, as_json):
         # Arrays that are too large for a fixture are made again, where a job of another version needs them.
         whole = {digest for digest in present if kept[digest]["arrays"] is None or present == kept.keys()}
         assert kept and planned and not missing & whole, f"{command[0]}: computed again"
-        assert present != kept.keys() or not missing, f"{command[0]}: jobs of other inputs"
+        # Of games, keys have every setting: where a version adds one, their runs are computed again.
+        is_of_games = command[0] in ("cbm", "sweep")
+        assert is_of_games or present != kept.keys() or not missing, f"{command[0]}: jobs of other inputs"
 
 
 READ = (
