@@ -24,6 +24,7 @@ search:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("place", ["here", "local:2"])
 def test_killed_at_some_moments(tmp_path, place):
     (tmp_path / "study.yaml").write_text(STUDY)
