@@ -27,9 +27,12 @@ SEEN = ("sender.perception_size=8", "receiver.perception_size=12")
 SETS = (*SEEN, "game.num_targets=3", "game.num_distractors=4")
 
 REDUCTIONS: dict[str, tuple[str, ...]] = {
+    "channel": (),
+    "digits": SEEN,
     "disc_large": ("channel.max_len=8",),
     "disc_small": (),
     "disc_tiny": (),
+    "guess_number": ("sender.kind=gru", "receiver.kind=gru"),
     "mu_cub": (*SETS, "world.features=features.npz"),
     "mu_shapeworld": (*SETS, "world.images_per_world=3"),
     "mu_shapeworld_ref": (*SETS, "world.images_per_world=2"),
