@@ -140,7 +140,8 @@ class Slurm:
     def _submit_tasks(self, pool: str, number: int) -> None:
         try:
             executor = _executor(self.files / "logs", self.options, self.pools[pool], f"ecsuite-{pool}")
-            arguments = (str(self.files.parent), pool, SHARE_FOR_MORE * 60 * minutes_of(self.options["time"]))
+            limit = 60.0 * minutes_of(self.options["time"])
+            arguments = (str(self.files.parent), pool, SHARE_FOR_MORE * limit, limit)
             # submitit prints what sbatch says; it is in the error, too.
             with redirect_stderr(io.StringIO()), executor.batch():
                 for _ in range(number):

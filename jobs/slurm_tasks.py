@@ -16,6 +16,8 @@ slow to import is imported when a group was taken.
 import json
 import os
 import secrets
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,6 +31,8 @@ from ecsuite.atomic_files import SECONDS_UNTIL_ABANDONED, write_atomically
 if TYPE_CHECKING:
     from ecsuite.jobs.computing import Event
 
+SECONDS_BEFORE_LIMIT = 90.0
+"""How long before its time ends a task stops, to be queued again."""
 SECONDS_OF_PROGRESS = 5.0
 """How often a task says what it is doing."""
 JOBS, TASK, PROGRESS, END = ".jobs.json", ".task.json", ".progress.json", ".end.json"
@@ -38,14 +42,27 @@ JOBS, TASK, PROGRESS, END = ".jobs.json", ".task.json", ".progress.json", ".end.
 class Work:
     """What a task computes; called by submitit on a node."""
 
-    def __call__(self, folder: str, pool: str, seconds: float) -> None:
+    def __call__(self, folder: str, pool: str, seconds: float, limit: float) -> None:
         """Compute groups of a pool.
 
         Args:
             folder: The store.
             pool: Beginning of the names of groups.
             seconds: How long the task takes further groups.
+            limit: Seconds after which Slurm ends the task.
         """
+        # Slurm sends its signal before the limit to steps of a job alone, and there is none: it saves their start.
+        left = max(limit - SECONDS_BEFORE_LIMIT, limit / 2)
+        timer = threading.Timer(left, os.kill, (os.getpid(), signal.SIGUSR2))
+        timer.daemon = True
+        timer.start()
+        try:
+            self.work(folder, pool, seconds)
+        finally:
+            timer.cancel()
+
+    def work(self, folder: str, pool: str, seconds: float) -> None:
+        """Compute groups of a pool, as long as the task takes further ones."""
         began, own = time.monotonic(), own_number()
         # Those that it had taken before it was preempted, or its time ended.
         for name in groups_in(Path(folder) / "slurm", pool):
@@ -80,9 +97,9 @@ class Work:
         compute_and_report(0, jobs, Store(folder), report, lambda: False)
         write_atomically(files / f"{name}{END}", json.dumps(events).encode())
 
-    def checkpoint(self, folder: str, pool: str, seconds: float) -> Any:
+    def checkpoint(self, *arguments: Any) -> Any:
         """Called by submitit shortly before the time of the task ends: the task is queued again, as it was."""
-        return import_module("submitit.helpers").DelayedSubmission(self, folder, pool, seconds)
+        return import_module("submitit.helpers").DelayedSubmission(self, *arguments)
 
 
 def own_number() -> str:

@@ -188,11 +188,11 @@ def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):
 
 
 def test_a_task_whose_time_ends_goes_on_from_its_checkpoint(start, run, tmp_path):
-    (tmp_path / "long.yaml").write_text(LONG.replace("80", "400"))
+    (tmp_path / "long.yaml").write_text(LONG.replace("80", "200"))
     run("sweep", "long.yaml", "--on", "here", "--out", "here")
     process = start(
         "sweep", "long.yaml", "--on", "slurm,time=2", "--out", "there"
-    )  # submitit stops it after 30 s
+    )  # it is stopped after a minute
     (task, _) = until(running)
     _, err = process.communicate()
     assert process.returncode == 0, err
