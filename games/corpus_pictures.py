@@ -61,7 +61,7 @@ def _listed(options: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
 
 def _drawn(experiment: Any, corpus: Corpus, rows: Collection[int]) -> Pictures:
     """Images of the rounds of the corpus, which a world draws again from its seed."""
-    from ecsuite.games.game import make_world
+    from ecsuite.games.world_making import make_world
 
     world, wanted, first = make_world(experiment), sorted(rows), 0
     made: Pictures = {}

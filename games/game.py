@@ -26,10 +26,10 @@ from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.config import ConfigError
 from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.registry import CHANNELS, LOSSES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOSSES, TASKS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Task, Truth, choose
-from ecsuite.games.worlds.world import Batch, Integers, RunSizes, World
+from ecsuite.games.worlds.world import Batch, Integers, World
 
 MAX_OBJECTS_PER_CANDIDATE = 16
 """Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
@@ -388,37 +388,3 @@ def _perception(role: str, part: Any, world: World, state_size: int | None = Non
         return make_object_perception(part, world.object_shape, state_size)
     except ConfigError as error:
         raise ConfigError(f"{role}: {error}") from None
-
-
-def make_world(experiment: Experiment, trained: World | None = None) -> World:
-    """The world of an experiment, for its task.
-
-    Args:
-        experiment: What the world is of.
-        trained: The world in which agents were trained that are evaluated in this one.
-
-    Raises:
-        ConfigError: If the world does not have what the task asks for, or a file can't be used.
-    """
-    task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
-    kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
-    world_class = WORLDS.load(kind)
-    if spec.variant not in world_class.variants:
-        expected = " or ".join(world_class.variants)
-        raise ConfigError(f"task.variant: expected {expected} in world {kind}, got {spec.variant}")
-    if spec.needs_rule and not world_class.has_rules:
-        choices = [name for name in WORLDS.parts if WORLDS.load(name).has_rules]
-        raise ConfigError(
-            f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
-        )
-    sizes = RunSizes(
-        seed=training.seed,
-        num_train=training.num_examples,
-        num_valid=evaluation.num_valid,
-        batch_size=training.batch_size,
-        evaluation_batch_size=evaluation.batch_size or training.batch_size,
-    )
-    if trained is not None:
-        return trained.remade(world_class, experiment.world.options, spec, sizes)
-    world: World = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
-    return world

@@ -9,8 +9,8 @@ import numpy as np
 from ecsuite.atomic_files import write_atomically
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
-from ecsuite.games.game import make_world
 from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_lists import ObjectListWorld
 from ecsuite.games.worlds.world import Batch, World
 

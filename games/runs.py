@@ -20,7 +20,7 @@ from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.game import Game, View, make_world
+from ecsuite.games.game import Game, View
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Row, chosen_interventions, intervene
@@ -30,6 +30,7 @@ from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 
 

@@ -26,7 +26,7 @@ from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
 from ecsuite.games.corpus_generation import noise_generator, record_corpus
 from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_first_step
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
 from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
@@ -59,6 +59,7 @@ from ecsuite.games.training_notes import (
     steps_of_the_end,
 )
 from ecsuite.games.training_result import Result
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
 

@@ -16,9 +16,10 @@ from ecsuite.components import Part
 from ecsuite.games.channels import Mode
 from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, PlayResult, make_world
+from ecsuite.games.game import Game, PlayResult
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest
 

@@ -11,8 +11,9 @@ import torch
 
 from ecsuite.commands.train_game import FLAGS
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.settings_layers import listed
+from ecsuite.games.world_making import make_world
 
 PAGE = Path(__file__).parents[1] / "docs" / "from_egg.md"
 ROWS = [line.strip("|\n").split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]

@@ -11,9 +11,9 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
-from ecsuite.games.game import make_world
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import describe
 
 NUM_MESSAGES = 24

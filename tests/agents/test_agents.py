@@ -2,7 +2,8 @@
 
 from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 
 def test_sizes_are_those_of_the_reference_model():

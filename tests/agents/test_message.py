@@ -9,8 +9,9 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import SymbolChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.registry import CHANNELS
+from ecsuite.games.world_making import make_world
 
 MODES = ("train", "sample", "greedy")
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]

@@ -11,8 +11,9 @@ from ecsuite.agents.senders import build_message
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.registry import CHANNELS
+from ecsuite.games.world_making import make_world
 
 WORDS_OF_VALUES = ("quantized", "continuous")
 

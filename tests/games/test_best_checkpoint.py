@@ -11,9 +11,10 @@ from ecsuite.config import ConfigError, DamagedError
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.best_checkpoint import Best
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import TrainingOptions
+from ecsuite.games.world_making import make_world
 
 BEST = ("training.keep_best=accuracy",)
 PATIENT = (*BEST, "training.patience=2")

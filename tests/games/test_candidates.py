@@ -8,7 +8,8 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")
 IN_BATCH = ("task.kind=in_batch", *BATCH)

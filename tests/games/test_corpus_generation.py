@@ -6,7 +6,8 @@ import torch
 
 from ecsuite.games.corpus_generation import record_corpus, words_to_symbols
 from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds import attributes
 
 

@@ -16,7 +16,8 @@ from torch.nn.functional import cross_entropy, one_hot
 from ecsuite.agents.message import EOS
 from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction, corpus_of_egg_game
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 needs_egg = pytest.mark.skipif(
     find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"

@@ -8,7 +8,8 @@ from ecsuite.agents.spec import families
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import override
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 
 def names(role, *more):

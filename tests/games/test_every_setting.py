@@ -18,9 +18,10 @@ from ecsuite.components import KIND, nested_registry, option_types
 from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment, named_configs, override
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.sections import PARTS, PLAIN
 from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
 EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
 RECORDED = Path(__file__).with_name("initial_states.json")

@@ -10,9 +10,10 @@ import pytest
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.interactions import FILE, record_interactions
 from ecsuite.games.runs import load_run
+from ecsuite.games.world_making import make_world
 
 pytest.importorskip("pyarrow")
 

@@ -9,9 +9,10 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.runs import load_run
+from ecsuite.games.world_making import make_world
 from ecsuite.tensor_files import read_tensors
 
 METRICS = "evaluation.metrics=topsim,zla"

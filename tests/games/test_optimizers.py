@@ -8,10 +8,11 @@ from torch import nn
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
 from ecsuite.tensor_files import read_tensors
 
 SMALL = [

@@ -4,8 +4,8 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
 from ecsuite.games.preview import make_preview, rule_text
+from ecsuite.games.world_making import make_world
 
 FEW = ("task.num_targets=2", "task.num_distractors=2", "training.batch_size=4")
 

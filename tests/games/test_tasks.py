@@ -9,8 +9,9 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
+from ecsuite.games.world_making import make_world
 
 
 def discrimination(num_candidates):

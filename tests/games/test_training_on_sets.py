@@ -9,9 +9,10 @@ from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import override
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.optimizers import Adam
 from ecsuite.games.training import evaluate
+from ecsuite.games.world_making import make_world
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",

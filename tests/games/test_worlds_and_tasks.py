@@ -5,8 +5,9 @@ import torch
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
 from ecsuite.games.registry import TASKS, WORLDS
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.things import ThingWorld

@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.randomness import epoch_order
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
 from ecsuite.games.registry import WORLDS
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_lists import ObjectListWorld
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3")

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 
 def test_digits_are_pixels_and_their_classes_are_meanings():

@@ -5,7 +5,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.hard_distractors import SharingDistractors, nearest_objects, with_target_at
 
 

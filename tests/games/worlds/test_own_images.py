@@ -9,7 +9,7 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.image_encoding import encode_folder
 
 SMALL = (

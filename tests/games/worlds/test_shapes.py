@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds import shapes
 from ecsuite.games.worlds.shapes import ShapesWorld
 from ecsuite.games.worlds.world import FREE

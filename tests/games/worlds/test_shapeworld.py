@@ -6,7 +6,7 @@ import torch
 from scipy.stats import chisquare
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds import shapeworld
 from ecsuite.games.worlds.formulas import KINDS, all_formulas
 from ecsuite.games.worlds.shapeworld import ShapeWorld

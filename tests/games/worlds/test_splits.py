@@ -6,7 +6,8 @@ import torch
 
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game, make_world
+from ecsuite.games.game import Game
+from ecsuite.games.world_making import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 CASES = {

@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import make_world
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.text_files import TextWorld, read_examples
 
 

@@ -1,0 +1,40 @@
+"""The world of an experiment, made for what its task asks."""
+
+from ecsuite.config import ConfigError
+from ecsuite.games.registry import TASKS, WORLDS
+from ecsuite.games.sections import Experiment
+from ecsuite.games.worlds.world import RunSizes, World
+
+
+def make_world(experiment: Experiment, trained: World | None = None) -> World:
+    """The world of an experiment, for its task.
+
+    Args:
+        experiment: What the world is of.
+        trained: The world in which agents were trained that are evaluated in this one.
+
+    Raises:
+        ConfigError: If the world does not have what the task asks for, or a file can't be used.
+    """
+    task, training, evaluation = experiment.task, experiment.training, experiment.evaluation
+    kind, spec = experiment.world.kind, TASKS.load(task.kind).rounds(task.options)
+    world_class = WORLDS.load(kind)
+    if spec.variant not in world_class.variants:
+        expected = " or ".join(world_class.variants)
+        raise ConfigError(f"task.variant: expected {expected} in world {kind}, got {spec.variant}")
+    if spec.needs_rule and not world_class.has_rules:
+        choices = [name for name in WORLDS.parts if WORLDS.load(name).has_rules]
+        raise ConfigError(
+            f"task {task.kind}: world {kind} has no rules; worlds with rules: {', '.join(choices)}"
+        )
+    sizes = RunSizes(
+        seed=training.seed,
+        num_train=training.num_examples,
+        num_valid=evaluation.num_valid,
+        batch_size=training.batch_size,
+        evaluation_batch_size=evaluation.batch_size or training.batch_size,
+    )
+    if trained is not None:
+        return trained.remade(world_class, experiment.world.options, spec, sizes)
+    world: World = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+    return world
