@@ -19,7 +19,6 @@ from ecsuite.commands.catalogue import COMMANDS
 from ecsuite.commands.command_help import HELP, make_command
 from ecsuite.config import ConfigError, CorpusError, DamagedError, DivergedError
 from ecsuite.file_formats import FormatError
-from ecsuite.foreign import error_in_part
 from ecsuite.messages import of_system, one_line
 from ecsuite.version import __version__
 
@@ -211,6 +210,8 @@ def main() -> None:
         sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")
         sys.exit(2)
     except Exception as error:
+        from ecsuite.foreign import error_in_part
+
         if (found := error_in_part(error)) is None:
             raise
         sys.stderr.write(f"{one_line(found)}\n")

@@ -30,8 +30,9 @@ from scipy import optimize, stats
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports.canvas import new_figure, prepare_picture, save
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
+from ecsuite.eval.xferbench.registry import SOURCES
 from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.sources import SOURCES, Request
+from ecsuite.eval.xferbench.sources import Request
 from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
@@ -149,7 +150,7 @@ def source(
         kind = "human" if name in texts else name
         if kind in ("human", "paren_real"):
             plain.write_text("\n".join(texts[name if name in texts else "fr"].documents()), encoding="utf-8")
-        return SOURCES[kind](Request(preset=preset, protocol="strict", seed=seed, text=plain))
+        return SOURCES.load(kind)(Request(preset=preset, protocol="strict", seed=seed, text=plain))
 
 
 def stand_in(like: StandIn) -> Corpus:

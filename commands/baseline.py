@@ -8,7 +8,6 @@ import typer
 
 from ecsuite.commands.options import Preset, Protocol, Seed, Seeds, Targets, require_read, xferbench_options
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.config import look_up
 
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
@@ -39,9 +38,10 @@ def baseline(
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.sources import SOURCES, Request
+    from ecsuite.eval.xferbench.registry import SOURCES
+    from ecsuite.eval.xferbench.sources import Request
 
-    make_source = look_up("baseline", name, SOURCES)
+    make_source = SOURCES.load(name)
     require_read(ctx, name, [name], READS)
     chosen = xferbench_options(ctx)
     corpora = {

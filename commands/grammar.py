@@ -36,7 +36,7 @@ def grammar(
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
     from ecsuite.foreign import trust
     from ecsuite.formats import write_corpus
-    from ecsuite.grammars import make_corpus
+    from ecsuite.grammars.making import make_corpus
 
     trust([name])
     corpus = make_corpus(

@@ -97,10 +97,12 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     details["about"] = look_up(singular(kind), plain, lines)
     if kind == "games":
         details |= _game(name)
-    elif entry.table is not None:
-        details |= _entry(found(entry.table)[plain])
+    elif entry.functions is not None:
+        details["text"] = _text(found(entry.functions).load(plain))
         if kind == "grammars":
             details["options"] = [asdict(each) for each in _grammar_options(plain)]
+    elif entry.table is not None:
+        details |= _entry(found(entry.table)[plain])
     elif kind == "studies":
         command = {"icy": "icy", "cbm": "cbm"}.get(name.partition("/")[2].partition("_")[0], "sweep")
         details["use"] = f"ecsuite {command} {name} --plan"
@@ -183,7 +185,7 @@ def _game(name: str) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> dict[str, Any]:
-    """What a table has by a name: a function with its options, or settings such as those of a preset."""
+    """What a table has by a name, such as the settings of a preset."""
     from ecsuite.commands.part_details import values_of
 
     if is_dataclass(entry):
@@ -196,12 +198,9 @@ def _grammar_options(name: str) -> "Iterator[Option]":
     """What may stand after the name of a grammar: choices of a corruption, or numbers."""
     from ecsuite.commands.part_details import Option, written
 
-    corruption = found("grammars.corruptions:CORRUPTIONS").get(name)
-    if corruption is not None:
-        for key, choices in corruption.options.items():
-            yield Option(name=key, default=choices[0], values=", ".join(choices), about="")
-        return
-    for key, default in (found("grammars:GRAMMARS")[name].__kwdefaults__ or {}).items():
+    for key, choices in found("grammars.corruptions:OPTIONS").get(name, {}).items():
+        yield Option(name=key, default=choices[0], values=", ".join(choices), about="")
+    for key, default in (found("grammars.registry:GRAMMARS").load(name).__kwdefaults__ or {}).items():
         if key not in ("num_types", "text"):
             yield Option(name=key, default=written(default), values="number", about="")
 

@@ -3,14 +3,15 @@
 `ecsuite list` prints it, and the completion of a shell suggests it.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ecsuite.components import Registry
 from ecsuite.config import look_up, parse_yaml, shipped_configs
+
+if TYPE_CHECKING:
+    from ecsuite.components import Registry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,12 +24,18 @@ class Kind:
     """Those to begin with; none: the first ones."""
     registry: str | None = None
     """`module:NAME` of the registry of such parts; None: they are no parts of a game, and no metrics."""
+    functions: str | None = None
+    """`module:NAME` of the registry of functions with these names."""
     table: str | None = None
-    """`module:NAME` of a dict of what has these names."""
+    """`module:NAME` of a dict of settings with these names."""
 
 
 def _of_registry(place: str, *usual: str) -> Kind:
     return Kind(names=lambda: found(place).lines(), usual=usual, registry=place)
+
+
+def _of_functions(place: str, *usual: str) -> Kind:
+    return Kind(names=lambda: found(place).lines(), usual=usual, functions=place)
 
 
 def _of_agents(place: str, *usual: str) -> Kind:
@@ -48,18 +55,13 @@ def about(entry: Any) -> str:
     return str(entry.about)
 
 
-def first_line(entry: object) -> str:
-    """The first line of a thing's documentation."""
-    return (inspect.getdoc(entry) or "").split("\n")[0]
-
-
 def found(place: str) -> Any:
     """What `module:NAME` in `ecsuite` names, imported now."""
     module, name = place.split(":")
     return getattr(import_module(f"ecsuite.{module}"), name)
 
 
-def agent_names(agents: Registry, cells: Registry) -> dict[str, str]:
+def agent_names(agents: "Registry", cells: "Registry") -> dict[str, str]:
     """Names of agents with a line each: a recurrent agent is named by its cell."""
     lines = agents.lines()
     recurrent = lines.pop("recurrent")
@@ -96,7 +98,7 @@ KINDS: Mapping[str, Kind] = {
     "optimizers": _of_registry("games.registry:OPTIMIZERS"),
     "schedules": _of_registry("games.registry:SCHEDULES"),
     "loggers": _of_registry("games.registry:LOGGERS"),
-    "grammars": _of_table("grammars:GRAMMARS", first_line, "concat", "shufdet", "hol", "zipf_parentheses"),
+    "grammars": _of_functions("grammars.registry:GRAMMARS", "concat", "shufdet", "hol", "zipf_parentheses"),
     "metrics": _of_registry("eval.metrics:METRICS", "topsim", "posdis", "cbm", "xferbench"),
     "protocols": Kind(names=lambda: found("eval.icy.protocols:PROTOCOLS")),
     "studies": Kind(
@@ -105,7 +107,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
     "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),
-    "baselines": _of_table("eval.xferbench.sources:SOURCES", first_line),
+    "baselines": _of_functions("eval.xferbench.registry:SOURCES"),
     "translation presets": _of_table(
         "eval.translation.presets:PRESETS",
         lambda preset: (

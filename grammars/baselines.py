@@ -6,7 +6,6 @@ a vocabulary of `num_types`.
 """
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.frequencies import unigrams, zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_innermost, depths
-from ecsuite.grammars.sentences import bag_of_words, dyck, regular, shuffle_dyck
 
 MESSAGE_LENGTH = 256
 OPEN_PROBABILITY = 0.4
@@ -102,16 +100,3 @@ def _corpus(
     values = stream.astype(np.int32)
     offsets = np.append(np.arange(0, len(values), MESSAGE_LENGTH), len(values))
     return Corpus(messages=Ragged(values, offsets), symbol_names=symbol_names, metadata=metadata)
-
-
-BASELINES: dict[str, Callable[..., Corpus]] = {
-    "zipf_parentheses": zipf_parentheses,
-    "text_parentheses": text_parentheses,
-    "dyck": dyck,
-    "shuffle_dyck": shuffle_dyck,
-    "regular": regular,
-    "bag_of_words": bag_of_words,
-    "zipf_noise": zipf_noise,
-    "uniform_noise": uniform_noise,
-}
-"""All baselines by name; each is called as `(num_symbols, rng, num_types=…)` and has its own further options."""

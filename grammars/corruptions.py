@@ -5,8 +5,7 @@ Each takes the messages of all meanings, with symbols from 0 and shape (num_mean
 appendix H).
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,22 +145,8 @@ def add_pairs(
     return ((messages + ahead) % geometry.vocab_size).astype(messages.dtype)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Corruption:
-    """A corruption and its options."""
-
-    apply: Callable[..., Symbols]
-    """Called as `apply(messages, meanings, geometry, rng, **options)`."""
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Allowed values of each option, the default first."""
-
-
-CORRUPTIONS: dict[str, Corruption] = {
-    "perm": Corruption(apply=permute),
-    "proj": Corruption(apply=project),
-    "rot": Corruption(apply=rotate),
-    "shufdet": Corruption(apply=shuffle_by_value, options={"decides": ("last", "first")}),
-    "shuf": Corruption(apply=shuffle),
-    "pairsum": Corruption(apply=add_pairs, options={"last": ("first-word", "program")}),
+OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "shufdet": {"decides": ("last", "first")},
+    "pairsum": {"last": ("first-word", "program")},
 }
-"""Corruptions by name."""
+"""Allowed values of each option, the default first, by the name of the corruption; the others have none."""

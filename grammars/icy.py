@@ -5,7 +5,7 @@ emergent communication", section 3.1 and appendix H.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.grammars.corruptions import CORRUPTIONS, Corruption
+from ecsuite.grammars.corruptions import OPTIONS
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.registry import BASES, CORRUPTIONS, GRAMMARS
 from ecsuite.grammars.words import (
     Symbols,
     all_meanings,
@@ -28,12 +29,6 @@ from ecsuite.grammars.words import (
 
 VERSION = 1
 """Increased whenever the same name, geometry and seed would give different messages than before."""
-
-BASES: dict[str, Callable[..., Symbols]] = {"concat": concatenate, "hol": draw_messages}
-"""The first step of a chain; concat if none is given."""
-
-LANGUAGES = BASES | {name: corruption.apply for name, corruption in CORRUPTIONS.items()}
-"""The function of each grammar, by name."""
 
 ALIASES = {
     "comp": "concat",
@@ -121,7 +116,7 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
     for step in chain[1:]:
         times[step.name] = times.get(step.name, 0) + 1
         rng = stream(seed, f"{step.name}{times[step.name]}")
-        messages = CORRUPTIONS[step.name].apply(messages, meanings, geometry, rng, **step.options)
+        messages = GRAMMARS.load(step.name)(messages, meanings, geometry, rng, **step.options)
     parts = [_text(chain, all_options=True), str(geometry), f"seed:{seed}", f"v:{VERSION}"]
     if chain[0].name == "concat" and not has_distinct_words(geometry):
         parts.insert(2, "words:distinct-per-attribute")
@@ -141,12 +136,12 @@ def parse(name: str) -> list[ChainStep]:
     Raises:
         ConfigError: If the grammar or an option is unknown, or a base is not the first of a chain.
     """
-    known = {base: Corruption(apply=apply) for base, apply in BASES.items()} | CORRUPTIONS
+    known = BASES | CORRUPTIONS
     steps: list[ChainStep] = []
     for part in re.split(r"[+,]", name):
         key, equals, value = (text.strip().lower() for text in part.partition("="))
         if equals and steps:
-            choices = known[steps[-1].name].options
+            choices = OPTIONS.get(steps[-1].name, {})
             if not choices:
                 last = steps[-1].name
                 raise ConfigError(f"grammar {shown(name)}: {last} has no options, got {shown(part.strip())}")
@@ -155,14 +150,15 @@ def parse(name: str) -> list[ChainStep]:
             steps[-1] = replace(steps[-1], options={**steps[-1].options, key: value})
             continue
         key = ALIASES.get(key, key)
-        options = look_up("grammar", key, known).options
+        look_up("grammar", key, known)
         if steps and key in BASES:
             raise ConfigError(
                 f"grammar {shown(name)}: {key} makes messages, so it must be the first of a chain"
             )
         if not steps and key not in BASES:
             steps.append(ChainStep(name="concat", options={}))
-        steps.append(ChainStep(name=key, options={option: values[0] for option, values in options.items()}))
+        defaults = {option: values[0] for option, values in OPTIONS.get(key, {}).items()}
+        steps.append(ChainStep(name=key, options=defaults))
     return steps
 
 
@@ -196,11 +192,10 @@ def _text(chain: list[ChainStep], *, all_options: bool) -> str:
     """A chain as text: as users write it, or with all options, as in signatures."""
     texts = []
     for step in chain[1:] if chain[0].name == "concat" and chain[1:] else chain:
-        options = CORRUPTIONS[step.name].options if step.name in CORRUPTIONS else {}
         shown = [
             f",{key}{':' if all_options else '='}{value}"
             for key, value in step.options.items()
-            if all_options or value != options[key][0]
+            if all_options or value != OPTIONS[step.name][key][0]
         ]
         texts.append(step.name + "".join(shown))
     return "+".join(texts)

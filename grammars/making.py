@@ -1,6 +1,6 @@
 """`make_corpus`: makes the corpus of any grammar by name, with or without meanings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,11 @@ from typing import Any
 from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
 from ecsuite.foreign import is_foreign
-from ecsuite.grammars.baselines import BASELINES
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import ALIASES, LANGUAGES, language
+from ecsuite.grammars.icy import ALIASES, language
 from ecsuite.grammars.own_grammars import own_corpus
+from ecsuite.grammars.registry import BASELINES, GRAMMARS
 from ecsuite.grammars.words import stream
-
-GRAMMARS: dict[str, Callable[..., Any]] = {**LANGUAGES, **BASELINES}
-"""The function of each grammar, by the name that users write; `make_corpus` makes any of them."""
 
 NUM_SYMBOLS = 1_000_000
 """Default number of symbols of a baseline."""
@@ -70,7 +67,7 @@ def make_corpus(
         _refuse(first, "has no meanings", of_meanings)
         return _baseline(first.lower(), options, seed, vocab_size, num_symbols, text)
     grammar = first.split("+")[0].strip().lower()
-    look_up("grammar", ALIASES.get(grammar, grammar), GRAMMARS)
+    look_up("grammar", ALIASES.get(grammar, grammar), GRAMMARS.parts)
     _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
     return language(name, Geometry(**given), seed).corpus()
 
@@ -83,7 +80,7 @@ def _baseline(
     num_symbols: int | None,
     text: Path | None,
 ) -> Corpus:
-    function = BASELINES[name]
+    function = GRAMMARS.load(name)
     settings = _options(name, options, function.__kwdefaults__ or {})
     if vocab_size is not None:
         settings["num_types"] = _between("--vocab-size", vocab_size, MAX_TYPES)
@@ -92,7 +89,7 @@ def _baseline(
     else:
         _refuse(name, "takes no text", {"text": text})
     num_symbols = NUM_SYMBOLS if num_symbols is None else _between("--num-symbols", num_symbols, MAX_SYMBOLS)
-    corpus = function(num_symbols, stream(seed, name), **settings)
+    corpus: Corpus = function(num_symbols, stream(seed, name), **settings)
     made = {key: value for key, value in corpus.metadata.items() if key != "grammar"}
     details = made | {"symbols": num_symbols, "seed": seed, "v": VERSION}
     signature = "|".join([name, *(f"{key}:{value}" for key, value in details.items())])

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.corpus import Corpus
-from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
-from ecsuite.eval.xferbench.texts import Text
-
 if TYPE_CHECKING:
+    from ecsuite.corpus import Corpus
     from ecsuite.eval.learning.data import Source, Target
+    from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
+    from ecsuite.eval.xferbench.texts import Text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
-"""Baseline corpora of the paper (section 4.2), in the size that a preset needs."""
+"""Baseline corpora of the paper (section 4.2), in the size that a preset needs; `registry.SOURCES` names them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def no_pretrain(request: Request) -> None:
 
 def human(request: Request) -> Corpus:
     """BPE tokens of a human language (--text), a message per line."""
-    from ecsuite.eval.learning.bpe import encode, train_bpe  # not needed to list the sources
+    from ecsuite.eval.learning.bpe import encode, train_bpe  # most sources need no tokeniser
     from ecsuite.eval.xferbench.strict import shuffled
 
     path = _required("human", request)
@@ -71,12 +71,6 @@ def human(request: Request) -> Corpus:
             break
     names = tuple(str(tokenizer.id_to_token(token)) for token in range(tokenizer.get_vocab_size()))
     return Corpus(messages=Ragged.from_rows(rows), symbol_names=names)
-
-
-SOURCES: Mapping[str, Callable[[Request], Corpus | None]] = {
-    source.__name__: source for source in (paren_synth, paren_real, random, no_pretrain, human)
-}
-"""Baselines by name; None means no pretraining. One that needs a text and has none raises `ConfigError`."""
 
 
 def _draw(baseline: Callable[..., Corpus], request: Request, **options: Any) -> Corpus:

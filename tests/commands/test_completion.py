@@ -9,7 +9,7 @@ import pytest
 from ecsuite.commands.completion import CHOICES
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
-from ecsuite.eval.xferbench.sources import SOURCES
+from ecsuite.eval.xferbench.registry import SOURCES
 
 LINES = {
     "ecsuite sco": ["score"],
@@ -85,6 +85,6 @@ def test_a_script_for_each_shell(ecsuite, monkeypatch, shell):
 
 
 def test_choices_are_the_registered_ones():
-    assert CHOICES["baseline"]["name"] == tuple(SOURCES)
+    assert CHOICES["baseline"]["name"] == tuple(SOURCES.parts)
     assert CHOICES[""]["protocol"] == tuple(PROTOCOLS)
     assert set(CHOICES["translate"]["setting"]) == set(PRESETS["full"].settings)

@@ -7,13 +7,13 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.grammars.baselines import (
-    BASELINES,
     text_parentheses,
     uniform_noise,
     zipf_mandelbrot,
     zipf_noise,
     zipf_parentheses,
 )
+from ecsuite.grammars.registry import BASELINES, GRAMMARS
 
 
 def test_zipf_mandelbrot_has_the_papers_figures() -> None:
@@ -50,7 +50,7 @@ def test_noise_has_the_expected_frequencies() -> None:
 def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("a b c b d e b f\n" * 3)
     text = {"text": tmp_path / "words.txt"} if name == "text_parentheses" else {}
-    make = BASELINES[name]
+    make = GRAMMARS.load(name)
     corpus = make(1000, np.random.default_rng(0), num_types=20, **text)
     assert corpus.messages.values.min() >= 0 and corpus.messages.values.max() < 20
     assert corpus.messages.offsets[0] == 0 and corpus.messages.offsets[-1] == 1000

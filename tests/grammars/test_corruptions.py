@@ -6,7 +6,7 @@ import pytest
 from ecsuite.config import ConfigError
 from ecsuite.grammars import corruptions
 from ecsuite.grammars.corruptions import (
-    CORRUPTIONS,
+    OPTIONS,
     add_pairs,
     permute,
     project,
@@ -15,6 +15,7 @@ from ecsuite.grammars.corruptions import (
     shuffle_by_value,
 )
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.registry import CORRUPTIONS, GRAMMARS
 from ecsuite.grammars.words import all_meanings, concatenate, draw_messages, draw_words, stream
 
 GEOMETRY = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
@@ -95,11 +96,11 @@ def test_pairsum_adds_the_next_word() -> None:
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_corruptions_do_not_modify_their_input_and_keep_its_shape(name: str) -> None:
-    corruption, before = CORRUPTIONS[name], CONCAT.copy()
-    options = {key: choices[0] for key, choices in corruption.options.items()}
-    corrupted = corruption.apply(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
+    corruption, before = GRAMMARS.load(name), CONCAT.copy()
+    options = {key: choices[0] for key, choices in OPTIONS.get(name, {}).items()}
+    corrupted = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
     assert np.array_equal(CONCAT, before)
     assert corrupted.shape == CONCAT.shape and corrupted.dtype == CONCAT.dtype
     assert corrupted.max() < 4
-    again = corruption.apply(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
+    again = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
     assert np.array_equal(corrupted, again)

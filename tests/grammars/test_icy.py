@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from ecsuite.config import ConfigError
-from ecsuite.grammars.corruptions import CORRUPTIONS
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.grammars.words import all_meanings, concatenate
 
 SMALL = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
@@ -67,7 +67,7 @@ def test_corruptions_of_the_programs_words_match_the_program(name: str) -> None:
         if name != "concat":
             options = {"shufdet": {"decides": "last"}, "pairsum": {"last": "program"}}.get(name, {})
             rng = np.random.default_rng(seed)
-            symbols = CORRUPTIONS[name].apply(symbols, meanings, geometry, rng, **options)
+            symbols = GRAMMARS.load(name)(symbols, meanings, geometry, rng, **options)
         statistics = majority_accuracy(symbols), entropy(symbols), topsim(symbols, meanings)
         found.append((num_distinct(symbols), *statistics))
     expected, tolerance = KNOWN[name]

@@ -9,8 +9,10 @@ import pytest
 
 from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus, write_corpus
-from ecsuite.grammars import GRAMMARS, Geometry, language, make_corpus
-from ecsuite.grammars.baselines import BASELINES
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+from ecsuite.grammars.making import make_corpus
+from ecsuite.grammars.registry import BASELINES, GRAMMARS
 
 
 def test_a_language_has_a_message_for_each_meaning() -> None:
@@ -49,7 +51,7 @@ def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
     assert len(signatures) == 3
 
 
-@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("name", GRAMMARS.parts)
 def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a b c b")
     settings: dict[str, Any] = {"num_attributes": 2}
@@ -69,9 +71,10 @@ def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
         assert np.array_equal(found.meanings, corpus.meanings)
 
 
-@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("name", GRAMMARS.parts)
 def test_each_grammar_has_a_one_line_description(name: str) -> None:
-    line = (inspect.getdoc(GRAMMARS[name]) or "").split("\n")[0]
+    line = GRAMMARS.lines()[name]
+    assert line == (inspect.getdoc(GRAMMARS.load(name)) or "").split("\n")[0]
     assert line.endswith(".") and len(line) <= 100
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ecsuite import foreign
 from ecsuite.config import ConfigError
-from ecsuite.grammars import make_corpus
+from ecsuite.grammars.making import make_corpus
 
 COUNTING = "def counting(meanings):\n    return [[1 + value for value in meaning] for meaning in meanings]\n"
 

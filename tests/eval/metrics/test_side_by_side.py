@@ -7,7 +7,7 @@ import pytest
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, side_by_side
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.grammars import make_corpus
+from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
 
 SECONDS = 60

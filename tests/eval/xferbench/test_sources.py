@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ecsuite.eval.xferbench.presets import NANO
-from ecsuite.eval.xferbench.sources import SOURCES, Request
+from ecsuite.eval.xferbench.registry import SOURCES
+from ecsuite.eval.xferbench.sources import Request
 
 REQUEST = Request(preset=NANO, protocol="strict", seed=0, text=None)
 
@@ -18,9 +19,9 @@ def text(tmp_path):
     return tmp_path / "fr.txt"
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", SOURCES.parts)
 def test_sizes(name, text):
-    corpus = SOURCES[name](replace(REQUEST, text=text))
+    corpus = SOURCES.load(name)(replace(REQUEST, text=text))
     if name == "no_pretrain":
         assert corpus is None
         return
@@ -30,13 +31,13 @@ def test_sizes(name, text):
 
 def test_parentheses_open_as_in_the_program_by_its_protocols():
     for protocol, probability in {"strict": 0.4, "published-2024": 0.5}.items():
-        corpus = SOURCES["paren_synth"](replace(REQUEST, protocol=protocol))
+        corpus = SOURCES.load("paren_synth")(replace(REQUEST, protocol=protocol))
         assert corpus.metadata["open_probability"] == probability
 
 
 def test_seeds_draw_and_texts_do_not(text):
     def values(name, seed):
-        return SOURCES[name](replace(REQUEST, seed=seed, text=text)).messages.values
+        return SOURCES.load(name)(replace(REQUEST, seed=seed, text=text)).messages.values
 
     assert not np.array_equal(values("random", 0), values("random", 1))
     assert np.array_equal(values("human", 0), values("human", 1))
@@ -45,4 +46,4 @@ def test_seeds_draw_and_texts_do_not(text):
 @pytest.mark.parametrize("name", ["human", "paren_real"])
 def test_no_text(name):
     with pytest.raises(ValueError, match=f"{name} needs a text: give --text FILE"):
-        SOURCES[name](REQUEST)
+        SOURCES.load(name)(REQUEST)
